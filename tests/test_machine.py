@@ -167,6 +167,10 @@ BROKEN: dict[str, tuple[Slot, int, Rule]] = {
     "two messages, apart": (send([4, 1, 4], [0, 1, 2], [], []), 4, Rule.ONE_MESSAGE),
     "no such target": (send([4], [3], [], []), 4, Rule.GROUP_EXISTS),
     "negative target": (send([4], [-1], [], []), 4, Rule.GROUP_EXISTS),
+    "no such wavelength": (send([4, 5], [0, 0], [], [], send_wavelengths=[0, 1]), 5,
+                           Rule.WAVELENGTH_EXISTS),
+    "no such wavelength to hear": (send([], [], [2], [0], listen_wavelengths=[-1]), 2,
+                                   Rule.WAVELENGTH_EXISTS),
     "no target": (send([4, 5], [0], [], [], fanout=[1, 0]), 5, Rule.COUPLER_SET),
     "target twice": (send([4], [1, 1], [], [], fanout=[2]), 4, Rule.COUPLER_SET),
     "two couplers heard": (send([], [], [2, 2], [0, 1]), 2, Rule.ONE_LISTENED),
@@ -181,7 +185,7 @@ BROKEN: dict[str, tuple[Slot, int, Rule]] = {
     "a number that needs a bit": (control([5], [1], bits=0), 5, Rule.BITS),
     "too large a share": (control([4, 5], [[3, 3], [0, 4]], bits=5), 5, Rule.BITS),
     "broken promise": (send([4, 5], [0, 0], [], [], conflict_free=True), 4, Rule.CONFLICT_FREE),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -63,6 +63,7 @@ class Couplers:
     """
 
     def __init__(self, network: Network) -> None:
+        self._d, self._g, self._wavelengths = network.d, network.g, network.wavelengths
         self._row = U64(network.g + _PADDING)
         # j // d for every j < 2^31 is j · factor >> shift (Granlund and Montgomery, 1994)
         shift = 31 + (network.d - 1).bit_length()
@@ -72,11 +73,21 @@ class Couplers:
         if _has_table(network):
             self._table = np.full(network.g * int(self._row), _SILENT, dtype=np.int32)
 
-    def carry(self, senders: I32, groups: I32, listeners: I32, listened: I32) -> Transmitted:
+    def carry(
+        self,
+        senders: I32,
+        groups: I32,
+        listeners: I32,
+        listened: I32,
+        tuned: tuple[I32, I32] | None = None,
+    ) -> Transmitted:
         """Send from each sender to a group, then find what each listener hears from its group.
 
-        A coupler with two or more messages delivers nothing.
+        A coupler with two or more messages on one wavelength delivers none of them. ``tuned`` has
+        the wavelengths of the messages and of the listeners, which are all 0 by default.
         """
+        if tuned is not None:
+            return self._carry_tuned(senders, groups, listeners, listened, tuned)
         table, numbers = self._table, None
         if table is None:
             size = _cells(len(groups))
@@ -88,6 +99,28 @@ class Couplers:
         if numbers is None:
             _silence(table, *shape, senders, groups)
         return Transmitted(self._at[:count], self._heard[:count], collided, destroyed)
+
+    def _carry_tuned(
+        self, senders: I32, groups: I32, listeners: I32, listened: I32, tuned: tuple[I32, I32]
+    ) -> Transmitted:
+        """Carry messages on several wavelengths: each coupler and wavelength has its own cell."""
+        size = _cells(len(groups))
+        table = np.full(size, _SILENT, dtype=np.int32)
+        numbers = np.full(size, _UNUSED, dtype=np.int64)
+        sent = self._channel(groups, self._group(senders), tuned[0])
+        collided, destroyed = _send_tuned(table, numbers, sent)
+        heard = self._channel(self._group(listeners), listened, tuned[1])
+        count = _listen_tuned(table, numbers, heard, self._at, self._heard)
+        return Transmitted(self._at[:count], self._heard[:count], collided, destroyed)
+
+    def _group(self, processors: I32) -> I32:
+        return processors // np.int32(self._d)
+
+    def _channel(self, to: I32, by: I32, wavelengths: I32) -> I64:
+        """Return the numbers of couplers with wavelengths."""
+        coupler = to.astype(np.int64) * self._g + by
+        channel: I64 = coupler * self._wavelengths + wavelengths
+        return channel
 
 
 @compiled(inline=True)
@@ -129,6 +162,32 @@ def _listen(
     for i in range(len(listeners)):
         coupler = (U64(listeners[i]) * factor >> shift) * row + U64(listened[i])
         carried = table[coupler if numbers is None else _cell(numbers, coupler)]
+        at[s] = i
+        heard[s] = carried
+        s += int(carried >= 0)
+    return s
+
+
+@compiled
+def _send_tuned(table: I32, numbers: I64, channels: I64) -> tuple[int, int]:
+    """Put transmissions on channels, and count collided channels and destroyed messages."""
+    collided, met = 0, 0
+    for k in range(len(channels)):
+        at = _cell(numbers, U64(channels[k]))
+        carried = table[at]
+        table[at] = k if carried == _SILENT else _COLLIDED
+        numbers[at] = channels[k]
+        collided += int(carried >= 0)
+        met += int(carried != _SILENT)
+    return collided, met + collided
+
+
+@compiled
+def _listen_tuned(table: I32, numbers: I64, channels: I64, at: I32, heard: I32) -> int:
+    """Write down which listeners hear which transmission, and return how many do."""
+    s = 0
+    for i in range(len(channels)):
+        carried = table[_cell(numbers, U64(channels[i]))]
         at[s] = i
         heard[s] = carried
         s += int(carried >= 0)

@@ -197,6 +197,7 @@ class Rule(StrEnum):
 
     PROCESSOR_EXISTS = "processors are numbered 0 to n - 1"
     GROUP_EXISTS = "groups are numbered 0 to g - 1"
+    WAVELENGTH_EXISTS = "wavelengths are numbered 0 to W - 1"
     ONE_MESSAGE = "a processor sends at most one message per slot"
     COUPLER_SET = "a message goes to a non-empty set of couplers, each named once"
     ONE_LISTENED = "a processor listens to at most one coupler per slot"

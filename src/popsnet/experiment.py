@@ -45,7 +45,11 @@ _ALWAYS = (
     "d", "g", "router", "version", "variant", "permutation", "seed", "permutation_seed",
     "max_steps",
 )  # fmt: skip
-"""The parameters of every experiment. The digest of one without faults contains no others."""
+"""The parameters of every experiment. The digest of one without faults and with one wavelength
+contains no others."""
+
+_OPTIONAL = {"faults": "", "fault_seed": 0, "wavelengths": 1}
+"""The parameters that follow, and their values in an experiment that does not name them."""
 
 _FORMAT = 1
 """Increased if the same fields come to mean other runs."""
@@ -133,6 +137,8 @@ class Experiment:
         What does not work, as :class:`Faults` or as the text of it. By default everything works.
     fault_seed : int
         The seed of random faults and lost messages, from 0 to 2^64 - 1. Each run has its own.
+    wavelengths : int
+        Wavelengths per coupler, at least 1. The router must use them.
 
     Raises
     ------
@@ -165,6 +171,8 @@ class Experiment:
     faults: str
     """The faults as a text, empty if there are none."""
     fault_seed: int
+    wavelengths: int
+    """Wavelengths per coupler."""
     router_file: str = field(compare=False)
     """The file that the router was loaded from, if any."""
     permutation_file: str = field(compare=False)
@@ -186,8 +194,9 @@ class Experiment:
         demand: Demand | None = None,
         faults: Faults | str | None = None,
         fault_seed: int = 0,
+        wavelengths: int = 1,
     ) -> None:
-        network = Network(d, g)
+        network = Network(d, g, wavelengths)
         found, variant = find_variant(router, variant)
         if demand is None:
             chosen = _resolved(found, variant, network)
@@ -205,7 +214,7 @@ class Experiment:
         self._fill(
             network.d, network.g, found.name, _version(found), chosen.name, name,
             seed, permutation_seed, max_steps, str(broken), fault_seed if broken else 0,
-            found.file, resolved.file, _Parts(found, chosen, resolved, demand),
+            network.wavelengths, found.file, resolved.file, _Parts(found, chosen, resolved, demand),
         )  # fmt: skip
 
     def _fill(self, *values: object) -> None:
@@ -240,9 +249,9 @@ class Experiment:
         """
         experiment = object.__new__(cls)
         given = [*values]
-        given += ["", 0][len(given) - len(_ALWAYS) :]
+        given += [*_OPTIONAL.values()][len(given) - len(_ALWAYS) :]
         experiment._fill(*given, *files, None)
-        for name in ("d", "g", "max_steps"):
+        for name in ("d", "g", "max_steps", "wavelengths"):
             whole_number(name, getattr(experiment, name), 1)
         return experiment
 
@@ -327,15 +336,21 @@ class Experiment:
                 f"There is no parameter {', '.join(sorted(unknown))}; choose from "
                 f"{', '.join(sorted(given))}."
             )
-        if changes.keys() & {"d", "g", "router"}:
+        if changes.keys() & {"d", "g", "router", "wavelengths"}:
             del given["variant"]
         return Experiment(**{**given, **changes})
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The parameters that decide the runs, by name. Those of faults are there if any are."""
-        names = [one.name for one in fields(self) if one.compare]
-        return {name: getattr(self, name) for name in (names if self.faults else _ALWAYS)}
+        """The parameters that decide the runs, by name.
+
+        Those of faults are there if there are any, or several wavelengths, and ``wavelengths`` is
+        there if there are several.
+        """
+        optional = [*_OPTIONAL]
+        if self.wavelengths == 1:
+            optional = optional[:2] if self.faults else []
+        return {name: getattr(self, name) for name in (*_ALWAYS, *optional)}
 
     @property
     def digest(self) -> str:
@@ -405,7 +420,8 @@ class Experiment:
             raise InputError(
                 f"An experiment is a JSON object, as to_json writes it; this is {text:.60}."
             )
-        names = [*_ALWAYS, *(("faults", "fault_seed") if "faults" in record else ()), *_FILES]
+        optional = [*_OPTIONAL] if "wavelengths" in record else [*_OPTIONAL][:2]
+        names = [*_ALWAYS, *(optional if optional[0] in record else ()), *_FILES]
         if missing := [name for name in names if name not in record]:
             raise InputError(
                 f"The JSON object is not a complete experiment: it lacks {', '.join(missing)}. "
@@ -439,8 +455,8 @@ class Experiment:
 
     @property
     def network(self) -> Network:
-        """The network, ``Network(d, g)``."""
-        return Network(self.d, self.g)
+        """The network, ``Network(d, g, wavelengths)``."""
+        return Network(self.d, self.g, self.wavelengths)
 
     @property
     def resolved_router(self) -> Router:
@@ -480,7 +496,7 @@ class Experiment:
     @property
     def storable(self) -> bool:
         """Whether a store keeps results: the router's name and version identify what it does."""
-        if self.faults:
+        if self.faults or self.wavelengths > 1:
             return False
         return self._parts is None or is_storable(self._parts.router)
 
@@ -489,11 +505,12 @@ class Experiment:
 
     def __repr__(self) -> str:
         """Return the call that makes the experiment, if router and permutation have names."""
-        faults = f", faults={self.faults!r}, fault_seed={self.fault_seed}" if self.faults else ""
+        more = f", faults={self.faults!r}, fault_seed={self.fault_seed}" if self.faults else ""
+        more += f", wavelengths={self.wavelengths}" if self.wavelengths > 1 else ""
         return (
             f"Experiment({self.d}, {self.g}, router={self.router_file or self.router!r}, "
             f"variant={self.variant!r}, permutation={self.shown_permutation!r}, seed={self.seed}, "
-            f"permutation_seed={self.permutation_seed}, max_steps={self.max_steps}{faults})"
+            f"permutation_seed={self.permutation_seed}, max_steps={self.max_steps}{more})"
         )
 
     def instance(self, run: int) -> Instance:
@@ -653,6 +670,8 @@ def _resolved(router: Router, variant: str | None, network: Network) -> Variant:
         return router.resolve(variant, network)
     except InputError as error:
         if router.applies_to(network):
+            raise
+        if network.wavelengths > 1:
             raise
         raise InputError(f"{error} Use router='relay', which runs on any network.") from error
 

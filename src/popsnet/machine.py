@@ -30,7 +30,7 @@ class Counters:
     messages: int = 0
     """Messages sent. A multicast is one message."""
     collisions: int = 0
-    """Couplers with two or more messages, summed over slots."""
+    """Couplers with two or more messages on one wavelength, summed over slots and wavelengths."""
     destroyed: int = 0
     """Messages that arrived at such couplers."""
     control_bits: int = 0
@@ -152,22 +152,31 @@ class Machine:
         if owners is not None or only is None or not self._obeys(slot, only):
             self._check_senders(number, slot, owners, slot.kinds == Kind.PACKET)
             self._check_listeners(number, slot)
+        tuned = slot.send_wavelengths is not None or slot.listen_wavelengths is not None
+        if tuned:
+            self._check_wavelengths(number, slot)
         _require_bits(number, slot)
         sent = slot if self.faults is None else self._reaching(number, slot, self.faults)
         if sent is not slot:
             owners = None if sent.fanout is None else sent.owners
         by = sent.senders if owners is None else sent.senders[owners]
         carried = self._couplers.carry(
-            plain(by), plain(sent.groups), plain(slot.listeners), plain(slot.listened)
-        )
+            plain(by), plain(sent.groups), plain(slot.listeners), plain(slot.listened),
+            _wavelengths(sent, owners) if tuned else None,
+        )  # fmt: skip
         if slot.conflict_free and carried.destroyed and not self.memory.tolerant:
-            victim = _first_met(sent.groups, by // self.network.d, self.network.g)
+            couplers = self.network.coupler(sent.groups, by // self.network.d)
+            if tuned:
+                couplers = couplers * self.network.wavelengths + _wavelengths(sent, owners)[0]
+            victim = _first_met(couplers)
             detail = f"its message to group {sent.groups[victim]} met another"
             raise RuleViolation(number, int(by[victim]), Rule.CONFLICT_FREE, detail)
         self._count(slot, carried)
         at, messages = carried.listeners, carried.heard
         if self.faults is not None:
-            hears = self.faults.hear(number, slot.listeners[at], slot.listened[at])
+            wavelengths = slot.listen_wavelengths
+            wavelengths = None if wavelengths is None else wavelengths[at]
+            hears = self.faults.hear(number, slot.listeners[at], slot.listened[at], wavelengths)
             self.counters.unheard += int(len(at) - hears.sum())
             at, messages = at[hears], messages[hears]
         messages = messages if owners is None else plain(owners[messages])
@@ -206,6 +215,7 @@ class Machine:
             packets=packets.astype(slot.packet_numbers.dtype, copy=False),
             destinations=destinations,
             contents=None if slot.contents is None else slot.contents[messages],
+            wavelengths=None if slot.listen_wavelengths is None else slot.listen_wavelengths[at],
         )
 
     def _obeys(self, slot: Slot, only: Kind) -> bool:
@@ -253,6 +263,15 @@ class Machine:
         _require_range(number, listeners, listeners, n, Rule.PROCESSOR_EXISTS, "it listens")
         _require_distinct(number, listeners, n, Rule.ONE_LISTENED, "it listens twice")
         _require_range(number, listened, listeners, g, Rule.GROUP_EXISTS, "it listens to group")
+
+    def _check_wavelengths(self, number: int, slot: Slot) -> None:
+        for name, processors, what in (
+            ("send_wavelengths", slot.senders, "it sends on wavelength"),
+            ("listen_wavelengths", slot.listeners, "it listens to wavelength"),
+        ):
+            values, bound = getattr(slot, name), self.network.wavelengths
+            if values is not None:
+                _require_range(number, values, processors, bound, Rule.WAVELENGTH_EXISTS, what)
 
 
 def machine_bytes(buffers: int) -> int:
@@ -312,9 +331,18 @@ def _require_bits(number: int, slot: Slot) -> None:
         raise RuleViolation(number, int(slot.senders[message]), Rule.BITS, detail)
 
 
-def _first_met(to: Ints, sent_by: Ints, g: int) -> int:
-    """Return the position of the first of two transmissions on one coupler."""
-    couplers = to.astype(np.int64) * g + sent_by
+def _wavelengths(slot: Slot, owners: Ints | None) -> tuple[I32, I32]:
+    """Return the wavelength of every transmission and of every listener."""
+    sent, heard = slot.send_wavelengths, slot.listen_wavelengths
+    if sent is None:
+        sent = np.zeros(len(slot.senders), dtype=np.int32)
+    if heard is None:
+        heard = np.zeros(len(slot.listeners), dtype=np.int32)
+    return plain(sent if owners is None else sent[owners]), plain(heard)
+
+
+def _first_met(couplers: Ints) -> int:
+    """Return the position of the first of two transmissions on one coupler and wavelength."""
     _, firsts, inverse = np.unique(couplers, return_index=True, return_inverse=True)
     before = firsts[inverse]
     return int(before[np.argmax(before < np.arange(len(before)))])

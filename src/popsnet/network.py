@@ -14,6 +14,15 @@ if TYPE_CHECKING:  # NumPy is loaded when arrays are used: `popsnet --help` does
 
 _LARGEST = 2**63 - 1
 
+MOST_WAVELENGTHS = 2**16
+"""The largest number of wavelengths of a coupler."""
+
+_MEANINGS = (
+    ("d", "processors per group"),
+    ("g", "groups"),
+    ("wavelengths", "wavelengths per coupler"),
+)
+
 I32: TypeAlias = "npt.NDArray[np.int32]"
 I64: TypeAlias = "npt.NDArray[np.int64]"
 Ints: TypeAlias = "npt.NDArray[np.integer[Any]]"
@@ -36,11 +45,14 @@ class Network:
         Processors per group, at least 1.
     g : int
         Groups, at least 1.
+    wavelengths : int
+        Wavelengths per coupler (W), at least 1. Two messages destroy each other only on the same
+        coupler and the same wavelength.
 
     Raises
     ------
     InputError
-        If d or g is not a positive integer, or n = d·g exceeds 2^63 - 1.
+        If a number is not a positive integer, or n = d·g exceeds 2^63 - 1.
 
     Examples
     --------
@@ -50,13 +62,16 @@ class Network:
     (6, 4, 2)
     >>> network.group(4), network.index(4), network.processor(1, 1)
     (1, 1, 4)
+    >>> print(Network(3, 2, wavelengths=2))
+    POPS(3, 2) with 2 wavelengths
     """
 
     d: int
     g: int
+    wavelengths: int = 1
 
     def __post_init__(self) -> None:
-        for name, meaning in (("d", "processors per group"), ("g", "groups")):
+        for name, meaning in _MEANINGS:
             value = getattr(self, name)
             try:
                 number = operator.index(value)
@@ -69,9 +84,18 @@ class Network:
             object.__setattr__(self, name, number)
         if self.n > _LARGEST:
             raise InputError("n = d·g must be at most 2^63 - 1; choose a smaller d or g.")
+        if self.wavelengths > MOST_WAVELENGTHS:
+            raise InputError(
+                f"wavelengths = {self.wavelengths}: at most {MOST_WAVELENGTHS:,} are allowed."
+            )
 
     def __str__(self) -> str:
-        return f"POPS({self.d}, {self.g})"
+        several = f" with {self.wavelengths} wavelengths" if self.wavelengths > 1 else ""
+        return f"POPS({self.d}, {self.g}){several}"
+
+    def __repr__(self) -> str:
+        several = f", wavelengths={self.wavelengths}" if self.wavelengths > 1 else ""
+        return f"Network(d={self.d}, g={self.g}{several})"
 
     def to_dict(self) -> dict[str, int]:
         """Return d, g and n as a dictionary.
@@ -79,14 +103,15 @@ class Network:
         Returns
         -------
         dict
-            The keys ``d``, ``g`` and ``n``.
+            The keys ``d``, ``g`` and ``n``, and ``wavelengths`` if there are several.
 
         Examples
         --------
         >>> Network(3, 2).to_dict()
         {'d': 3, 'g': 2, 'n': 6}
         """
-        return {"d": self.d, "g": self.g, "n": self.n}
+        several = {"wavelengths": self.wavelengths} if self.wavelengths > 1 else {}
+        return {"d": self.d, "g": self.g, "n": self.n, **several}
 
     @property
     def n(self) -> int:
@@ -97,6 +122,17 @@ class Network:
     def couplers(self) -> int:
         """The number of couplers, g²."""
         return self.g * self.g
+
+    @property
+    def channels(self) -> int:
+        """The messages that can leave a group, or enter it, in one slot without a collision: g·W.
+
+        Examples
+        --------
+        >>> Network(8, 4).channels, Network(8, 4, wavelengths=2).channels
+        (4, 8)
+        """
+        return self.g * self.wavelengths
 
     @property
     def blocks(self) -> int:
@@ -254,14 +290,24 @@ def _holding(numbers: Any, bound: int) -> Any:
 
 
 def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
-    """Return d and g from a network or from two numbers."""
+    """Return d and g from a network of one wavelength or from two numbers."""
     if isinstance(network, Network):
         if g is not None:
             raise InputError(f"g = {g!r}: {network} has a number of groups already; leave out g.")
+        require_one_wavelength(network)
         return network.d, network.g
     if g is None:
         raise InputError(f"g is missing beside d = {network!r}; give a network, or d and g.")
     return network, g
+
+
+def require_one_wavelength(network: Network) -> None:
+    """Refuse a network with several wavelengths, for what is known of one wavelength only."""
+    if network.wavelengths > 1:
+        raise InputError(
+            f"network = {network}: this is for one wavelength per coupler; give "
+            f"Network({network.d}, {network.g})."
+        )
 
 
 def require_network(network: Network) -> None:

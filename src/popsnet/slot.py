@@ -58,10 +58,19 @@ def _empty() -> Ints:
     return np.empty(0, dtype=np.int32)
 
 
+_INTEGERS = (
+    "senders", "groups", "fanout", "kind", "packets", "listeners", "listened",
+    "send_wavelengths", "listen_wavelengths",
+)  # fmt: skip
+"""The fields of a slot that are arrays of integers."""
+
+
 class SlotOptions(TypedDict, total=False):
     """Fields of a :class:`Slot` that all of its constructors accept as keywords."""
 
     fanout: Ints | None
+    send_wavelengths: Ints | None
+    listen_wavelengths: Ints | None
     phase: str
     step: int
     conflict_free: bool
@@ -98,13 +107,17 @@ class Slot:
         count with all bits of their type.
     listeners, listened : array of int
         Processor ``listeners[i]`` listens to group ``listened[i]``.
+    send_wavelengths : array of int, optional
+        The wavelength of each message, on all of its couplers. By default it is 0.
+    listen_wavelengths : array of int, optional
+        The wavelength that each listener listens to. By default it is 0.
     phase : str
         The name of the slot, for people and traces.
     step : int
         The step of the router, counting from 0. Runs are capped by it.
     conflict_free : bool
-        Whether the router promises that no two messages meet on a coupler. The machine enforces
-        this.
+        Whether the router promises that no two messages meet on a coupler and wavelength. The
+        machine enforces this.
 
     Raises
     ------
@@ -134,12 +147,14 @@ class Slot:
     bits: int | None = None
     listeners: Ints = field(default_factory=_empty)
     listened: Ints = field(default_factory=_empty)
+    send_wavelengths: Ints | None = None
+    listen_wavelengths: Ints | None = None
     phase: str = ""
     step: int = 0
     conflict_free: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("senders", "groups", "fanout", "kind", "packets", "listeners", "listened"):
+        for name in _INTEGERS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, Kind):
                 object.__setattr__(self, name, _integers(name, value))
@@ -154,9 +169,10 @@ class Slot:
         messages = len(self.senders)
         targets = messages if self.fanout is None else int(self.fanout.sum())
         self._require_length("groups", targets)
-        for name in ("fanout", "kind", "packets", "contents"):
+        for name in ("fanout", "kind", "packets", "contents", "send_wavelengths"):
             self._require_length(name, messages)
-        self._require_length("listened", len(self.listeners))
+        for name in ("listened", "listen_wavelengths"):
+            self._require_length(name, len(self.listeners))
         if not isinstance(self.kind, Kind) and not np.isin(self.kind, list(Kind)).all():
             raise ValueError(f"kind contains values other than {[int(kind) for kind in Kind]}.")
 
@@ -181,7 +197,8 @@ class Slot:
         packets : array of int, optional
             The packet that each sender sends, by default the packet with the sender's number.
         **options
-            ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+            ``fanout``, ``send_wavelengths``, ``listen_wavelengths``, ``phase``, ``step`` and
+            ``conflict_free``, as in :class:`Slot`.
 
         Returns
         -------
@@ -213,7 +230,8 @@ class Slot:
         listening : array of int, or pair of arrays of int
             The group that every processor listens to, or ``(listeners, listened)``.
         **options
-            ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+            ``fanout``, ``send_wavelengths``, ``listen_wavelengths``, ``phase``, ``step`` and
+            ``conflict_free``, as in :class:`Slot`.
 
         Returns
         -------
@@ -249,7 +267,8 @@ class Slot:
         listening : array of int, or pair of arrays of int
             The group that every processor listens to, or ``(listeners, listened)``.
         **options
-            ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+            ``fanout``, ``send_wavelengths``, ``listen_wavelengths``, ``phase``, ``step`` and
+            ``conflict_free``, as in :class:`Slot`.
 
         Returns
         -------
@@ -294,7 +313,8 @@ class Slot:
         bits : int, optional
             The bits that each message carries, by default those of the type of its contents.
         **options
-            ``fanout``, ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+            ``fanout``, ``send_wavelengths``, ``listen_wavelengths``, ``phase``, ``step`` and
+            ``conflict_free``, as in :class:`Slot`.
 
         Returns
         -------
@@ -339,7 +359,8 @@ class Slot:
         bits : int, optional
             The bits that each control message carries.
         **options
-            ``phase``, ``step`` and ``conflict_free``, as in :class:`Slot`.
+            ``send_wavelengths``, ``listen_wavelengths``, ``phase``, ``step`` and ``conflict_free``,
+            as in :class:`Slot`.
 
         Returns
         -------
@@ -385,12 +406,16 @@ class Slot:
         """
         fewer: dict[str, Any] = {}
         if sending is not None:
-            messages = ("senders", "fanout", "kind", "packets", "contents")
+            messages = (
+                "senders", "fanout", "kind", "packets", "contents", "send_wavelengths",
+            )  # fmt: skip
             given = {name: getattr(self, name) for name in messages}
             fewer = {name: one[sending] for name, one in given.items() if hasattr(one, "shape")}
             fewer["groups"] = self.groups[sending[self.owners]]
         if listening is not None:
             fewer |= {"listeners": self.listeners[listening], "listened": self.listened[listening]}
+            if self.listen_wavelengths is not None:
+                fewer["listen_wavelengths"] = self.listen_wavelengths[listening]
         return replace(self, **fewer)
 
     def _require_length(self, name: str, length: int) -> None:
@@ -480,6 +505,8 @@ class Inbox:
         The destination of each packet received, ``NO_PACKET`` for other messages.
     contents : array or None
         The contents of the messages, if the slot had any.
+    wavelengths : array of int or None
+        The wavelength that each receiver listened to, None if all listened to wavelength 0.
 
     Examples
     --------
@@ -498,6 +525,7 @@ class Inbox:
     packets: Ints
     destinations: Ints
     contents: npt.NDArray[Any] | None
+    wavelengths: Ints | None = None
 
     def at(self, rows: Ints | npt.NDArray[np.bool_]) -> Inbox:
         """Return an inbox with some of the rows.
@@ -527,6 +555,7 @@ class Inbox:
             packets=self.packets[rows],
             destinations=self.destinations[rows],
             contents=None if self.contents is None else self.contents[rows],
+            wavelengths=None if self.wavelengths is None else self.wavelengths[rows],
         )
 
 

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from popsnet.adversaries.execution import WatchedRun, verdict, watch
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import Network, require_one_wavelength
 from popsnet.permutations import make_permutation
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
@@ -181,6 +181,7 @@ def attack_rigid(
     >>> attack.guaranteed, attack.slots, attack.confirmed
     (3, 3, True)
     """
+    require_one_wavelength(network)
     if not 2 <= network.n <= MOST_N:
         raise InputError(
             f"{network} has n = {network.n:,} processors; give a network of 2 to {MOST_N:,}."

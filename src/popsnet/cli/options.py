@@ -35,12 +35,14 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
     return complete
 
 
-def require_default_applies(d: int, g: int) -> None:
+def require_default_applies(d: int, g: int, wavelengths: int = 1) -> None:
     """Refuse a network that the default router does not apply to, and say which router does."""
-    network = popsnet.Network(d, g)
+    network = popsnet.Network(d, g, wavelengths)
     try:
         popsnet.find_router(DEFAULT_ROUTER).resolve(None, network)
     except InputError as error:
+        if wavelengths > 1:
+            raise InputError(f"{error} {DEFAULT_ROUTER} is the default; give --router.") from error
         raise InputError(
             f"{error} It is the default router; --router relay runs on any network, and popsnet "
             f"plan {d} {g} compares the routers."
@@ -168,6 +170,12 @@ LossPer = Annotated[
     typer.Option(
         metavar="coupler|listener",
         help="Whether a message is lost for all listeners of its coupler, or for each by itself.",
+    ),
+]
+Wavelengths = Annotated[
+    int,
+    typer.Option(
+        metavar="W", help="Wavelengths per coupler: messages on different ones do not collide."
     ),
 ]
 FaultSeed = Annotated[int, typer.Option(help="Random seed of faults and lost messages.")]

@@ -61,6 +61,7 @@ def route(
     loss: opt.Loss = 0.0,
     loss_per: opt.LossPer = "coupler",
     fault_seed: opt.FaultSeed = 0,
+    wavelengths: opt.Wavelengths = 1,
     trace: opt.Trace = None,
     timing: Timed = None,
 ) -> Report:
@@ -74,18 +75,19 @@ def route(
         _require_survival(router, variant)
         variant = _SURVIVE
     opt.require_one_of(permutation, demand, matrix)
-    packets = _packets(d, g, permutation, detect, demand=demand, matrix=matrix, unit=unit)
+    network = popsnet.Network(d, g, wavelengths)
+    packets = _packets(network, permutation, detect, demand=demand, matrix=matrix, unit=unit)
     if router == opt.DEFAULT_ROUTER and "demand" in packets:
         raise InputError(
             f"Router {router}, the default, routes permutations only; give --router relay or "
             "--router direct for a demand."
         )
     if router == opt.DEFAULT_ROUTER and variant is None:
-        opt.require_default_applies(d, g)
+        opt.require_default_applies(d, g, wavelengths)
     experiment = popsnet.Experiment(
         d, g, router=router, variant=variant, seed=seed, permutation_seed=permutation_seed,
         max_steps=max_steps, faults=opt.faults(fault, loss, loss_per), fault_seed=fault_seed,
-        **packets,
+        wavelengths=wavelengths, **packets,
     )  # fmt: skip
     if detect:
         experiment = experiment.replaced(variant=experiment.variant + DETECTED)
@@ -103,7 +105,7 @@ def route(
 
 
 def _packets(
-    d: int, g: int, permutation: str, detect: bool, **ways: Path | float | None
+    network: popsnet.Network, permutation: str, detect: bool, **ways: Path | float | None
 ) -> dict[str, Any]:
     """Return the permutation, or the demand, as parameters of an experiment."""
     from popsnet.runs.demands import with_demand
@@ -116,7 +118,7 @@ def _packets(
             "--detect asks processors whether they have their packet, and no processor knows how "
             "many packets of a demand are for it; leave it out."
         )
-    return with_demand(popsnet.Network(d, g), given)
+    return with_demand(network, given)
 
 
 def _report(done: popsnet.Runs, router: str, permutation: str, timing: Timed) -> Report:
@@ -135,6 +137,7 @@ def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> l
         "--seed": (experiment.seed, 0),
         "--permutation-seed": (experiment.permutation_seed, 0),
         "--max-steps": (experiment.max_steps, 1000),
+        "--wavelengths": (experiment.wavelengths, 1),
         "--fault-seed": (experiment.fault_seed, 0),
     }
     given = [(key, str(value)) for key, (value, default) in options.items() if value != default]

@@ -43,6 +43,7 @@ def schedule(
             autocompletion=_complete_hops,
         ),
     ] = "auto",
+    wavelengths: opt.Wavelengths = 1,
     permutation_seed: opt.PermutationSeed = 0,
     seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
     trace: Annotated[
@@ -67,8 +68,14 @@ def schedule(
     of a matrix, which counts packets between groups, are chosen by the schedule.
     """
     _require_files(out, ports, trace, figure, demand, matrix)
+    if figure is not None and wavelengths > 1:
+        raise InputError(
+            f"--figure {figure}: the figure shows one packet per coupler and slot; leave it out "
+            f"with --wavelengths {wavelengths}."
+        )
+    network = popsnet.Network(d, g, wavelengths)
     made = popsnet.schedule(
-        popsnet.Network(d, g), demand, permutation=permutation, matrix=matrix, unit=unit,
+        network, demand, permutation=permutation, matrix=matrix, unit=unit,
         hops=hops, permutation_seed=permutation_seed, seed=seed, trace=trace,  # type: ignore[arg-type]
     )  # fmt: skip
     report = with_trace(made.report(timing), trace)

@@ -87,6 +87,7 @@ def traffic(
         float, typer.Option(help="Precise is a 95 % interval of ± this share of the mean.")
     ] = 0.02,
     max_slots: Annotated[int | None, typer.Option(help="The most slots to measure.")] = None,
+    wavelengths: opt.Wavelengths = 1,
     overload: Annotated[
         bool, typer.Option("--overload", help="Allow loads that no scheduler can carry.")
     ] = False,
@@ -119,15 +120,15 @@ def traffic(
         "buffer": buffer, "slots": slots, "precision": precision, "max_slots": max_slots,
         "seed": seed, "arrival_seed": arrival_seed, "overload": overload or saturation,
         "faults": opt.faults(fault, loss, loss_per), "fault_seed": fault_seed,
-        "known_faults": known_faults,
+        "known_faults": known_faults, "wavelengths": wavelengths,
     }  # fmt: skip
     if chosen == "overview":
         _refuse_without_load(scheduler, trace, figure, options["faults"], known_faults)
-        network = popsnet.Network(d, g)
+        network = popsnet.Network(d, g, wavelengths)
         given = {key: options[key] for key in ("pattern", "burst", "matrix")}
         overview = model.traffic_overview(network, **given, seed=arrival_seed)
         return overview.report(timing).plus(_NEXT)
-    names = scheduler or _defaults(chosen)
+    names = scheduler or _defaults(chosen, wavelengths)
     values = [_ANY if saturation else load] if loads is None else model.read_loads(loads)
     points = [
         model.TrafficExperiment(d, g, scheduler=name, load=one, **options)
@@ -171,12 +172,13 @@ def _refuse_without_load(*options: object) -> None:
         )
 
 
-def _defaults(chosen: str) -> list[str]:
+def _defaults(chosen: str, wavelengths: int) -> list[str]:
     from popsnet.traffic import all_schedulers
 
     if chosen in ("load", "arrivals"):
         return [_DEFAULT]
-    return [one.name for one in all_schedulers() if one.online and not one.file]
+    able = [one for one in all_schedulers() if one.wavelengths or wavelengths == 1]
+    return [one.name for one in able if one.online and not one.file]
 
 
 def _point(

@@ -42,6 +42,7 @@ def view(
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
     max_steps: opt.MaxSteps = 1000,
+    wavelengths: opt.Wavelengths = 1,
     fault: opt.Fault = None,
     loss: opt.Loss = 0.0,
     loss_per: opt.LossPer = "coupler",
@@ -61,11 +62,12 @@ def view(
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
             if not router:
-                opt.require_default_applies(d, g)
+                opt.require_default_applies(d, g, wavelengths)
             experiments = [
                 popsnet.Experiment(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
+                    wavelengths=wavelengths,
                     faults=opt.faults(fault, loss, loss_per), fault_seed=fault_seed,
                 )
                 for name in router or [opt.DEFAULT_ROUTER]
@@ -109,8 +111,8 @@ def _is_network(what: Sequence[str]) -> bool:
 def _refuse_options(context: typer.Context, trace: str) -> None:
     """Refuse options of runs to be done beside a trace, which has them all already."""
     names = (
-        "router", "permutation", "seed", "permutation_seed", "max_steps", "fault", "loss",
-        "loss_per", "fault_seed",
+        "router", "permutation", "seed", "permutation_seed", "max_steps", "wavelengths", "fault",
+        "loss", "loss_per", "fault_seed",
     )  # fmt: skip
     for name in names:
         source, value = context.get_parameter_source(name), context.params[name]

@@ -21,7 +21,7 @@ from popsnet.files import write_whole
 from popsnet.hardware import EVERY_SLOT_WAITS, Timing
 from popsnet.hardware.shown import with_elapsed
 from popsnet.machine import Machine
-from popsnet.network import Network, require_network
+from popsnet.network import Network, require_network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.slot import Inbox
@@ -158,6 +158,7 @@ def compute(
     (4, 8, True)
     """
     require_network(network)
+    require_one_wavelength(network)
     if what not in COMPUTATIONS:
         raise InputError(
             f"There is no computation {what!r}.{did_you_mean(what, COMPUTATIONS)} Give one of: "
@@ -305,6 +306,7 @@ def sort(
     (array([0, 1, 2, 3, 5, 7, 8, 9]), 12)
     """
     require_network(network)
+    require_one_wavelength(network)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} values.")
     origin = "values"

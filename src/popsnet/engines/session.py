@@ -19,6 +19,8 @@ def needs_slots(experiment: Experiment) -> str | None:
         return "it routes permutations, and no demands"
     if experiment.faults:
         return "everything works in its networks, and this one has faults"
+    if experiment.wavelengths > 1:
+        return "its couplers have one wavelength, and these have several"
     return None
 
 

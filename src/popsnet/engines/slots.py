@@ -16,7 +16,7 @@ from popsnet.experiment import Experiment, Instance
 from popsnet.machine import Machine, machine_bytes
 from popsnet.routing.router import exit_of
 from popsnet.slot import Inbox, Slot, Slots
-from popsnet.trace import Event, Observer, TraceWriter, records
+from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
 
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
@@ -62,7 +62,10 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         pending = packets - memory.delivered
         inbox = machine.execute(slot)
         done = machine.executed or slot
-        event = Event(machine.counters.slots, slot.phase, step, pending, partial(records, done))
+        tuned = partial(wavelengths, done) if network.wavelengths > 1 else None
+        event = Event(
+            machine.counters.slots, slot.phase, step, pending, partial(records, done), tuned
+        )
         for observe in observers:
             observe(event)
         if faults is not None:

@@ -69,8 +69,13 @@ class ActiveFaults:
         acts: Bools = slot < self._acts_until[processors]
         return acts
 
-    def hear(self, slot: int, listeners: Ints, listened: Ints) -> Bools:
-        """Return which listeners hear the one message on the coupler that each listens to."""
+    def hear(
+        self, slot: int, listeners: Ints, listened: Ints, wavelengths: Ints | None = None
+    ) -> Bools:
+        """Return which listeners hear the one message on the coupler that each listens to.
+
+        A dead coupler is dead on all wavelengths. Losses of different wavelengths are independent.
+        """
         couplers = self.network.group(listeners).astype(np.int64) * self.network.g + listened
         hears = np.ones(len(listeners), dtype=np.bool_)
         if self._hears_until is not None:
@@ -79,7 +84,9 @@ class ActiveFaults:
             place = np.minimum(np.searchsorted(self._dead, couplers), len(self._dead) - 1)
             hears &= (self._dead[place] != couplers) | (slot < self._dead_from[place])
         if self._threshold:
-            per = couplers if self.faults.loss_per == "coupler" else listeners
+            channels = couplers * self.network.wavelengths
+            channels = channels if wavelengths is None else channels + wavelengths
+            per = channels if self.faults.loss_per == "coupler" else listeners
             lost = self._coins.chances(self._threshold, LOSS, slot, per)
             self.misses = np.asarray(listeners[hears & lost], dtype=np.int32)
             hears &= ~lost

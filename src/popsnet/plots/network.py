@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyBboxPatch
 from matplotlib.typing import LineStyleType
 
-from popsnet.network import Network
+from popsnet.network import Network, require_one_wavelength
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, centred
 from popsnet.trace import Listen, Send
 
@@ -55,6 +55,7 @@ class Stroke(NamedTuple):
 
 def messages_of(network: Network, sends: Sequence[Send]) -> list[SentMessage]:
     """Return all messages of a slot, one for each coupler that a processor sends on."""
+    require_one_wavelength(network)
     return [
         SentMessage(sender, (to, network.group(sender)), kind, packet)
         for sender, groups, kind, packet in sends

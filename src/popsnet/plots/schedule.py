@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from popsnet.network import require_one_wavelength
 from popsnet.plots.style import (
     BLUE,
     GREEN,
@@ -79,6 +80,7 @@ def draw_schedule(schedule: Schedule) -> Figure:
     >>> [axes.get_title() for axes in draw_schedule(schedule).axes[:2]]
     ['POPS(16, 16): 256 packets in 2 slots', 'use of each coupler']
     """
+    require_one_wavelength(schedule.network)
     is_small = schedule.network.couplers <= _MOST_NAMED
     return _draw_packets(schedule) if is_small else _draw_use(schedule)
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import Network, require_one_wavelength
 from popsnet.plots.network import SentMessage, SlotDiagram, Stroke, messages_of
 from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILION, centred, settled, styled
 from popsnet.trace import SlotLine, read_trace
@@ -63,7 +63,8 @@ def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
     """
     trace = read_trace(path)
     header = trace.header
-    network = Network(header.d, header.g)
+    network = header.network
+    require_one_wavelength(network)
     executed = (line for line in trace if isinstance(line, SlotLine))
     shown = list(_with_holdings(network, executed, slots))
     if len(shown) == 1:

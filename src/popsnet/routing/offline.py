@@ -24,7 +24,7 @@ from popsnet.theory.bounds import Bound
 _CLAIMS = Claims(
     Expectation(
         permutation_slots,
-        exact=lambda network: not 1 < network.d <= network.g,
+        exact=lambda network: not 1 < network.d <= network.channels,
         reason="formula: 2⌈d/g⌉, 1 if no coupler is shared",
     ),
     (Bound("off-line", "upper", "2⌈d/g⌉, 1 if d = 1", "always", "the permutation is known to all",
@@ -34,7 +34,8 @@ _CLAIMS = Claims(
 
 def _working(network: Network) -> int:
     """Return the bytes of the schedule, and of a slot in which up to all processors send."""
-    return kept_bytes(network.n) + 40 * network.n + hashed_bytes(network, network.n)
+    tuned = 40 * network.n if network.wavelengths > 1 else 0
+    return kept_bytes(network.n) + 40 * network.n + hashed_bytes(network, network.n) + tuned
 
 
 def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
@@ -47,7 +48,7 @@ def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
     summary="knows the whole permutation beforehand: one hop, or two by an edge colouring",
     slots="1 if no two packets share a coupler, as for d = 1; else 2⌈d/g⌉",
     version="2",
-    buffers=lambda network: 1 if network.d <= network.g else 2,
+    buffers=lambda network: 1 if network.d <= network.channels else 2,
     memory="1 packet per processor for d ≤ g, 2 for d > g",
     randomness="none",
     faults="survives none: a packet that is not heard is lost",
@@ -58,6 +59,7 @@ def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
         "first hops, then second hops: max(S + τ, S/2 + 1 + 2τ) of S slots", _lengthen, hops=2
     ),
     working=_working,
+    wavelengths=True,
     words=Words(
         "All packets were known beforehand: they go in two hops, or one, without a collision.",
         {
@@ -75,12 +77,13 @@ def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     packets are the edges of a bipartite multigraph of degree d between source groups and
     destination groups. It has a proper edge colouring with d colours, and the colour of a packet
     says in which round of two slots, and through which group, it is sent: nothing ever collides.
-    Takes O(n log d) time. See :func:`popsnet.schedules.make_schedule`.
+    Takes O(n log d) time. With W wavelengths up to W packets share a coupler in a slot, and the
+    number of slots is 1 or 2⌈d/gW⌉. See :func:`popsnet.schedules.make_schedule`.
     """
     return schedule_permutation(network, destination).follow(memory)
 
 
-@register_relation("offline", "standard", buffers=schedule_buffers)
+@register_relation("offline", "standard", buffers=schedule_buffers, wavelengths=True)
 def offline_demand(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Follow the schedule of a demand: see :func:`popsnet.schedules.make_schedule`."""
     return schedule_demand(Demand(network, memory.start, destination)).follow(memory)

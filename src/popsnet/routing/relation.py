@@ -58,6 +58,8 @@ class Relation:
         it.
     words : Words
         Texts that explain its traces.
+    wavelengths : bool
+        Whether it uses all wavelengths of a coupler.
 
     Examples
     --------
@@ -70,3 +72,4 @@ class Relation:
     name: str
     buffers: Callable[[Demand], int] = own_and_due
     words: Words = NO_WORDS
+    wavelengths: bool = False

@@ -83,6 +83,9 @@ class Variant:
     survives : set of str
         The kinds of faults after which it loses no packet and breaks no rule, out of
         :data:`popsnet.faults.KINDS`. The machine is strict in a run with these faults alone.
+    wavelengths : bool
+        Whether it uses all wavelengths of a coupler. One that does not is refused on networks with
+        several.
     planned : function of a network, optional
         Returns the name of the variant that is run on a network instead of this one, with the
         schedule that is best there.
@@ -108,6 +111,7 @@ class Variant:
     words: Words = NO_WORDS
     working: Working = default_working
     survives: frozenset[str] = frozenset()
+    wavelengths: bool = False
     planned: Callable[[Network], str] | None = None
     propagation: Propagation = EVERY_SLOT_WAITS
 
@@ -299,12 +303,32 @@ class Router:
         if variant.planned is not None:
             ending = DETECTED if variant.name.endswith(DETECTED) else ""
             variant = self.variant(variant.planned(network) + ending)
+        self._require_wavelengths(variant, network)
         reason = variant.obstacle(network)
         if reason is not None:
             raise InputError(
                 f"Router {self.name} ({variant.name}) does not apply to {network}: {reason}"
             )
         return variant
+
+    def _require_wavelengths(self, variant: Variant, network: Network) -> None:
+        """Refuse several wavelengths for a variant that would use only one of them."""
+        if network.wavelengths == 1 or variant.wavelengths:
+            return
+        able = [one.name for one in all_routers() if one._uses_wavelengths_of(network)]
+        raise InputError(
+            f"wavelengths = {network.wavelengths}: router {self.name} ({variant.name}) uses one "
+            f"wavelength; on {network} these routers use several: {', '.join(able)}."
+        )
+
+    def _uses_wavelengths_of(self, network: Network) -> bool:
+        """Return whether the variant that the router chooses uses several wavelengths."""
+        try:
+            name = self.default(network) if self.default else next(iter(self.variants))
+            variant = self.variant(name)
+        except InputError:
+            return False
+        return variant.wavelengths and variant.obstacle(network) is None
 
     def serve(self, name: str | None, demand: Demand) -> Variant:
         """Return the variant that serves a demand.
@@ -350,7 +374,9 @@ class Router:
                 f"{did_you_mean(name, self.relations)} It does by: {', '.join(self.relations)}."
             )
         one = self.relations[name]
-        return Variant(one.route, name=name, buffers=max(one.buffers(demand), 1), words=one.words)
+        variant = Variant(one.route, name=name, words=one.words, wavelengths=one.wavelengths)
+        self._require_wavelengths(variant, demand.network)
+        return replace(variant, buffers=max(one.buffers(demand), 1))
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """Return the canonical name of the variant that :meth:`resolve` returns.
@@ -548,6 +574,7 @@ def register(
     words: Words = NO_WORDS,
     working: Working = default_working,
     propagation: Propagation = EVERY_SLOT_WAITS,
+    wavelengths: bool = False,
     **facts: Unpack[RouterFacts],
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router.
@@ -567,6 +594,9 @@ def register(
         default these are 80 per processor.
     propagation : Propagation
         How propagation lengthens its runs on permutations. By default every slot waits.
+    wavelengths : bool
+        Whether this variant uses all wavelengths of a coupler. One that does not is refused on
+        networks with several.
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
         ``randomness``, ``faults``, ``reference``, ``version``, ``default``, ``online``,
@@ -612,7 +642,13 @@ def register(
                 f"{', '.join(missing)}."
             )
         first = Variant(
-            route, obstacle, variant, words=words, working=working, propagation=propagation
+            route,
+            obstacle,
+            variant,
+            words=words,
+            working=working,
+            propagation=propagation,
+            wavelengths=wavelengths,
         )
         stated = "online" in facts
         router = Router(name=name, variants={variant: first}, states_online=stated, **facts)
@@ -637,6 +673,7 @@ def register_variant(
     unabridged: Route | None = None,
     words: Words | None = None,
     working: Working | None = None,
+    wavelengths: bool = False,
     survives: Iterable[str] = (),
     planned: Callable[[Network], str] | None = None,
 ) -> Callable[[Route], Route]:
@@ -660,6 +697,8 @@ def register_variant(
         Texts that explain its traces, by default those of the first variant.
     working : function of a network, optional
         As for :func:`register`, by default that of the first variant.
+    wavelengths : bool
+        Whether the variant uses all wavelengths of a coupler.
     survives : set of str
         The kinds of faults that it survives, as in :class:`Variant`.
     planned : function of a network, optional
@@ -691,7 +730,7 @@ def register_variant(
         new = Variant(
             route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
             words=first.words if words is None else words, working=working or first.working,
-            survives=frozenset(survives), planned=planned,
+            survives=frozenset(survives), planned=planned, wavelengths=wavelengths,
         )  # fmt: skip
         variants = {**known.variants, variant: new}
         _ROUTERS[router] = replace(known, variants=variants)
@@ -706,6 +745,7 @@ def register_relation(
     *,
     buffers: Callable[[Demand], int] = own_and_due,
     words: Words | None = None,
+    wavelengths: bool = False,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a way in which a router serves demands.
 
@@ -723,6 +763,8 @@ def register_relation(
         processor plus the most that are for one.
     words : Words, optional
         Texts that explain its traces, by default those of the first variant.
+    wavelengths : bool
+        Whether it uses all wavelengths of a coupler.
 
     Returns
     -------
@@ -756,8 +798,8 @@ def register_relation(
     def add(route: Route) -> Route:
         known = _ROUTERS[router]
         said = next(iter(known.variants.values())).words if words is None else words
-        relations = {**known.relations, variant: Relation(route, variant, buffers, said)}
-        _ROUTERS[router] = replace(known, relations=relations)
+        relation = Relation(route, variant, buffers, said, wavelengths)
+        _ROUTERS[router] = replace(known, relations={**known.relations, variant: relation})
         return route
 
     return add

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def route(
     unit: float | None = None,
     faults: Faults | str | None = None,
     fault_seed: int | None = None,
+    wavelengths: int | None = None,
 ) -> Runs:
     """Route permutations, or demands of any number of packets per processor, slot by slot.
 
@@ -98,6 +100,9 @@ def route(
         ``"random:couplers=4 loss:0.001"``.
     fault_seed : int
         The seed of random faults and lost messages, by default 0. Each run has its own faults.
+    wavelengths : int
+        Wavelengths per coupler, by default 1, or those of the network. The router must use them,
+        as ``offline`` and ``relay`` do.
 
     Returns
     -------
@@ -125,7 +130,7 @@ def route(
     experiment = experiment_of(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
         permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
-        unit=unit, faults=faults, fault_seed=fault_seed,
+        unit=unit, faults=faults, fault_seed=fault_seed, wavelengths=wavelengths,
     )  # fmt: skip
     runs = whole_number("runs", runs, 1)
     first = whole_number("first", first, 0, 2**62 - runs)
@@ -170,14 +175,29 @@ def experiment_of(
     """Return the experiment of parameters that are not None, or the one that is given alone."""
     given = {name: value for name, value in parameters.items() if value is not None}
     if not isinstance(network, Experiment):
+        whole = _network(network, g, given)
         return Experiment(
-            *shape_of(network, g), **with_demand(Network(*shape_of(network, g)), given)
+            whole.d, whole.g, wavelengths=whole.wavelengths, **with_demand(whole, given)
         )
     if given := given if g is None else {"g": g, **given}:
         raise InputError(
             f"The experiment already has its parameters; leave out {', '.join(given)}, or use "
             "experiment.replaced(...)."
         )
+    return network
+
+
+def _network(network: Network | int, g: int | None, given: dict[str, Any]) -> Network:
+    """Return the network, and take its wavelengths out of the parameters."""
+    several = given.pop("wavelengths", None)
+    if not isinstance(network, Network):
+        return Network(*shape_of(network, g), 1 if several is None else several)
+    if several is not None:
+        raise InputError(
+            f"wavelengths = {several!r}: {network!r} has a number of wavelengths already; leave "
+            "it out."
+        )
+    shape_of(replace(network, wavelengths=1), g)
     return network
 
 

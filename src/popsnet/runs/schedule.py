@@ -118,13 +118,14 @@ class Scheduled(Reported):
             return None
         counts = self.demand.moving_counts() if self.counts is None else self.counts
         with patient_progress("solving the linear program of the lower bound", None):
-            return linear_bound(counts, network.d)
+            return linear_bound(counts, network.d, network.wavelengths)
 
     @cached_property
     def _counted_bound(self) -> int:
         if self.counts is None:
             return lower_bound(self.demand)
-        return matrix_bound(self.counts, self.demand.network.d)
+        network = self.demand.network
+        return matrix_bound(self.counts, network.d, network.wavelengths)
 
     def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute every message by the rules of the machine.
@@ -204,9 +205,10 @@ class Scheduled(Reported):
         demand, network, bound = self.demand, self.demand.network, self.lower_bound
         linear = self.linear_bound
         outcome = self.execute() if self.outcome is None else self.outcome
-        couplers = self.slots * network.couplers
-        usable = self.slots * min(network.couplers, network.n)
-        used, use = "couplers in use", outcome.messages
+        couplers = self.slots * network.couplers * network.wavelengths
+        usable = min(couplers, self.slots * network.n)
+        several = network.wavelengths > 1
+        used, use = "couplers in use" + ", by wavelengths" * several, outcome.messages
         facts = (
             Fact("network", network.to_dict()),
             Fact("packets", demand.packets, "packets"),
@@ -233,7 +235,11 @@ class Scheduled(Reported):
         )
         title = f"Schedule on {network}: {network.g:,} groups of {network.d:,}"
         notes = [] if self.rounding is None else [f"{self.rounding}."]
-        if self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
+        if several and self.slots > bound:
+            notes.append(
+                "With several wavelengths no mixtures of one and two hops are searched for."
+            )
+        elif self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
             notes.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
         whole = outcome.delivered == demand.packets
         report = Report(title, facts, tuple(notes), verdict, ok=whole)

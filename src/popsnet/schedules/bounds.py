@@ -25,7 +25,7 @@ def offline_slots(demand: Demand) -> int:
     Returns
     -------
     int
-        h for d = 1, else 2·max(h, ⌈Δ/g⌉), which is 2⌈d/g⌉ for a permutation.
+        h for d = 1, else 2·max(h, ⌈Δ/gW⌉), which is 2⌈d/gW⌉ for a permutation, with W wavelengths.
 
     Notes
     -----
@@ -45,8 +45,8 @@ def offline_slots(demand: Demand) -> int:
 
 
 def permutation_slots(network: Network) -> int:
-    """Return the slots of any known permutation: 1 for d = 1, else 2⌈d/g⌉."""
-    return 1 if network.d == 1 else 2 * -(-network.d // network.g)
+    """Return the slots of any known permutation: 1 for d = 1, else 2⌈d/gW⌉."""
+    return 1 if network.d == 1 else 2 * -(-network.d // network.channels)
 
 
 def lower_bound(demand: Demand) -> int:
@@ -85,13 +85,15 @@ def lower_bound(demand: Demand) -> int:
         return h
     couplers = network.coupler(network.group(source), network.group(destination))
     used, packets = _counted(couplers, network.couplers)
-    low = max(h, min(int(packets.max(initial=0)), 2))
-    if low == 2 * max(h, -(-moved.degree // network.g)):  # a schedule, of most permutations
+    several = network.wavelengths
+    low = max(h, min(-(-int(packets.max(initial=0)) // several), 2))
+    if low == 2 * max(h, -(-moved.degree // network.channels)):  # a schedule, of most permutations
         return low
-    return _least(_Loads(*np.divmod(used, network.g), packets, network.g), network.d, low)
+    loads = _Loads(*np.divmod(used, network.g), packets, network.g, several)
+    return _least(loads, network.d, low)
 
 
-def matrix_bound(counts: npt.NDArray[Any], d: int) -> int:
+def matrix_bound(counts: npt.NDArray[Any], d: int, wavelengths: int = 1) -> int:
     """Return a number of slots below which no schedule of a traffic matrix exists, by any path.
 
     It holds for any choice of sources and destinations in the groups, of relays, and of the number
@@ -104,6 +106,8 @@ def matrix_bound(counts: npt.NDArray[Any], d: int) -> int:
     d : int
         Processors per group. For d = 1 the packets of a group for itself are where they go, and
         do not count.
+    wavelengths : int
+        Wavelengths per coupler, W.
 
     Returns
     -------
@@ -135,6 +139,10 @@ def matrix_bound(counts: npt.NDArray[Any], d: int) -> int:
     T + 1 if it holds for T. O(g² log T) time. :func:`linear_bound` also considers that what arrives
     at a relay group has to leave it; neither of the two bounds is always the larger one.
 
+    With W wavelengths a coupler carries W packets per slot, and the lines hold with m = min(d, gW),
+    WT in place of T wherever T counts the packets of one coupler, W(T - 1) likewise, W times the
+    couplers in lines 2 to 5, and in line 3 the sum of min(M[a, b], W) in place of s.
+
     Examples
     --------
     >>> import numpy as np
@@ -147,7 +155,8 @@ def matrix_bound(counts: npt.NDArray[Any], d: int) -> int:
     by, to = np.nonzero(counts)
     if d == 1:
         by, to = by[by != to], to[by != to]
-    return _least(_Loads(by, to, counts[by, to].astype(np.int64), len(counts)), d, 0)
+    packets = counts[by, to].astype(np.int64)
+    return _least(_Loads(by, to, packets, len(counts), wavelengths), d, 0)
 
 
 class _Loads(NamedTuple):
@@ -157,6 +166,7 @@ class _Loads(NamedTuple):
     to: I64
     packets: I64
     g: int
+    wavelengths: int
 
 
 def _counted(numbers: I64, bound: int) -> tuple[I64, I64]:
@@ -169,10 +179,13 @@ def _counted(numbers: I64, bound: int) -> tuple[I64, I64]:
 
 
 class _Ends(NamedTuple):
-    """For every group that sends (or receives): its packets, how many partners, and to itself."""
+    """For every group that sends (or receives): its packets, and those to itself.
+
+    ``at_once`` has the packets that can go straight in one slot: W at most to each partner.
+    """
 
     packets: I64
-    partners: I64
+    at_once: I64
     own: I64
 
 
@@ -180,10 +193,12 @@ def _ends(loads: _Loads, groups: I64) -> _Ends:
     inside = loads.by == loads.to
     own = np.zeros(loads.g, dtype=np.int64)
     own[groups[inside]] = loads.packets[inside]
-    return _Ends(_sums(groups, loads.packets, loads.g), _sums(groups, None, loads.g), own)
+    at_once = np.minimum(loads.packets, loads.wavelengths)
+    packets, at_once = (_sums(groups, one, loads.g) for one in (loads.packets, at_once))
+    return _Ends(packets, at_once, own)
 
 
-def _sums(places: I64, amounts: I64 | None, size: int) -> I64:
+def _sums(places: I64, amounts: I64, size: int) -> I64:
     """Add up the amounts of every place, exactly for sums up to 2^53."""
     return np.bincount(places, amounts, minlength=size).astype(np.int64, copy=False)
 
@@ -192,17 +207,19 @@ def _least(loads: _Loads, d: int, low: int) -> int:
     """Return the least number of slots from ``low`` that satisfies every line."""
     if not len(loads.packets):
         return low
-    g, m = loads.g, min(d, loads.g)
+    g, w = loads.g, loads.wavelengths
+    m = min(d, g * w)
     ends = _ends(loads, loads.by), _ends(loads, loads.to)
     total, most = int(loads.packets.sum()), int(loads.packets.max())
     own = ends[0].own
 
     def is_possible(slots: int) -> bool:
-        if slots == 1 and most > 1:
+        if slots == 1 and most > w:
             return False
-        hops = total + int(np.maximum(loads.packets - slots, 0).sum())
-        room = g * (g - 1) * slots + int(np.minimum(own, slots).sum())
-        return hops <= min(g * m * slots, room) and all(_fits(one, g, m, slots) for one in ends)
+        hops = total + int(np.maximum(loads.packets - slots * w, 0).sum())
+        room = g * (g - 1) * slots * w + int(np.minimum(own, slots * w).sum())
+        fit = all(_fits(one, (g - 1) * w, w, m, slots) for one in ends)
+        return hops <= min(g * m * slots, room) and fit
 
     low = max(low, *(-(-int(one.packets.max()) // m) for one in ends))
     if d == 1:  # enough, by König's theorem
@@ -210,11 +227,14 @@ def _least(loads: _Loads, d: int, low: int) -> int:
     return _first(is_possible, max(low, _crossing(loads, ends, m)))
 
 
-def _fits(ends: _Ends, g: int, m: int, slots: int) -> bool:
-    """Whether every group can send its packets in these slots; see :func:`matrix_bound`."""
-    at_the_end = np.minimum(ends.partners, m)
-    room = (g - 1) * slots + np.minimum(ends.own, slots)
-    before = (g - 1) * (slots - 1) + np.minimum(ends.own, slots - 1)
+def _fits(ends: _Ends, others: int, w: int, m: int, slots: int) -> bool:
+    """Whether every group can send its packets in these slots; see :func:`matrix_bound`.
+
+    ``others`` counts the wavelengths of couplers to other groups.
+    """
+    at_the_end = np.minimum(ends.at_once, m)
+    room = others * slots + np.minimum(ends.own, slots * w)
+    before = others * (slots - 1) + np.minimum(ends.own, (slots - 1) * w)
     before = np.minimum(before, m * (slots - 1))
     return bool((ends.packets <= np.minimum(room, before + at_the_end)).all())
 
@@ -225,7 +245,7 @@ def _crossing(loads: _Loads, ends: tuple[_Ends, _Ends], m: int) -> int:
     if 2 * m <= g:  # then m ≤ max(k, g - k), and no set needs more than its busiest group
         return 0
     k = np.arange(1, g)
-    room = np.minimum(k * (g - k), np.minimum(k, g - k) * m)
+    room = np.minimum(k * (g - k) * loads.wavelengths, np.minimum(k, g - k) * m)
     least = 0
     for key in (received - sent, -sent, received):
         place = np.empty(g, dtype=np.int64)

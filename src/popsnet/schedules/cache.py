@@ -54,8 +54,8 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
     Returns
     -------
     Schedule
-        A schedule of one slot if no two packets share a coupler, as for d = 1, and of 2⌈d/g⌉ slots
-        otherwise.
+        A schedule of one slot if no two packets share a coupler and wavelength, as for d = 1, and
+        of 2⌈d/gW⌉ slots otherwise.
 
     Notes
     -----
@@ -72,10 +72,15 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
     """
     permutation = np.ascontiguousarray(destination, dtype=np.int32)
     return kept_schedule(
-        f"permutation {network.d} {network.g} {seed}",
+        f"permutation {network.d} {network.g} {seed}{_wavelengths(network)}",
         (permutation,),
         lambda: _make(Demand.of_permutation(network, permutation), seed),
     )
+
+
+def _wavelengths(network: Network) -> str:
+    """Return the part of a name that tells networks with several wavelengths apart."""
+    return f" wavelengths {network.wavelengths}" if network.wavelengths > 1 else ""
 
 
 def _make(demand: Demand, seed: int) -> Schedule:
@@ -111,7 +116,7 @@ def schedule_demand(demand: Demand, *, seed: int = 0) -> Schedule:
     network, order = demand.network, np.argsort(demand.source, kind="stable").astype(np.int32)
     ends = demand.source[order], demand.destination[order]
     made = kept_schedule(
-        f"demand {network.d} {network.g} {seed}",
+        f"demand {network.d} {network.g} {seed}{_wavelengths(network)}",
         ends,
         lambda: make_schedule(Demand(network, *ends), seed=seed),
     )

@@ -37,8 +37,9 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
     Returns
     -------
     Schedule
-        A schedule of h slots for d = 1 and 2·max(h, ⌈Δ/g⌉) slots for d > 1, where h is the largest
-        number of packets of a processor and Δ that of a group, sent or received.
+        A schedule of h slots for d = 1 and 2·max(h, ⌈Δ/gW⌉) slots for d > 1, where h is the largest
+        number of packets of a processor, Δ that of a group, sent or received, and W the number of
+        wavelengths.
 
     Raises
     ------
@@ -47,11 +48,15 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
 
     Notes
     -----
-    For a permutation that is one slot for d = 1 and otherwise 2⌈d/g⌉ (Mei and Rizzi, 2003), and a
-    processor holds at most one packet for d ≤ g and two for d > g. A partial permutation has h = 1
-    and Δ ≤ d, and needs one buffer for Δ ≤ g and otherwise two. Most of the time goes into the
-    colouring: O(m log Δ) for a partial permutation of m packets; see :func:`assign_rounds` for
-    h > 1.
+    For a permutation and W = 1 that is one slot for d = 1 and otherwise 2⌈d/g⌉ (Mei and Rizzi,
+    2003), and a processor holds at most one packet for d ≤ g and two for d > g. A partial
+    permutation has h = 1 and Δ ≤ d, and needs one buffer for Δ ≤ g and otherwise two. Most of the
+    time goes into the colouring: O(m log Δ) for a partial permutation of m packets; see
+    :func:`assign_rounds` for h > 1.
+
+    With W wavelengths gW takes the place of g everywhere: a colour is a relay group with a
+    wavelength. Every colour is a matching of groups, so a coupler carries at most W packets of a
+    slot, each on its own wavelength; see :func:`deal_colours` for the listeners.
 
     Examples
     --------
@@ -63,7 +68,7 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
     >>> make_two_hops(demand).slots
     4
     """
-    network, g = demand.network, demand.network.g
+    network = demand.network
     if demand.h > MOST_ROUNDS:
         raise InputError(
             f"A processor sends or receives {demand.h:,} packets; at most {MOST_ROUNDS:,} can be "
@@ -74,20 +79,20 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
         return _ordered(demand, rounds, None, demand.h)
     if demand.h > 1:
         return _of_relation(demand, seed)
-    if demand.degree <= g:
+    if demand.degree <= network.channels:
         between = _between(network, demand.source, demand.destination, seed)
-        relays = network.processor(between, ranks(between, g))
+        relays = network.processor(between, ranks(between, network.g))
         return _ordered(demand, np.zeros_like(between), relays, demand.rounds)
     return _of_long_rounds(demand, seed)
 
 
 def one_slot(demand: Demand) -> Schedule | None:
-    """Return the schedule of one slot, or None if two packets share a coupler or a processor."""
+    """Return the schedule of one slot, or None if packets share a processor or crowd a coupler."""
     network, m = demand.network, demand.packets
     few = slice(0, 4 * network.g)  # most demands are refused by a look at a few packets
     for part in (few, slice(0, m)):
         ends = network.group(demand.source[part]), network.group(demand.destination[part])
-        if network.d > 1 and _share_couplers(*ends, network.g):
+        if network.d > 1 and _crowd_couplers(*ends, network):
             return None
     if demand.h > 1:
         return None
@@ -96,28 +101,47 @@ def one_slot(demand: Demand) -> Schedule | None:
     return Schedule.of_paths(demand, Paths(straight, now, now, min(m, 1)))
 
 
-def _share_couplers(left: Ints, right: Ints, g: int) -> bool:
+def _crowd_couplers(left: Ints, right: Ints, network: Network) -> bool:
+    """Return whether a coupler has more packets than wavelengths."""
+    g, several = network.g, network.wavelengths
     couplers = left.astype(np.int64) * g + right
     if g * g <= 8 * len(couplers):
-        return bool((np.bincount(couplers) > 1).any())
-    return len(np.unique(couplers)) < len(couplers)
+        return bool((np.bincount(couplers) > several).any())
+    return bool((np.unique(couplers, return_counts=True)[1] > several).any())
 
 
 def _between(network: Network, source: Ints, destination: Ints, seed: int) -> I32:
     """Return the relay group of each packet of one round."""
     ends = network.group(source), network.group(destination)
-    return colour_edges(*ends, network.g, seed=seed)
+    colours = colour_edges(*ends, network.channels, seed=seed)
+    return colours if network.wavelengths == 1 else deal_colours(colours, network)
+
+
+def deal_colours(colours: I32, network: Network) -> I32:
+    """Return a relay group for each of gW colours, W to a group, so that groups share the packets.
+
+    The packets of a round have degree at most min(d, gW) between groups, so there are at most gd of
+    them. Their colours are balanced: a class has q or q + 1 packets. The larger classes are dealt
+    to the g groups in turn, and so the groups relay numbers of packets that differ by at most one:
+    at most d each, a processor for each. A class is a matching, so at most W packets of a group a
+    go to relay group t, and at most W from t to b: one per wavelength of the coupler.
+    """
+    sizes = np.bincount(colours, minlength=network.channels)
+    group = np.empty(network.channels, dtype=np.int32)
+    order = np.argsort(-sizes, kind="stable")
+    group[order] = np.arange(network.channels, dtype=np.int32) % network.g
+    return group[colours]
 
 
 def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
     """Schedule one packet per processor and more than g per group.
 
-    The colour of a packet gives its round and its relay group. In groups that send fewer packets
-    than Δ, idle processors send blanks, so that the processors of every group have the colours 0
-    to Δ - 1. In round r the processor with colour rg + a relays the packet from group a, since it
-    has just sent its own. If the last round has fewer than g colours, processors that sent in the
-    round before relay the rest. So a relay holds at most two packets: the one it relays and one
-    that was delivered to it.
+    The colour of a packet gives its round, its wavelength and its relay group. In groups that send
+    fewer packets than Δ, idle processors send blanks, so that the processors of every group have
+    the colours 0 to Δ - 1. In round r the processor with colour rgW + wg + a relays the packet from
+    group a on wavelength w, since it has just sent its own. If the last round has fewer than gW
+    colours, processors that sent in the round before relay the rest. So a relay holds at most two
+    packets: the one it relays and one that was delivered to it.
     """
     network, degree = demand.network, demand.degree
     source = np.concatenate((demand.source, _blanks(demand, degree)))
@@ -125,7 +149,8 @@ def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
     missing = degree - np.bincount(to, minlength=network.g)
     to = np.concatenate((to, np.repeat(np.arange(network.g, dtype=np.int32), missing)))
     colours = colour_edges(network.group(source), to, degree, seed=seed)
-    rounds, relays = _relays(plain(source), colours, network.d, network.g, degree)
+    shape = network.d, network.g, network.channels
+    rounds, relays = _relays(plain(source), colours, *shape, degree)
     m = demand.packets
     return _ordered(demand, rounds[:m], relays[:m], demand.rounds)
 
@@ -159,7 +184,7 @@ def _of_relation(demand: Demand, seed: int) -> Schedule:
 
 
 def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
-    """Assign every packet to one of R = max(h, ⌈Δ/g⌉) rounds.
+    """Assign every packet to one of R = max(h, ⌈Δ/g⌉) rounds, with gW in place of g.
 
     In a round a processor sends at most one packet and receives at most one, and a group at most g
     of each. Two slots can carry that: the packets of a round, as edges between groups, have degree
@@ -179,13 +204,13 @@ def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
     network, rounds, both = demand.network, demand.rounds, (demand.source, demand.destination)
     if rounds <= 1:
         return np.zeros(demand.packets, dtype=np.int32)
-    if network.d <= network.g:
+    if network.d <= network.channels:
         return colour_edges(*both, rounds, seed=seed)
     loads = [np.bincount(ends, minlength=network.n).astype(np.int32) for ends in both]
     seats = [join(one, network.d, rounds)[ends] for one, ends in zip(loads, both, strict=True)]
-    width = max(network.g, *(int(one.max()) + 1 for one in seats))
+    width = max(network.channels, *(int(one.max()) + 1 for one in seats))
     one, other = (
-        _side(network.group(ends), seat, network.g, width, rounds)
+        _side(network.group(ends), seat, network, width, rounds)
         for ends, seat in zip(both, seats, strict=True)
     )
     left = np.concatenate((one.packets, one.blanks, other.extras, one.spare))
@@ -205,9 +230,9 @@ class _Side(NamedTuple):
     """Of all other blanks."""
 
 
-def _side(groups: Ints, seats: I32, g: int, width: int, degree: int) -> _Side:
-    """Build one side of the graph: ``width`` vertices per group, width - g on the other side."""
-    extra = width - g
+def _side(groups: Ints, seats: I32, network: Network, width: int, degree: int) -> _Side:
+    """Build one side of the graph: ``width`` vertices per group, width - gW on the other side."""
+    g, extra = network.g, width - network.channels
     packets = (groups * width + seats).astype(np.int32)
     missing = degree - np.bincount(packets, minlength=g * width)
     blanks = np.repeat(np.arange(g * width, dtype=np.int32), missing)
@@ -244,15 +269,18 @@ def _by_round(rounds: I32, count: int) -> tuple[I32, I64]:
 
 
 @compiled
-def _relays(source: I32, colours: I32, d: int, g: int, degree: int) -> tuple[I32, I32]:
+def _relays(
+    source: I32, colours: I32, d: int, g: int, channels: int, degree: int
+) -> tuple[I32, I32]:
     """Return round and relay of every packet, from its colour and those of the relays' packets."""
     of_colour = np.empty((g, degree), dtype=np.int32)
     for k in range(len(source)):
         of_colour[source[k] // d, colours[k]] = source[k]
     rounds, relays = np.empty_like(colours), np.empty_like(colours)
     for k in range(len(source)):
-        r, between = divmod(colours[k], g)
-        own = r * g + source[k] // d
+        r, channel = divmod(colours[k], channels)
+        wavelength, between = divmod(channel, g)
+        own = r * channels + wavelength * g + source[k] // d
         rounds[k] = r
-        relays[k] = of_colour[between, own if own < degree else own - g]
+        relays[k] = of_colour[between, own if own < degree else own - channels]
     return rounds, relays

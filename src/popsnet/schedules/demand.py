@@ -100,8 +100,8 @@ class Demand:
 
     @property
     def rounds(self) -> int:
-        """The rounds that are needed: R = max(h, ⌈Δ/g⌉)."""
-        return max(self.h, -(-self.degree // self.network.g))
+        """The rounds that are needed: R = max(h, ⌈Δ/gW⌉)."""
+        return max(self.h, -(-self.degree // self.network.channels))
 
     def moving_counts(self) -> npt.NDArray[np.int64]:
         """Return the packets from each group (row) to each group that do not start where they go.

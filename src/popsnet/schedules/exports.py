@@ -28,6 +28,9 @@ PORTS = (
 )  # fmt: skip
 """The columns of :func:`write_ports`."""
 
+_TUNED = ("sends_on_wavelength", "listens_to_wavelength")
+"""The columns of :func:`write_ports` for several wavelengths."""
+
 _ROWS = 2**16
 """Rows that are written at once, at least."""
 _BYTES = 20
@@ -39,7 +42,8 @@ def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
 
     The columns are ``slot``, ``hop`` (1 for the first message with this packet, 2 for the second),
     ``from_group`` and ``to_group`` (which say the coupler), ``sender``, ``receiver``, ``packet``,
-    and the packet's ``source`` and ``destination``. Rows are ordered by slot.
+    and the packet's ``source`` and ``destination``. Rows are ordered by slot. On a network with
+    several wavelengths there is one more column, ``wavelength``.
 
     Parameters
     ----------
@@ -63,7 +67,8 @@ def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
     1,1,0,1,0,1,0,0,1
     1,1,1,0,1,0,1,1,0
     """
-    _write(HOPS, _hops(schedule, demand), file)
+    several = schedule.network.wavelengths > 1
+    _write((*HOPS, *("wavelength",) * several), _hops(schedule, demand), file)
 
 
 def write_ports(schedule: Schedule, file: TextIO) -> None:
@@ -72,7 +77,8 @@ def write_ports(schedule: Schedule, file: TextIO) -> None:
     The columns are ``slot``, ``processor``, ``sends_to_group`` (the group that its coupler leads
     to), ``sends_packet``, ``listens_to_group`` (the group that its coupler comes from) and
     ``hears_packet``. Cells of a processor that does not send, or does not listen, are empty. Rows
-    are ordered by slot and processor.
+    are ordered by slot and processor. On a network with several wavelengths there are two more
+    columns, ``sends_on_wavelength`` and ``listens_to_wavelength``.
 
     Parameters
     ----------
@@ -95,7 +101,8 @@ def write_ports(schedule: Schedule, file: TextIO) -> None:
     1,1,2,1,0,0
     1,2,,,1,1
     """
-    _write(PORTS, _ports(schedule), file)
+    several = schedule.network.wavelengths > 1
+    _write((*PORTS, *_TUNED * several), _ports(schedule), file)
 
 
 def _hops(schedule: Schedule, demand: Demand) -> Iterator[I64]:
@@ -105,11 +112,12 @@ def _hops(schedule: Schedule, demand: Demand) -> Iterator[I64]:
     for slot in range(schedule.slots):
         senders, listeners, packets = schedule.transmissions(slot)
         hops[packets] += 1
-        rows = np.empty((len(packets), len(HOPS)), np.int64)
         columns: tuple[npt.ArrayLike, ...] = (
             slot + 1, hops[packets], network.group(senders), network.group(listeners), senders,
             listeners, packets, demand.source[packets], demand.destination[packets],
+            *((schedule.wavelengths(slot),) if network.wavelengths > 1 else ()),
         )  # fmt: skip
+        rows = np.empty((len(packets), len(columns)), np.int64)
         for k, column in enumerate(columns):
             rows[:, k] = column
         yield rows
@@ -121,11 +129,14 @@ def _ports(schedule: Schedule) -> Iterator[I64]:
     for slot in range(schedule.slots):
         senders, listeners, packets = schedule.transmissions(slot)
         active = np.unique(np.concatenate((senders, listeners)))
-        rows = np.full((len(active), len(PORTS)), -1, np.int64)
+        several = network.wavelengths > 1
+        rows = np.full((len(active), len(PORTS) + len(_TUNED) * several), -1, np.int64)
         rows[:, 0], rows[:, 1] = slot + 1, active
         sending, hearing = np.searchsorted(active, senders), np.searchsorted(active, listeners)
         rows[sending, 2], rows[sending, 3] = network.group(listeners), packets
         rows[hearing, 4], rows[hearing, 5] = network.group(senders), packets
+        if several:
+            rows[sending, 6] = rows[hearing, 7] = schedule.wavelengths(slot)
         yield rows
 
 

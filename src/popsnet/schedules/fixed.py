@@ -45,7 +45,10 @@ _HALF, _ONE, _NONE = np.uint64(32), np.uint64(1), np.int64(-1)
 
 
 class _Moving(NamedTuple):
-    """The packets that do not start at their destinations, and what they use."""
+    """The packets that do not start at their destinations, and what they use.
+
+    With several wavelengths a coupler stands for one wavelength of a coupler.
+    """
 
     packets: I64
     source: I32
@@ -83,6 +86,8 @@ def _moving(demand: Demand, *, relays: bool) -> _Moving | None:
     source, destination = demand.source[packets], demand.destination[packets]
     coupler = network.coupler(network.group(destination), network.group(source))
     if not relays:
+        if network.wavelengths > 1:
+            coupler = _with_wavelengths(coupler, network.wavelengths)
         uses = [_numbered(one) for one in (source, destination, coupler)]
         (senders, m), (listeners, n), (couplers, k) = uses
         return _Moving(packets, senders, listeners, couplers, (m, n, k))
@@ -90,6 +95,12 @@ def _moving(demand: Demand, *, relays: bool) -> _Moving | None:
         return None
     sizes = network.n, network.n, network.couplers
     return _Moving(packets, plain(source), plain(destination), plain(coupler), sizes)
+
+
+def _with_wavelengths(coupler: I64, wavelengths: int) -> I64:
+    """Deal the packets of each coupler to its wavelengths in turn, and number both."""
+    places, count = _numbered(coupler)
+    return places.astype(np.int64) * wavelengths + ranks(places, count) % wavelengths
 
 
 def _numbered(numbers: Ints) -> tuple[I32, int]:
@@ -113,7 +124,7 @@ def straight_slots(demand: Demand, *, seed: int = 0) -> I32:
     array of int32
         The slot of every packet, from 0, or -1 if it starts at its destination. In a slot every
         processor sends at most one packet and receives at most one, and every coupler carries at
-        most one.
+        most one per wavelength.
 
     Notes
     -----
@@ -123,6 +134,9 @@ def straight_slots(demand: Demand, *, seed: int = 0) -> I32:
     (only couplers are shared, so a packet takes as its slot the number of packets before it on its
     coupler). Otherwise 3 slots are NP-complete, so the least number is searched for; first fit,
     which takes at most 2h + C - 2 slots, is what remains if the search fails.
+
+    With W wavelengths the packets of a coupler are dealt to its wavelengths in turn, and ⌈C/W⌉
+    takes the place of C. For h > 1 another way to deal them may need fewer slots.
 
     Examples
     --------

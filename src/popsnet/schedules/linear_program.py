@@ -18,7 +18,7 @@ _LARGEST = 2**22
 """Sums of dual values are near 1; sums of larger ones would not be exact in 64 bits."""
 
 
-def linear_bound(counts: npt.NDArray[Any], d: int) -> float | None:
+def linear_bound(counts: npt.NDArray[Any], d: int, wavelengths: int = 1) -> float | None:
     """Return the least number of slots that a linear program allows for a traffic matrix.
 
     No schedule has fewer slots, whatever processors, relays and numbers of hops it uses.
@@ -31,6 +31,8 @@ def linear_bound(counts: npt.NDArray[Any], d: int) -> float | None:
     d : int
         Processors per group. For d = 1 the packets of a group for itself are where they go, and
         do not count.
+    wavelengths : int
+        Wavelengths per coupler, W.
 
     Returns
     -------
@@ -53,6 +55,9 @@ def linear_bound(counts: npt.NDArray[Any], d: int) -> float | None:
       last hops: the sums of row a of x + y and M are equal, and those of column b of x + z and M;
     - what arrives at t to be sent on leaves it: column t of y + v and row t of z + v have one sum;
     - 0 ≤ x ≤ M, and y, z and v are 0 from a group to itself.
+
+    With W wavelengths m is min(d, gW), and W takes the place of 1 per coupler: x + y + z + v is at
+    most WT, and y and z are at most W(T - 1).
 
     So the least T of the linear program is a lower bound. What it does not see: from which group
     a packet came that leaves t, and the order of slots but for the first and the last.
@@ -83,7 +88,7 @@ def linear_bound(counts: npt.NDArray[Any], d: int) -> float | None:
         counts = counts * ~np.eye(len(counts), dtype=np.bool_)
     if not counts.any():
         return 0.0
-    program = _program(counts, min(d, len(counts)))
+    program = _program(counts, min(d, len(counts) * wavelengths), wavelengths)
     found = linprog(
         program.cost,
         program.below, program.limit,
@@ -116,7 +121,7 @@ class _Program(NamedTuple):
     most: I64
 
 
-def _program(counts: I64, m: int) -> _Program:
+def _program(counts: I64, m: int, w: int) -> _Program:
     """Write the linear program of the notes; the variables are x, y, z, v by rows, and T."""
     from scipy import sparse
 
@@ -131,11 +136,11 @@ def _program(counts: I64, m: int) -> _Program:
 
     below = sparse.block_array(
         [
-            [entry, entry, entry, entry, slots(1, size)],
+            [entry, entry, entry, entry, slots(w, size)],
             [row, row, row, row, slots(m, g)],
             [column, column, column, column, slots(m, g)],
-            [None, entry, None, None, slots(1, size)],
-            [None, None, entry, None, slots(1, size)],
+            [None, entry, None, None, slots(w, size)],
+            [None, None, entry, None, slots(w, size)],
             [None, row, None, None, slots(m, g)],
             [None, None, column, None, slots(m, g)],
         ],
@@ -152,11 +157,11 @@ def _program(counts: I64, m: int) -> _Program:
     nothing = np.zeros(size + 2 * g, dtype=np.int64)
     total = np.concatenate((counts.sum(axis=1), counts.sum(axis=0), np.zeros(g, dtype=np.int64)))
     longest = 2 * -(-int(total.max()) // m)  # two hops, and enough for d = 1 as well
-    elsewhere = np.where(np.eye(g, dtype=np.bool_), 0, longest).ravel()
+    elsewhere = np.where(np.eye(g, dtype=np.bool_), 0, longest * w).ravel()
     return _Program(
         cost=np.repeat(np.array([0, 1]), (4 * size, 1)),
         below=below,
-        limit=np.concatenate((nothing, np.repeat((-1, -m), (2 * size, 2 * g)))),
+        limit=np.concatenate((nothing, np.repeat((-w, -m), (2 * size, 2 * g)))),
         equal=equal,
         total=total,
         most=np.concatenate((counts.ravel(), elsewhere, elsewhere, elsewhere, [longest])),

@@ -62,7 +62,8 @@ class Schedule:
     """A collision-free schedule: who sends which packet to whom in every slot.
 
     A packet takes one slot to its destination, or two through a relay. Every message has one
-    listener, so the coupler follows: it leads from the sender's group to the listener's.
+    listener, so the coupler follows: it leads from the sender's group to the listener's. With
+    several wavelengths the messages of a coupler have wavelengths 0, 1, … in order.
 
     The arrays are read-only, since a schedule may be shared.
 
@@ -164,6 +165,24 @@ class Schedule:
         """Return senders, listeners and packets of a slot, counted from 0."""
         return self.messages[slot][:3]
 
+    def wavelengths(self, slot: int) -> I32:
+        """Return the wavelength of each message of a slot: the messages before it on its coupler.
+
+        Parameters
+        ----------
+        slot : int
+            The slot, counted from 0.
+
+        Returns
+        -------
+        array of int
+            Numbers from 0 to W - 1, as in :meth:`transmissions`.
+        """
+        senders, listeners, _ = self.transmissions(slot)
+        couplers = self.network.coupler(self.network.group(listeners), self.network.group(senders))
+        used, places = np.unique(couplers, return_inverse=True)
+        return ranks(places.astype(np.int32), len(used))
+
     def slot(self, number: int, held: Ints | None = None, of: str = "", step: int = 0) -> Slot:
         """Return a slot, counted from 0, as the machine executes it.
 
@@ -172,11 +191,14 @@ class Schedule:
         step that the slot belongs to.
         """
         senders, listeners, packets, _, _, phase = self.messages[number]
+        tuned = self.wavelengths(number) if self.network.wavelengths > 1 else None
         return Slot.send_packets(
             senders,
             self.network.group(listeners),
             (listeners, self.network.group(senders)),
             packets=packets if held is None else held[packets],
+            send_wavelengths=tuned,
+            listen_wavelengths=tuned,
             phase=of + phase,
             step=step,
             conflict_free=True,

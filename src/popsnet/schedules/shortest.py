@@ -60,7 +60,8 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     Raises
     ------
     InputError
-        If a processor sends or receives more than 65,536 packets, for ``hops=2``.
+        If a processor sends or receives more than 65,536 packets, for ``hops=2``, or if
+        ``hops="mixed"`` on a network with several wavelengths.
 
     Notes
     -----
@@ -71,6 +72,9 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     :func:`popsnet.schedules.construction.make_two_hops`. Mixtures are found by a search, for up to
     2^21 packets. A packet that starts at its destination is sent with ``hops=2`` only.
 
+    With W wavelengths one hop takes at least max(h, ⌈C/W⌉) slots, two take 2·max(h, ⌈Δ/gW⌉), and
+    "auto" keeps the shorter of these two: mixtures are not searched for.
+
     Examples
     --------
     >>> import numpy as np
@@ -80,7 +84,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     >>> make_schedule(demand).slots, make_schedule(demand, hops=2).slots
     (2, 4)
     """
-    kind = require_hops(hops)
+    kind = _on(demand.network, hops)
     if kind == "2":
         return make_two_hops(demand, seed=seed)
     at_home = bool((demand.source == demand.destination).any())  # these are not sent
@@ -91,7 +95,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     if kind != "auto" or not _needs_more_than(two, demand):
         paths = _straight(demand, seed)
         most = min(two, paths.slots) if kind == "auto" else paths.slots
-    if kind != "1":
+    if kind != "1" and demand.network.wavelengths == 1:
         paths = _mixed(demand, most, seed) or paths
     if paths is None or (kind == "auto" and paths.slots > two):
         return make_two_hops(demand, seed=seed)
@@ -115,12 +119,13 @@ def _mixed(demand: Demand, most: int, seed: int) -> Paths | None:
 def _needs_more_than(slots: int, demand: Demand) -> bool:
     """Whether some coupler has more packets than this, by a look at a few packets and at all."""
     network = demand.network
+    most = slots * network.wavelengths
     for part in (slice(0, 4 * network.g), slice(0, demand.packets)):
         source, destination = demand.source[part], demand.destination[part]
         moving = source != destination
         by, to = network.group(source[moving]), network.group(destination[moving])
         _, loads = np.unique(by.astype(np.int64) * network.g + to, return_counts=True)
-        if loads.max(initial=0) > slots:
+        if loads.max(initial=0) > most:
             return True
     return False
 
@@ -148,8 +153,8 @@ def schedule_matrix(
 
     Notes
     -----
-    One hop takes max(largest entry, ⌈row/d⌉, ⌈column/d⌉) slots, which is optimal for one hop. Two
-    hops take 2⌈Δ/min(d, g)⌉. Mixtures are searched for from the lower bound upwards.
+    One hop takes max(largest ⌈entry/W⌉, ⌈row/d⌉, ⌈column/d⌉) slots, which is optimal for one hop.
+    Two hops take 2⌈Δ/min(d, gW)⌉. For W = 1 mixtures are searched for from the lower bound upwards.
 
     Examples
     --------
@@ -160,22 +165,22 @@ def schedule_matrix(
     >>> [schedule_matrix(Network(3, 3), counts, hops=hops)[1].slots for hops in (1, 2, "mixed")]
     [9, 8, 7]
     """
-    kind, d = require_hops(hops), network.d
+    kind, d = _on(network, hops), network.d
     if d == 1:  # the processors are given, and packets inside a group start where they go
         demand = demand_of_matrix(network, counts)
         return demand, make_schedule(demand, hops=kind, seed=seed)
-    one = one_hop_slots(counts, d)
+    one = one_hop_slots(counts, d, network.wavelengths)
     busiest = max(counts.sum(axis=axis).max(initial=0) for axis in (0, 1))
-    two = 2 * -(-int(busiest) // min(d, network.g))
+    two = 2 * -(-int(busiest) // min(d, network.channels))
     if kind == "2":
         return _dealt(network, counts, seed)
     plan = None
-    if kind != "1":
+    if kind != "1" and network.wavelengths == 1:
         most = min(one, two) if kind == "auto" else one
         plan = _mixed_plan(counts, d, most, seed)
     if plan is None and kind == "auto" and two < one and two <= 2 * MOST_ROUNDS:
         return _dealt(network, counts, seed)
-    return _with_processors(network, plan or plan_one_hop(counts, d))
+    return _with_processors(network, plan or plan_one_hop(counts, d, network.wavelengths))
 
 
 def _mixed_plan(counts: npt.NDArray[Any], d: int, most: int, seed: int) -> GroupPlan | None:
@@ -198,6 +203,17 @@ def _with_processors(network: Network, plan: GroupPlan) -> tuple[Demand, Schedul
     source, relay, destination = give_processors(network, plan)
     demand = Demand(network, source, destination)
     return demand, Schedule.of_paths(demand, Paths(relay, plan.first, plan.final, plan.slots))
+
+
+def _on(network: Network, hops: Hops | int) -> Hops:
+    """Return which hops are allowed, and refuse a mixture on several wavelengths."""
+    kind = require_hops(hops)
+    if kind == "mixed" and network.wavelengths > 1:
+        raise InputError(
+            f"hops = mixed: mixtures are searched for with one wavelength per coupler, and "
+            f"{network} has several; choose one of auto, 1, 2."
+        )
+    return kind
 
 
 def require_hops(hops: Hops | int) -> Hops:

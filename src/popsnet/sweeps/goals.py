@@ -199,6 +199,11 @@ def _require_storable(experiment: Experiment) -> None:
             f"{experiment} routes a demand, and a store keeps runs of permutations only; use "
             "route() or compare() for demands."
         )
+    if experiment.wavelengths > 1:
+        raise InputError(
+            f"{experiment}: a store keeps runs of networks with one wavelength per coupler; use "
+            "route() for several."
+        )
     if not experiment.storable:
         raise InputError(
             f"Router {experiment.router} is not registered, so its results could not be told from "

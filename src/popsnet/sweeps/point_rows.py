@@ -89,7 +89,9 @@ def point_of(row: Row) -> Point:
 @cache
 def _identity_type() -> Any:
     hints = get_type_hints(TrafficExperiment)
-    values = [(one.name, hints[one.name]) for one in fields(TrafficExperiment) if one.compare]
+    names = [one.name for one in fields(TrafficExperiment) if one.compare]
+    names.remove("wavelengths")  # only points with one wavelength are kept
+    values = [(name, hints[name]) for name in names]
     return msgspec.defstruct("Identity", values, forbid_unknown_fields=True)
 
 

@@ -104,6 +104,11 @@ def require_storable(experiment: TrafficExperiment) -> None:
             "because earlier versions of popsnet would take them for points without. Run them with "
             "popsnet.simulate or popsnet.traffic.run_loads."
         )
+    if experiment.wavelengths > 1:
+        raise InputError(
+            f"{experiment}: a store keeps points of networks with one wavelength per coupler; use "
+            "simulate() or run_loads() for several."
+        )
     found = experiment.resolved_scheduler
     if not any(found is one for one in all_schedulers()):
         raise InputError(

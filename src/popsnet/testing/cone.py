@@ -108,6 +108,13 @@ def acts_in(slot: Slot, name: PacketName = same) -> dict[int, list[Any]]:
         acts[sender].append(("send", groups, kind, named, contents[i]))
     for processor, group in listens:
         acts[processor].append(("listen", group))
+    for act, processors, tuned in (
+        ("send on", slot.senders, slot.send_wavelengths),
+        ("listen on", slot.listeners, slot.listen_wavelengths),
+    ):
+        if tuned is not None:
+            for processor, wavelength in zip(processors.tolist(), tuned.tolist(), strict=True):
+                acts[processor].append((act, wavelength))
     return acts
 
 
@@ -196,6 +203,8 @@ def _sending(groups: Sequence[int], kind: str, packet: object, contents: bytes) 
 _ACTS: dict[str, Callable[..., str]] = {
     "send": _sending,
     "listen": "listens to group {}".format,
+    "send on": "sends on wavelength {}".format,
+    "listen on": "listens to wavelength {}".format,
     "store": "stores packet {}".format,
     "drop": "drops packet {}".format,
     "deliver": "delivers packet {}".format,
@@ -207,7 +216,7 @@ def _silent(moment: Moment) -> dict[int, list[Any]]:
     return {
         processor: listened
         for processor, acts in moment.acts.items()
-        if (listened := [act for act in acts if act[0] == "listen"])
+        if (listened := [act for act in acts if act[0] in ("listen", "listen on")])
     }
 
 

@@ -19,6 +19,10 @@ A trace of continuous traffic has ``"traffic": true`` in its header, and no pack
 then has ``"arrives": [[processor, packet, destination], …]``, the packets that arrive at its
 beginning, and ``"delivers": [[processor, packet], …]``, those that leave after it. The outcome has
 two more counts, ``held`` and ``refused``.
+
+A network with several wavelengths per coupler has ``"wavelengths": W`` in its header, and a slot
+then has ``send_wavelengths`` and ``listen_wavelengths``, a number for each of its ``sends`` and
+``listens``.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from popsnet.trace.event import Arrival, Event, Hold, Listen, Observer, Send, TraceWords
-from popsnet.trace.writer import TraceWriter, records
+from popsnet.trace.writer import TraceWriter, records, wavelengths
 
 if TYPE_CHECKING:
     from popsnet.trace.reader import Header, OutcomeLine, SlotLine, TraceReader, read_trace
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Arrival", "Event", "Header", "Hold", "Listen", "Observer", "OutcomeLine", "Send", "SlotLine",
     "TraceReader", "TraceWords", "TraceWriter", "read_trace", "records",
+    "wavelengths",
 ]  # fmt: skip
 
 

@@ -76,6 +76,9 @@ class Event(NamedTuple):
     step: int
     pending: int
     records: Callable[[], tuple[list[Send], list[Listen]]]
+    wavelengths: Callable[[], tuple[list[int], list[int]]] | None = None
+    """Returns the wavelength of every message and of every listener, in the order of ``records``.
+    None if couplers have one wavelength."""
 
 
 Observer: TypeAlias = Callable[[Event], None]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from popsnet.network import Network
-from popsnet.trace.event import Listen, Send
+from popsnet.trace.event import Send
 from popsnet.trace.reader import FaultsOfTrace, SlotLine
+
+Tuned: TypeAlias = tuple[int, int, int]
+"""A listener: processor, group, wavelength."""
 
 
 class FaultyParts:
@@ -26,27 +30,28 @@ class FaultyParts:
         return not self._is_dead(self._senders, processor, slot)
 
     def silence(
-        self, line: SlotLine, couplers: dict[int, Send | None]
-    ) -> tuple[list[Listen], list[tuple[int, str]]]:
+        self, line: SlotLine, listens: list[Tuned], channels: dict[int, Send | None]
+    ) -> tuple[list[Tuned], list[tuple[int, str]]]:
         """Return the listeners that no fault keeps from hearing, and what is wrong with losses."""
-        hears: list[Listen] = []
+        hears: list[Tuned] = []
         misses, seen = set(line.misses), set[int]()
         lost: dict[int, bool] = {}
         wrong: list[tuple[int, str]] = []
         if misses and not self._faults.loss:
             wrong.append((min(misses), "messages are lost only if the header has a loss"))
-        for processor, group in line.listens:
+        for processor, group, wavelength in listens:
             coupler = processor // self._network.d * self._network.g + group
+            channel = coupler * self._network.wavelengths + wavelength
             if self._is_dead(self._hearers, processor, line.slot):
                 continue
-            if self._is_dead(self._couplers, coupler, line.slot) or not couplers.get(coupler):
+            if self._is_dead(self._couplers, coupler, line.slot) or not channels.get(channel):
                 continue
             seen.add(processor)
             missed = processor in misses
-            if self._faults.loss_per == "coupler" and lost.setdefault(coupler, missed) != missed:
+            if self._faults.loss_per == "coupler" and lost.setdefault(channel, missed) != missed:
                 wrong.append((processor, "a lost message is lost for all listeners of its coupler"))
             if not missed:
-                hears.append((processor, group))
+                hears.append((processor, group, wavelength))
         nothing = "a message is lost only where there is one to hear"
         wrong.extend((processor, nothing) for processor in sorted(misses - seen))
         return hears, wrong

@@ -75,6 +75,13 @@ class Header(Struct, frozen=True):
     """Whether packets arrive during the run and leave when they are delivered."""
     faults: FaultsOfTrace | None = None
     """What does not work, None if everything does."""
+    wavelengths: Annotated[int, Meta(ge=1)] = 1
+    """Wavelengths per coupler."""
+
+    @property
+    def network(self) -> Network:
+        """The network."""
+        return Network(self.d, self.g, self.wavelengths)
 
     @property
     def name(self) -> str:
@@ -104,6 +111,10 @@ class SlotLine(Struct, frozen=True):
     """Packets that leave at their destinations after the slot, likewise."""
     misses: list[int] = []
     """Processors for which a message was lost, in a run with loss."""
+    send_wavelengths: list[int] | None = None
+    """The wavelength of each message, in the order of the sends, None if all have 0."""
+    listen_wavelengths: list[int] | None = None
+    """The wavelength of each listener, in the order of the listens, None if all have 0."""
 
 
 class OutcomeLine(Struct, frozen=True):
@@ -221,6 +232,8 @@ class TraceReader:
                 self._require_counts(line)
             else:
                 self._require_holdings(keeps=line.keeps, drops=line.drops)
+                self._require_wavelengths("send", line.send_wavelengths, len(line.sends))
+                self._require_wavelengths("listen", line.listen_wavelengths, len(line.listens))
             yield line
 
     def _read_header(self) -> Header:
@@ -242,7 +255,7 @@ class TraceReader:
                 raise self._error(f'"{name}" is null; give a value or leave it out.')
         header = self._converted(line, Header)
         try:
-            Network(header.d, header.g)
+            _ = header.network
         except InputError as error:
             raise self._error(str(error)) from error
         if header.faults is not None and (wrong := header.faults.wrong_on(header.d, header.g)):
@@ -298,6 +311,14 @@ class TraceReader:
                     f'"{name}" is {"missing" if told else "present"}, and the header has '
                     f'{"" if told else "no "}"{reason}"; give both or neither.'
                 )
+
+    def _require_wavelengths(self, what: str, given: list[int] | None, length: int) -> None:
+        """Require a wavelength per message or listener, or none at all."""
+        if given is not None and len(given) != length:
+            raise self._error(
+                f'"{what}_wavelengths" has {len(given)} entries, and "{what}s" has {length}; give '
+                "one for each, or leave it out."
+            )
 
     def _require_counts(self, line: OutcomeLine) -> None:
         """Require the counts that the outcome of continuous traffic has."""

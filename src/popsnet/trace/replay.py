@@ -1,7 +1,8 @@
 """The replay of slots by the rules of the network, for the checkers of all kinds of traces.
 
 It shares no code with the machine. It follows which processors have heard which packet, and lets
-messages that meet on a coupler destroy each other.
+messages that meet on a coupler and wavelength destroy each other. A channel is a coupler with a
+wavelength; channel w of coupler to·g + from has the number (to·g + from)·W + w.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from msgspec import UNSET
 
 from popsnet.errors import Rule
 from popsnet.network import Network
-from popsnet.trace.event import Listen, Send
-from popsnet.trace.faulty import FaultyParts
+from popsnet.trace.event import Send
+from popsnet.trace.faulty import FaultyParts, Tuned
 from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader
 
 _MOST_SHOWN = 20
@@ -101,7 +102,7 @@ class Replay:
     def __init__(self, trace: TraceReader) -> None:
         header = trace.header
         self.trace = trace
-        self.network = Network(header.d, header.g)
+        self.network = header.network
         self.n, self.g = self.network.n, self.network.g
         self.packets = len(header.destination)  # packets are numbered 0 to packets - 1
         self.buffers = header.buffers
@@ -176,30 +177,34 @@ class Replay:
             self.step = line.step
         self._arrive(line)
         self.report.messages += len(line.sends)
-        couplers = self._send(line.sends)
-        hears = self._silence(line, couplers)
-        self._settle(line, self._listen(hears, couplers))
+        channels = self._send(line.sends, line.send_wavelengths or [0] * len(line.sends))
+        hears = self._silence(line, channels)
+        self._settle(line, self._listen(hears, channels))
 
-    def _silence(self, line: SlotLine, couplers: dict[int, Send | None]) -> list[Listen]:
+    def _silence(self, line: SlotLine, channels: dict[int, Send | None]) -> list[Tuned]:
         """Return the listeners that no fault keeps from hearing."""
+        tuned = line.listen_wavelengths or [0] * len(line.listens)
+        listens = [(*listen, w) for listen, w in zip(line.listens, tuned, strict=True)]
         if self.faults is None:
             if line.misses:
                 self._violation(line.misses[0], "messages are lost only if the header has a loss")
-            return line.listens
-        hears, wrong = self.faults.silence(line, couplers)
+            return listens
+        hears, wrong = self.faults.silence(line, listens, channels)
         for processor, rule in wrong:
             self._violation(processor, rule)
         return hears
 
-    def _send(self, sends: Sequence[Send]) -> dict[int, Send | None]:
-        """Return the message on each coupler to·g + from, None where several meet."""
-        d, g = self.network.d, self.network.g
-        couplers: dict[int, Send | None] = {}
+    def _send(self, sends: Sequence[Send], tuned: Sequence[int]) -> dict[int, Send | None]:
+        """Return the message on each channel, None where several meet."""
+        d, g, several = self.network.d, self.network.g, self.network.wavelengths
+        channels: dict[int, Send | None] = {}
         met = 0
         repeated = _repeated([send[0] for send in sends])
-        for send in sends:
+        for send, wavelength in zip(sends, tuned, strict=True):
             processor, groups, kind, packet = send
             wrong = self._wrong_send(processor, groups, kind, packet)
+            if not 0 <= wavelength < several:
+                wrong = f"{Rule.WAVELENGTH_EXISTS}, and it sends on {wavelength}"
             if processor in repeated:
                 wrong = Rule.ONE_MESSAGE
             if wrong is not None:
@@ -208,13 +213,13 @@ class Replay:
             if self.faults is not None and not self.faults.sends(self.slot or 0, processor):
                 continue
             for group in groups:
-                coupler = group * g + processor // d
-                met += coupler in couplers
-                couplers[coupler] = None if coupler in couplers else send
-        collided = list(couplers.values()).count(None)
+                channel = (group * g + processor // d) * several + wavelength
+                met += channel in channels
+                channels[channel] = None if channel in channels else send
+        collided = list(channels.values()).count(None)
         self.report.collisions += collided
         self.report.destroyed += met + collided
-        return couplers
+        return channels
 
     def _wrong_send(
         self, processor: int, groups: Sequence[int], kind: str, packet: int | None
@@ -240,20 +245,23 @@ class Replay:
             return f"it acknowledges packet {packet}, of which it never heard"
         return None
 
-    def _listen(self, listens: list[Listen], couplers: dict[int, Send | None]) -> dict[int, int]:
+    def _listen(self, listens: list[Tuned], channels: dict[int, Send | None]) -> dict[int, int]:
         """Return the packet that each processor hears, and note what it hears of."""
-        n, d, g = self.network.n, self.network.d, self.network.g
+        n, d, g, several = self.n, self.network.d, self.g, self.network.wavelengths
         heard: dict[int, int] = {}
         know = self.known.add
-        repeated = _repeated([processor for processor, _ in listens])
-        for processor, group in listens:
+        repeated = _repeated([processor for processor, _, _ in listens])
+        for processor, group, wavelength in listens:
             if not 0 <= processor < n:
                 self._violation(processor, Rule.PROCESSOR_EXISTS)
             elif not 0 <= group < g:
                 self._violation(processor, f"{Rule.GROUP_EXISTS}, and it listens to {group}")
+            elif not 0 <= wavelength < several:
+                wrong = f"{Rule.WAVELENGTH_EXISTS}, and it listens to {wavelength}"
+                self._violation(processor, wrong)
             elif processor in repeated:
                 self._violation(processor, Rule.ONE_LISTENED)
-            elif message := couplers.get(processor // d * g + group):
+            elif message := channels.get((processor // d * g + group) * several + wavelength):
                 _, _, kind, packet = message
                 if packet is not None:
                     know(packet * n + processor)

@@ -51,6 +51,37 @@ def records(slot: Slot) -> tuple[list[Send], list[Listen]]:
     return sorted(sends, key=itemgetter(0)), sorted(listens)
 
 
+def wavelengths(slot: Slot) -> tuple[list[int], list[int]]:
+    """Return the wavelengths of messages and of listeners, in the order of :func:`records`.
+
+    Parameters
+    ----------
+    slot : Slot
+        The slot.
+
+    Returns
+    -------
+    sends, listens : list of int
+        A wavelength per message and one per listener, ordered by processor.
+
+    Examples
+    --------
+    >>> from popsnet import Slot
+    >>> from popsnet.trace import wavelengths
+    >>> both = np.array([1, 0])
+    >>> wavelengths(Slot.send_packets(both, both, send_wavelengths=np.array([0, 3])))
+    ([3, 0], [])
+    """
+    found = []
+    for processors, values in (
+        (slot.senders, slot.send_wavelengths),
+        (slot.listeners, slot.listen_wavelengths),
+    ):
+        order = np.argsort(processors, kind="stable")
+        found.append([0] * len(order) if values is None else values[order].tolist())
+    return found[0], found[1]
+
+
 class TraceWriter:
     """An observer that writes every slot to a file as it happens.
 
@@ -203,6 +234,9 @@ class TraceWriter:
             "sends": sends,
             "listens": listens,
         }
+        if event.wavelengths is not None:
+            names = ("send_wavelengths", "listen_wavelengths")
+            self._line |= zip(names, event.wavelengths(), strict=True)
         self._arrivals = ()
 
     def miss(self, processors: list[int]) -> None:
@@ -279,6 +313,7 @@ def _opening(network: Network, router: str, variant: str, seed: int) -> dict[str
         "version": VERSION,
         "d": network.d,
         "g": network.g,
+        **({"wavelengths": network.wavelengths} if network.wavelengths > 1 else {}),
         "router": router,
         "variant": variant,
         "seed": seed,

@@ -3,6 +3,7 @@
 In a slot a group of POPS(d, g) sends at most M = min(d, g) packets: each of its d processors sends
 one message, and each of the g couplers that leave the group carries one. It hears at most M for the
 same reason: each of its d processors listens to one coupler, and g couplers lead to the group.
+With W wavelengths a coupler carries W messages per slot, and M = min(d, gW).
 """
 
 from __future__ import annotations
@@ -117,6 +118,9 @@ class Bounds:
 
     *pairs*: with one hop per packet, all packets from group a to group b use coupler c(b, a).
 
+    With W wavelengths a coupler carries W messages per slot: *hops* has x·r - W in place of x·r - 1
+    and g·M + kW in place of g·M + k, and *pairs* allows W packets per slot.
+
     g need not divide d: no rule supposes it.
 
     Examples
@@ -143,10 +147,11 @@ class Bounds:
     @staticmethod
     def of(network: Network, rates: Rates) -> Bounds:
         """Return the bounds of a pattern with these rates."""
-        most = min(network.d, network.g)
+        most = min(network.d, network.channels)
         return Bounds(
             _over(1, rates.source), _over(1, rates.destination), _over(most, rates.group_out),
-            _over(most, rates.group_in), _hops(network, rates), _over(1, rates.pair), network,
+            _over(most, rates.group_in), _hops(network, rates),
+            _over(network.wavelengths, rates.pair), network,
         )  # fmt: skip
 
     @staticmethod
@@ -204,7 +209,8 @@ class Bounds:
     def _all(self) -> list[Bound]:
         if self.carried is not None:
             return self._with_dead_parts(self.carried)
-        most = min(self.network.d, self.network.g)
+        most, several = min(self.network.d, self.network.channels), self.network.wavelengths
+        pair = "one" if several == 1 else several
         return [
             Bound("rows", self.rows, "a processor sends at most one packet per slot"),
             Bound("columns", self.columns, "a processor hears at most one packet per slot"),
@@ -214,9 +220,9 @@ class Bounds:
                 "hops",
                 self.hops,
                 f"all groups send at most {self.network.g * most} per slot, and one group to one "
-                "group at most 1; other packets make two hops",
+                f"group at most {several}; other packets make two hops",
             ),
-            Bound("pairs", self.pairs, "one hop: a group sends a group at most one per slot"),
+            Bound("pairs", self.pairs, f"one hop: a group sends a group at most {pair} per slot"),
         ]
 
     def _with_dead_parts(self, carried: int) -> list[Bound]:
@@ -281,7 +287,7 @@ def _over(most: float, rate: float) -> float:
 
 
 def _hops(network: Network, rates: Rates) -> float:
-    capacity = network.g * min(network.d, network.g)
-    pairs = np.concatenate(([0], np.cumsum(rates.counts)))
+    capacity = network.g * min(network.d, network.channels)
+    pairs = np.concatenate(([0], np.cumsum(rates.counts))) * network.wavelengths
     sums = np.concatenate(([0.0], np.cumsum(rates.pairs * rates.counts)))
     return float(((capacity + pairs) / (network.n + sums)).min())

@@ -13,7 +13,7 @@ from popsnet.errors import InputError
 from popsnet.machine import Counters, Machine
 from popsnet.network import I64, Network
 from popsnet.slot import Slot
-from popsnet.trace import Event, Observer, TraceWriter, records
+from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.log import FaultLog, Log
@@ -124,7 +124,10 @@ class MessageSession:
         inbox = self.machine.execute(slot)
         number = self.machine.counters.slots
         done = self.machine.executed or slot
-        event = Event(number, slot.phase, slot.step, self.memory.inside, partial(records, done))
+        tuned = partial(wavelengths, done) if self.machine.network.wavelengths > 1 else None
+        event = Event(
+            number, slot.phase, slot.step, self.memory.inside, partial(records, done), tuned
+        )
         for observe in self._observers:
             observe(event)
         if self._faults is not None:

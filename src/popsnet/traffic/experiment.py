@@ -57,6 +57,7 @@ class TrafficParameters(TypedDict, total=False):
     faults: Faults | str | None
     fault_seed: int
     known_faults: bool
+    wavelengths: int
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -109,6 +110,8 @@ class TrafficExperiment:
     known_faults : bool
         Whether every processor knows the dead parts, as it knows d and g. Packets without a path
         are then refused when they arrive, and schedulers do not use dead couplers and relays.
+    wavelengths : int
+        Wavelengths per coupler, at least 1. The scheduler must use them.
 
     Raises
     ------
@@ -144,6 +147,8 @@ class TrafficExperiment:
     """The faults as a text, empty if there are none."""
     fault_seed: int
     known_faults: bool
+    wavelengths: int
+    """Wavelengths per coupler."""
     given: Mapping[str, Any] = field(compare=False)
     """The pattern, the burst and the names of files, as they were given."""
     _parts: tuple[Scheduler | None, Arrivals | None] = field(compare=False)
@@ -172,12 +177,15 @@ class TrafficExperiment:
         faults: Faults | str | None = None,
         fault_seed: int = 0,
         known_faults: bool = False,
+        wavelengths: int = 1,
     ) -> None:
-        network = Network(d, g)
+        network = Network(d, g, wavelengths)
         broken, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
         broken.require_on(network)
         _require_dead_parts(broken, known_faults)
+        _require_one_wavelength(network, broken)
         found, name = find_scheduler_variant(scheduler, variant)
+        found.require_wavelengths(network)
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
         Plan.make(network, slots=slots, precision=precision, max_slots=max_slots)
@@ -191,7 +199,7 @@ class TrafficExperiment:
         self._fill(
             network.d, network.g, found.name, found.version, name, arrivals.name,
             float(arrivals.load), buffer, seed, arrival_seed, slots, float(precision), max_slots,
-            str(broken), fault_seed if broken else 0, bool(known_faults),
+            str(broken), fault_seed if broken else 0, bool(known_faults), network.wavelengths,
             MappingProxyType(named), (found, arrivals),
             {key: value for key, value in given.items() if named[key] == _UNNAMED},
         )  # fmt: skip
@@ -240,7 +248,8 @@ class TrafficExperiment:
             The experiment, which cannot be run yet.
         """
         experiment = object.__new__(cls)
-        values = ({**_NO_FAULTS, **identity}[one.name] for one in fields(cls) if one.compare)
+        named = {**_NO_FAULTS, "wavelengths": 1, **identity}
+        values = (named[one.name] for one in fields(cls) if one.compare)
         experiment._fill(*values, MappingProxyType(dict(given)), (None, None), {})
         return experiment
 
@@ -265,7 +274,8 @@ class TrafficExperiment:
             variant=self.variant, load=None if files.get("packets") else self.load,
             buffer=self.buffer, seed=self.seed, arrival_seed=self.arrival_seed, slots=self.slots,
             precision=self.precision, max_slots=self.max_slots, overload=True, faults=self.faults,
-            fault_seed=self.fault_seed, known_faults=self.known_faults, **files,
+            fault_seed=self.fault_seed, known_faults=self.known_faults,
+            wavelengths=self.wavelengths, **files,
         )  # fmt: skip
         for name, there in self.identity.items():
             found = getattr(here, name)
@@ -309,7 +319,7 @@ class TrafficExperiment:
     @property
     def network(self) -> Network:
         """The network."""
-        return Network(self.d, self.g)
+        return Network(self.d, self.g, self.wavelengths)
 
     @property
     def label(self) -> str:
@@ -318,11 +328,11 @@ class TrafficExperiment:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The parameters that decide the result, by name. Those of faults are there if any are."""
+        """The parameters that decide the result, by name: faults and wavelengths only if used."""
         names = (one.name for one in fields(self) if one.compare)
-        return {
-            name: getattr(self, name) for name in names if self.faults or name not in _NO_FAULTS
-        }
+        left_out = () if self.faults else (*_NO_FAULTS,)
+        left_out += () if self.wavelengths > 1 else ("wavelengths",)
+        return {name: getattr(self, name) for name in names if name not in left_out}
 
     @property
     def digest(self) -> str:
@@ -387,7 +397,7 @@ class TrafficExperiment:
         }
         same = (
             "d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots",
-            "faults", "fault_seed", "known_faults",
+            "faults", "fault_seed", "known_faults", "wavelengths",
         )  # fmt: skip
         if not self.given.get("packets"):
             given["load"] = self.load
@@ -436,6 +446,15 @@ _NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": Fal
 _MOST_FLOWS = 2**12
 """Processors of the largest network on which the bounds with dead parts are computed: they need
 all pairs of processors."""
+
+
+def _require_one_wavelength(network: Network, faults: Faults) -> None:
+    """Refuse faults on several wavelengths: the bounds of patterns do not know both."""
+    if faults and network.wavelengths > 1:
+        raise InputError(
+            f"wavelengths = {network.wavelengths}: continuous traffic with faults runs on networks "
+            "with one wavelength per coupler; leave out one of the two."
+        )
 
 
 def _require_dead_parts(faults: Faults, known: bool) -> None:

@@ -12,6 +12,18 @@ its index mod M. In every slot of the frame a sender meets one class, all of who
   j + t2. On c(b, a) only j = b - a sends, which is one i. A processor sends in g of the d values of
   t0, each time with another j, so in a frame it meets every class of every group once. A residue
   has ⌈d/g⌉ or ⌊d/g⌋ members; g need not divide d.
+
+With W wavelengths a group has c = gW channels, M is min(d, c), and a residue is an index mod M.
+Channel j of group a is group b = a + j (mod g) on wavelength j div g. The frame still has n slots.
+
+- d ≤ c: t0 is in [0, g) and t2 in [0, d). (a, i) sends on channel j = i - t0 (mod c) and meets
+  residue i + t2 (mod d). Different i have different channels, so nothing collides. For each of the
+  d channels in use there is one a with b = a + j, so group b hears d messages, each at another
+  index: a permutation of all processors. As g divides c, b = a + i - t0 (mod g), so t0 goes through
+  all groups and t2 through all indices: every ordered pair meets once.
+- d > c: t0 is in [0, d) and t2 in [0, g). With j = i - t0 (mod d), (a, i) sends if j < c, on
+  channel j, and meets residue j + t2 (mod c). To group b it sends on the W channels j0 + wg; with
+  t2 in [0, g) the sums wg + t2 are 0 to c - 1, so it meets every residue of b once.
 """
 
 from __future__ import annotations
@@ -36,6 +48,10 @@ class Meeting(NamedTuple):
     """The class that each sender meets."""
     listening: Ints
     """The group that every processor listens to."""
+    wavelengths: Ints | None = None
+    """The wavelength of each sender, None if there is one wavelength."""
+    listened: Ints | None = None
+    """The wavelength that every processor listens to, likewise."""
 
 
 class Frame:
@@ -59,7 +75,7 @@ class Frame:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.residues = min(network.d, network.g)
+        self.residues = min(network.d, network.channels)
         """M, the number of residues of a group."""
         self.slots = network.n
         """The number of slots of the frame."""
@@ -68,13 +84,16 @@ class Frame:
 
     def meeting(self, slot: int) -> Meeting:
         """Return who meets whom in a slot, which may be larger than the frame."""
-        t2, t0 = divmod(slot % self.slots, max(self.network.d, self.network.g))
+        d, g = self.network.d, self.network.g
+        t2, t0 = divmod(slot % self.slots, d if d > self.network.channels else g)
         return self.meeting_at(t0, t2)
 
     def meeting_at(self, t0: int, t2: int) -> Meeting:
         """Return who meets whom in the slot (t0, t2) of the frame."""
         d, g = self.network.d, self.network.g
         a, i, processors = self._groups, self._indices, self.network.processors
+        if self.network.wavelengths > 1:
+            return self._tuned_meeting(t0, t2)
         if d <= g:
             listening = (a - (i - t2) % d + t0) % g
             return Meeting(processors, *self._met((a + i - t0) % g, (i + t2) % d), listening)
@@ -83,6 +102,21 @@ class Frame:
         j, listening = j[sends], (a - (i - t2) % g) % g
         met = self._met((a[sends] + j) % g, (j + t2) % g)
         return Meeting(processors[sends], *met, listening)
+
+    def _tuned_meeting(self, t0: int, t2: int) -> Meeting:
+        """Return the same for several wavelengths."""
+        d, g, c = self.network.d, self.network.g, self.network.channels
+        a, i, processors = self._groups, self._indices, self.network.processors
+        if d <= c:
+            sends = np.ones(len(processors), dtype=np.bool_)
+            channel, residue, heard = (i - t0) % c, (i + t2) % d, ((i - t2) % d - t0) % c
+        else:
+            channel = (i - t0) % d
+            sends = channel < c
+            residue, heard = (channel + t2) % c, (i - t2) % c
+        channel = channel[sends]
+        met = self._met((a[sends] + channel) % g, residue[sends])
+        return Meeting(processors[sends], *met, (a - heard) % g, channel // g, heard // g)
 
     def _met(self, groups: Ints, residues: Ints) -> tuple[Ints, Ints]:
         return groups, groups * self.residues + residues
@@ -106,6 +140,8 @@ class Frame:
         here, index = network.group(receivers), network.index(receivers)
         residues = index % self.residues
         coupler = here.astype(np.int64) * network.g + inbox.groups
+        if inbox.wavelengths is not None:
+            coupler = coupler * network.wavelengths + inbox.wavelengths
         words = public.words("keeper", slot, coupler) >> np.uint64(32)
         chosen = words * self.members(residues).astype(np.uint64) >> np.uint64(32)
         keeps: Bools = index // self.residues == chosen.astype(np.int64)

@@ -69,7 +69,7 @@ class LiveParts:
         works = self.couplers[meeting.groups, self.network.group(meeting.senders)]
         if works.all():
             return meeting
-        senders, groups, classes, listening = meeting
+        senders, groups, classes, listening, *_ = meeting
         return Meeting(senders[works], groups[works], classes[works], listening)
 
     @cached_property

@@ -160,7 +160,8 @@ def traffic_overview(
         network, pattern=pattern, load=_LITTLE, burst=burst, matrix=matrix, seed=seed
     )
     bounds = Bounds.of(network, arrivals.rates())
-    return TrafficOverview(network, arrivals.name, bounds, tuple(all_schedulers()))
+    able = (one for one in all_schedulers() if one.wavelengths or network.wavelengths == 1)
+    return TrafficOverview(network, arrivals.name, bounds, tuple(able))
 
 
 _LITTLE = 1e-6

@@ -383,7 +383,7 @@ class TrafficResult(Reported):
         network, delay, worst = values["network"], values["delay"], values["worst"]
         interval = None if delay["interval"] is None else tuple(delay["interval"])
         parts = {
-            "network": Network(network["d"], network["g"]),
+            "network": Network(network["d"], network["g"], network.get("wavelengths", 1)),
             "setting": Setting(**values["setting"]),
             "delay": Delay(**{**delay, "interval": interval}),
             "buffers": Buffers(**values["buffers"]),

@@ -105,6 +105,9 @@ class Scheduler:
         ``known``, a :class:`LiveParts`.
     file : str
         The file that it was loaded from, if any.
+    wavelengths : bool
+        Whether it uses all wavelengths of a coupler. One that does not is refused on networks with
+        several.
 
     Examples
     --------
@@ -135,6 +138,7 @@ class Scheduler:
     survives_known: frozenset[str] = frozenset()
     takes_map: bool = False
     file: str = ""
+    wavelengths: bool = False
 
     def __repr__(self) -> str:
         return f"<scheduler {self.name}: {self.summary}>"
@@ -167,6 +171,16 @@ class Scheduler:
         """Return whether it survives these kinds of faults, of which the parts may be known."""
         return kinds <= (self.survives_known if known else self.survives)
 
+    def require_wavelengths(self, network: Network) -> None:
+        """Refuse a network with several wavelengths if the scheduler would use only one."""
+        if network.wavelengths == 1 or self.wavelengths:
+            return
+        able = ", ".join(one.name for one in all_schedulers() if one.wavelengths)
+        raise InputError(
+            f"wavelengths = {network.wavelengths}: scheduler {self.name} uses one wavelength; "
+            f"these schedulers use several: {able}."
+        )
+
     def words_on(self, network: Network) -> TraceWords:
         """Return the texts that explain the scheduler in the header of a trace."""
         return {"explanation": self.summary, **self.words.on(network)}
@@ -197,6 +211,7 @@ class SchedulerFacts(TypedDict, total=False):
     survives: frozenset[str]
     survives_known: frozenset[str]
     takes_map: bool
+    wavelengths: bool
 
 
 def register_scheduler(

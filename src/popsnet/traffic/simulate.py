@@ -119,6 +119,14 @@ def _experiment(
     d: Network | TrafficExperiment | int, g: int | None, parameters: TrafficParameters
 ) -> TrafficExperiment:
     if not isinstance(d, TrafficExperiment):
+        if isinstance(d, Network) and d.wavelengths > 1 and g is None:
+            if "wavelengths" in parameters:
+                raise InputError(
+                    f"wavelengths = {parameters['wavelengths']!r}: {d!r} has a number of "
+                    "wavelengths already; leave it out."
+                )
+            parameters = {**parameters, "wavelengths": d.wavelengths}
+            d = Network(d.d, d.g)
         return TrafficExperiment(*shape_of(d, g), **parameters)
     if g is not None or parameters:
         raise InputError(
@@ -147,6 +155,12 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
             "engine = 'fused': the compiled engine runs networks without faults. Use "
             "engine='slots', or leave it out."
         )
+    if engine == "fused" and experiment.wavelengths > 1:
+        raise InputError(
+            "engine = 'fused': compiled schedulers run on networks with one wavelength per "
+            "coupler. Use engine='slots'."
+        )
+    compiled = compiled and experiment.wavelengths == 1
     if engine == "fused" and not compiled:
         raise InputError(
             f"engine = 'fused': there is no compiled code for scheduler {found.name} "

@@ -175,7 +175,7 @@ class Page:
         for recording, header in zip(recordings, headers, strict=True):
             _require_ends(recording.label, header)
         _require_same(recordings, headers)
-        return Network(headers[0].d, headers[0].g)
+        return headers[0].network
 
     def save(self, path: Path | str) -> Path:
         """Write the page to a file, whole or not at all, and return its path."""
@@ -214,7 +214,7 @@ def _require_room(recordings: Sequence[Recording]) -> None:
 
 def _require_ends(name: str, header: Header) -> None:
     """Check that every packet starts and ends at a processor."""
-    network = Network(header.d, header.g)
+    network = header.network
     require_showable(network)
     if header.traffic:
         _require_none(name, header)
@@ -253,7 +253,7 @@ def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) ->
     """Check that runs side by side have the same network and the same packets."""
     first = headers[0]
     for recording, header in zip(recordings[1:], headers[1:], strict=True):
-        one, other = Network(first.d, first.g), Network(header.d, header.g)
+        one, other = first.network, header.network
         pair = f"{recordings[0].label} and {recording.label}"
         cure = "give runs of one permutation, or a page each."
         if one != other:

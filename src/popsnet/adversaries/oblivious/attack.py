@@ -17,7 +17,7 @@ from popsnet.adversaries.oblivious.paths import PathSystem, find_paths, recorded
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import Network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router
@@ -193,6 +193,7 @@ def attack_oblivious(
     >>> attack_oblivious(Network(4, 4), "direct").matching.congestion
     4
     """
+    require_one_wavelength(network)
     if paths is not None and router is not None:
         one, other = (what if isinstance(what, str) else what.name for what in (paths, router))
         raise InputError(
@@ -250,6 +251,7 @@ def attack_paths(
     >>> attack.matching.congestion, attack.confirmed
     (5, True)
     """
+    require_one_wavelength(network)
     if not 2 <= network.n <= MOST_N:
         raise InputError(
             f"{network} has n = {network.n:,} processors, and all pairs of them are examined; give "

@@ -15,7 +15,7 @@ from popsnet.adversaries.two_hop import execution
 from popsnet.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
 from popsnet.adversaries.two_hop.keeping import Marking, Round, mark, round_of
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import Network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.theory.lower_bounds import guaranteed_rounds
@@ -149,6 +149,7 @@ def attack_two_hop(
     >>> attack.slots, attack.guaranteed, attack.confirmed
     (12, 2, True)
     """
+    require_one_wavelength(network)
     if max(network.n, network.couplers) > _MOST:
         raise InputError(
             f"{network} has n = {network.n:,} processors and g² = {network.couplers:,} couplers, "

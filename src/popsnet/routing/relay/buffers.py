@@ -9,12 +9,16 @@ packets as it has members, the c-th at member (τ + c) mod its size.
 Delivery takes k slots: in slot τ the packets of class τ are delivered. A stored packet for group b
 is then alone on c(b, T), because (b, T, τ) belongs to one destination, and it is sent, because a
 member stores at most one packet of a class.
+
+With several wavelengths a relay group with a wavelength takes the place of T; see
+:mod:`popsnet.routing.relay.channels`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from popsnet.routing.relay.channels import channels_of
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slots
 
@@ -30,30 +34,36 @@ class RelayBuffers:
 
     def __init__(self, state: RelayState) -> None:
         d, g = state.network.d, state.network.g
-        self.k = state.network.blocks
+        self.channels = channels_of(state.network)
+        c = self.channels.number
+        self.k = -(-d // c)
         self.state = state
         self._places = state.fresh_bijection(d)
-        self._sizes = (d - np.arange(g) + g - 1) // g  # of the sets (T, a), by a
-        self._stored = np.zeros(g * g * self.k, dtype=np.int32)  # by (T, a, class)
+        self._sizes = (d - np.arange(c) + c - 1) // c  # of the sets (T, a), by a
+        self._stored = np.zeros(g * c * self.k, dtype=np.int32)  # by (T, a, class)
         self._parked: list[tuple[Ints, Ints, Ints]] = []  # holders, packets, destinations
+
+    def places(self, destinations: Ints) -> Ints:
+        """Return the public place of each destination."""
+        return self.state.places(self._places, destinations)
 
     def relays(self, destinations: Ints) -> Ints:
         """Return T, the relay group of each destination."""
-        return self.state.places(self._places, destinations) % self.state.network.g
+        return self.channels.relays(self.places(destinations))
 
     def classes(self, destinations: Ints) -> Ints:
         """Return τ, the class of each destination."""
-        return self.state.places(self._places, destinations) // self.state.network.g
+        return self.channels.classes(self.places(destinations))
 
     def store(self, heard: Inbox) -> Ints:
         """Store at one member what a set heard, if it has room, and return the sets that did."""
-        network, g = self.state.network, self.state.network.g
+        network, c = self.state.network, self.channels.number
         index = network.index(heard.receivers)
-        sets = network.group(heard.receivers) * g + index % g
+        sets = network.group(heard.receivers) * c + index % c
         classes = self.classes(heard.destinations)
         places = sets * self.k + classes
-        before, size = self._stored[places], self._sizes[index % g]
-        at = (before < size) & (index // g == (classes + before) % size)
+        before, size = self._stored[places], self._sizes[index % c]
+        at = (before < size) & (index // c == (classes + before) % size)
         self._stored[places[at]] += 1
         mine = heard.at(at)
         self.state.keep(mine)
@@ -63,13 +73,14 @@ class RelayBuffers:
 
     def deliver(self, stage: str) -> Slots:
         """Deliver all parked packets in k slots without conflict."""
-        state, g = self.state, self.state.network.g
+        state, channels = self.state, self.channels
         holders, packets, destinations = map(np.concatenate, zip(*self._parked, strict=True))
         classes, waiting = self.classes(destinations), state.waiting
-        places = state.places(self._places, waiting)
+        places = self.places(waiting)
         for turn in range(self.k):
-            sending, listening = classes == turn, places // g == turn
-            listened = waiting[listening], places[listening] % g
+            sending, listening = classes == turn, channels.classes(places) == turn
+            listened = waiting[listening], channels.relays(places[listening])
             phase = f"{stage}: delivery" + (f", class {turn + 1}" if self.k > 1 else "")
             stored = holders[sending], packets[sending], destinations[sending]
-            yield from state.deliver(*stored, listened, phase)
+            tuned = channels.tuned(self.places(destinations[sending]), places[listening])
+            yield from state.deliver(*stored, listened, phase, tuned)

@@ -22,6 +22,7 @@ import numpy as np
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.relay.buffers import STORED, RelayBuffers
+from popsnet.routing.relay.channels import Tuned, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.stages import Numbers, after_park, after_sweep, after_windows
@@ -75,21 +76,22 @@ class Park(RelayStage):
 
     def slots(self, network: Network) -> int:
         """Return Σ(w + 1) + k."""
-        return sum(self.windows) + len(self.windows) + network.blocks
+        return sum(self.windows) + len(self.windows) + spread(network).blocks
 
     def after(self, network: Network, rho: Numbers) -> Numbers:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         if len(self.windows) == 1:
-            return after_park(network, rho, self.windows[0])
-        return np.array([after_windows(network, float(one), self.windows) for one in rho])
+            return after_park(spread(network), rho, self.windows[0])
+        shape = spread(network)
+        return np.array([after_windows(shape, float(one), self.windows) for one in rho])
 
     def buffers(self, network: Network) -> int:
         """Return 2 + k, as a relay stores at most one packet of each class."""
-        return 2 + network.blocks
+        return 2 + spread(network).blocks
 
     def working(self, network: Network) -> int:
         """Return the bytes of the maps: all, those that are sent, and those that are heard."""
-        return 3 * max(self.windows) * network.couplers
+        return 3 * max(self.windows) * network.g * spread(network).g
 
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
@@ -123,7 +125,7 @@ class SweepStage(RelayStage):
 
     def slots(self, network: Network) -> int:
         """Return 2k + 1."""
-        return 2 * network.blocks + 1
+        return 2 * spread(network).blocks + 1
 
     def after(self, network: Network, rho: Numbers) -> Numbers:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
@@ -131,11 +133,11 @@ class SweepStage(RelayStage):
 
     def buffers(self, network: Network) -> int:
         """Return 2 + k, as a relay stores at most one packet of each class."""
-        return 2 + network.blocks
+        return 2 + spread(network).blocks
 
     def working(self, network: Network) -> int:
         """Return the bytes of the maps of k bits: all, those sent, and those heard."""
-        return 3 * network.blocks * network.couplers
+        return 3 * spread(network).blocks * network.g * spread(network).g
 
 
 def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool) -> Slots:
@@ -144,27 +146,32 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
     The first member of each set that stored packets tells in which slots.
     """
     state, network, pending = buffers.state, buffers.state.network, buffers.state.pending
-    relays = buffers.relays(state.destination[pending])
-    residues = network.index(network.processors) % network.g
-    maps = np.zeros((network.couplers, window), dtype=np.uint8)
+    channels, places = buffers.channels, buffers.places(state.destination[pending])
+    relays = channels.relays(places)
+    residues = network.index(network.processors) % channels.number
+    listened = residues % network.g
+    maps = np.zeros((network.g * channels.number, window), dtype=np.uint8)
     for turn in range(window):
         trying = turns == turn
         phase = f"{name}: attempt" + (f", slot {turn + 1}" if window > 1 else "")
-        heard = yield from _try(state, pending[trying], relays[trying], residues, phase)
+        tuned = channels.tuned(places[trying], residues)
+        heard = yield from _try(state, pending[trying], relays[trying], listened, phase, tuned)
         meant = buffers.relays(heard.destinations) == network.group(heard.receivers)
         state.keep_ahead(heard.at(~meant))
         maps[buffers.store(heard.at(meant)), turn] = 1
     if delivers:
         yield from buffers.deliver(name)
     sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
-    relay, source = np.divmod(sets, network.g)  # the groups T and a of each set
-    members = network.processor(relay, source)
-    listened = state.pending, buffers.relays(state.destination[state.pending])
-    yield from state.send_maps(members, source, listened, maps[sets], turns, f"{name}: acks")
+    relay, channel = np.divmod(sets, channels.number)
+    members, source = network.processor(relay, channel), channel % network.g  # of group T, to a
+    places = buffers.places(state.destination[state.pending])
+    listening = state.pending, channels.relays(places)
+    tuned, phase = channels.tuned(channel, places), f"{name}: acks"
+    yield from state.send_maps(members, source, listening, maps[sets], turns, phase, tuned=tuned)
 
 
 def _try(
-    state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str
+    state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str, tuned: Tuned
 ) -> Generator[Slot, Inbox, Inbox]:
     """Send packets to their relay groups, and some to those of the next stage."""
     later, fanout = state.look_ahead(senders), None
@@ -175,6 +182,6 @@ def _try(
         relays, fanout = distinct(groups)
     return (
         yield Slot.send_packets(
-            senders, relays, listened, fanout=fanout, phase=phase, step=state.step
+            senders, relays, listened, fanout=fanout, phase=phase, step=state.step, **tuned
         )
     )

@@ -13,7 +13,10 @@ has missed the ack. Marked stages are considered for d ≤ 2g, as for larger d n
 helps, and for g ≥ 32: on smaller networks sources would know earlier, but the last packet would
 arrive later.
 
-The plan depends on d and g alone, not on the permutation, so any processor can make it.
+With several wavelengths stages P and F are considered, in the fluid limit of a network with as many
+relay groups as there are channels.
+
+The plan depends on the network alone, not on the permutation, so any processor can make it.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.routing.relay.channels import spread
 from popsnet.routing.relay.grid import Grid, superclasses
 from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.park import Park
@@ -172,9 +176,10 @@ def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule
     half per slot. But it is long, so it comes after some tries of the short one. Marked stages
     alone might never end, so for d = g a park stage comes after them, too.
     """
-    last, window = stages[-1], 2 * network.blocks if network.blocks > 1 else 1
+    blocks = spread(network).blocks
+    last, window = stages[-1], 2 * blocks if blocks > 1 else 1
     again = _RETRY if isinstance(last, Shower) else Mark() if last.looks_ahead else last
-    if network.blocks == 1 and not last.looks_ahead:
+    if blocks == 1 and not last.looks_ahead:
         return RelaySchedule(stages, (again,))
     return RelaySchedule(stages, (*_TRIES * (again,), Park((min(window, WIDEST),))))
 
@@ -185,9 +190,12 @@ def _options(network: Network) -> Iterator[RelayStage]:
         classes = superclasses(network.d, network.g)
         yield from (Grid(x, -(-classes // x)) for x in _grid_sizes(classes))
         return
-    yield from (Park((window,)) for window in _window_sizes(network.blocks))
-    if network.d > network.g:
+    shape = spread(network)
+    yield from (Park((window,)) for window in _window_sizes(shape.blocks))
+    if shape.d > shape.g:
         yield Fold()
+    if network.wavelengths > 1:
+        return
     yield from map(Shower, range(1, 5))
     if network.d <= 2 * network.g and network.g >= _MARKED:
         yield from (Mark(), MarkSeveral(2), MarkSeveral(3))
@@ -364,8 +372,8 @@ def _at_a_set(modelled: _Modelled) -> Network:
 
 def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], _Modelled]]:
     """Yield the windows of first stages that have several, and those for which they stand."""
-    k = network.blocks
-    if network.d < 3 * network.g:
+    k = spread(network).blocks
+    if network.d < 3 * spread(network).g:
         return
     modelled = min(k, _MANY)
     best: dict[int, tuple[float, tuple[int, ...], Numbers]] = {}

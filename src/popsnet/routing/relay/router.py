@@ -117,6 +117,7 @@ def _scheduled(text: str) -> Variant:
         buffers=schedule.buffers,
         working=schedule.working,
         words=Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases}),
+        wavelengths=True,
     )
 
 
@@ -165,7 +166,7 @@ def expected_slots(network: Network) -> float:
     >>> expected_slots(Network(4, 4)), round(expected_slots(Network(1024, 1024)), 1)
     (4, 16.8)
     """
-    return min(plan(network).slots, direct_slots(network))
+    return direct_slots(network) if _is_direct(network) else plan(network).slots
 
 
 def _default(network: Network) -> str:
@@ -174,7 +175,7 @@ def _default(network: Network) -> str:
 
 
 def _is_direct(network: Network) -> bool:
-    return direct_slots(network) <= plan(network).slots
+    return network.wavelengths == 1 and direct_slots(network) <= plan(network).slots
 
 
 def _basis(network: Network) -> str:

@@ -30,6 +30,7 @@ from itertools import chain, repeat
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
+from popsnet.routing.relay import channels
 from popsnet.routing.relay.grid import Grid
 from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.park import Park, SweepStage
@@ -126,7 +127,17 @@ class RelaySchedule:
     def obstacle(self, network: Network) -> str | None:
         """Return why the schedule cannot be run on a network, or None if it can."""
         reasons = (stage.obstacle(network) for stage in self.all_stages)
-        return next((reason for reason in reasons if reason is not None), None)
+        reason = next((reason for reason in reasons if reason is not None), None)
+        return reason or self._wavelengths(network)
+
+    def _wavelengths(self, network: Network) -> str | None:
+        """Return why the schedule cannot use several wavelengths, or None if it can."""
+        if network.wavelengths == 1:
+            return None
+        for stage in self.all_stages:
+            if type(stage) not in (Park, SweepStage, Fold):
+                return f"stage {stage} uses one wavelength; with several use stages P, S and F."
+        return channels.obstacle(network)
 
 
 def parse_schedule(text: str) -> RelaySchedule:

@@ -9,6 +9,7 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
+from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.routing.to_all import OR_PHASES, global_or_slots
 from popsnet.slot import Inbox, Ints, Slot, Slots
@@ -16,15 +17,26 @@ from popsnet.theory.stages import Numbers, after_shower
 
 
 def _attempt(
-    state: RelayState, stage: str, groups: Ints, fanout: Ints | None = None
+    state: RelayState,
+    stage: str,
+    groups: Ints,
+    fanout: Ints | None = None,
+    places: Ints | None = None,
 ) -> Generator[Slot, Inbox, Inbox]:
-    """Send to relay groups, in which (T, a) listens to a and stores what it hears."""
+    """Send to relay groups, in which (T, a) listens to a and stores what it hears.
+
+    With ``places``, those of the destinations, all wavelengths are used.
+    """
     network, processors = state.network, state.network.processors
-    first = processors[network.index(processors) < network.g]
-    listening, phase = (first, network.index(first)), f"{stage}: attempt"
+    channels = channels_of(network)
+    number = network.g if places is None else channels.number
+    first = processors[network.index(processors) < number]
+    index, phase = network.index(first), f"{stage}: attempt"
+    tuned: Tuned = {} if places is None else channels.tuned(places, index)
     heard = yield Slot.send_packets(
-        state.pending, groups, listening, fanout=fanout, phase=phase, step=state.step
-    )
+        state.pending, groups, (first, index % network.g), fanout=fanout, phase=phase,
+        step=state.step, **tuned,
+    )  # fmt: skip
     state.keep(heard)
     return heard
 
@@ -71,20 +83,26 @@ class Fold(RelayStage):
         """Execute the stage."""
         network = state.network
         places = state.places(state.fresh_bijection(network.d), network.processors)
-        relays = places % network.g
-        copies = yield from _attempt(state, "fold", relays[state.destination[state.pending]])
-        targets = network.group(copies.destinations)
-        heard = yield Slot.forward(copies, targets, relays, phase="fold: delivery", step=state.step)
+        channels = channels_of(network)
+        relays, tuned = channels.relays(places), channels.tuned
+        due = state.destination[state.pending]
+        copies = yield from _attempt(state, "fold", relays[due], places=places[due])
+        targets, through = network.group(copies.destinations), places[copies.destinations]
+        heard = yield Slot.forward(
+            copies, targets, relays, phase="fold: delivery", step=state.step,
+            **tuned(through, places),
+        )  # fmt: skip
         state.take(heard)
         mine = heard.at(heard.destinations == heard.receivers)
         listening = copies.receivers, targets
         options = state.without_conflict("fold: destinations confirm")
+        options = {**options, **tuned(places[mine.receivers], through)}
         confirmed = yield Slot.acknowledge(mine, relays[mine.receivers], listening, **options)
         state.release(copies.receivers, copies.packets, copies.destinations)
-        groups = network.index(confirmed.receivers)
-        options = state.without_conflict("fold: acks")
-        asked = state.pending, relays[state.destination[state.pending]]
-        acks = yield Slot.acknowledge(confirmed, groups, asked, **options)
+        index = network.index(confirmed.receivers)
+        options = {**state.without_conflict("fold: acks"), **tuned(index, places[due])}
+        asked = state.pending, relays[due]
+        acks = yield Slot.acknowledge(confirmed, index % network.g, asked, **options)
         state.acknowledge(acks.receivers)
 
     def slots(self, network: Network) -> int:
@@ -93,7 +111,7 @@ class Fold(RelayStage):
 
     def after(self, network: Network, rho: Numbers) -> Numbers:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
-        return after_shower(network, rho, 1)
+        return after_shower(spread(network), rho, 1)
 
 
 _SHOWER_PHASES = {

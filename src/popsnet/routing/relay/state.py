@@ -16,6 +16,7 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Phases
 from popsnet.routing.relay.bijection import FRESH, Bijection
+from popsnet.routing.relay.channels import Tuned
 from popsnet.routing.to_all import global_or
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import Numbers
@@ -203,12 +204,12 @@ class RelayState:
         destinations: Ints,
         listened: tuple[Ints, Ints],
         phase: str,
+        tuned: Tuned | None = None,
     ) -> Slots:
         """Execute a slot without conflict, in which relays send on what they store and drop it."""
         groups = self.network.group(destinations)
-        heard = yield Slot.send_packets(
-            relays, groups, listened, packets=packets, **self.without_conflict(phase)
-        )
+        options: SlotOptions = {**self.without_conflict(phase), **(tuned or {})}
+        heard = yield Slot.send_packets(relays, groups, listened, packets=packets, **options)
         self.release(relays, packets, destinations)
         self.take(heard)
 
@@ -221,13 +222,14 @@ class RelayState:
         turns: Ints,
         phase: str,
         fanout: Ints | None = None,
+        tuned: Tuned | None = None,
     ) -> Slots:
         """Let relays tell in which slots they stored packets.
 
         Pending sources that find their slot, ``turns`` by source, in the map that they heard are
         done.
         """
-        options = self.without_conflict(phase)
+        options: SlotOptions = {**self.without_conflict(phase), **(tuned or {})}
         options["fanout"] = fanout
         inbox = yield Slot.send_control(
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options

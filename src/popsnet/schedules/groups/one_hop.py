@@ -9,7 +9,7 @@ from popsnet.schedules.groups.plan import GroupPlan, packet_groups
 from popsnet.slot import Ints
 
 
-def one_hop_slots(counts: Ints, d: int) -> int:
+def one_hop_slots(counts: Ints, d: int, wavelengths: int = 1) -> int:
     """Return the slots of a traffic matrix if every packet takes one hop.
 
     Parameters
@@ -18,11 +18,13 @@ def one_hop_slots(counts: Ints, d: int) -> int:
         The number of packets from each group (row) to each group (column).
     d : int
         The processors per group.
+    wavelengths : int
+        Wavelengths per coupler, W.
 
     Returns
     -------
     int
-        The largest of all entries, ⌈row sum/d⌉ and ⌈column sum/d⌉.
+        The largest of all ⌈entry/W⌉, ⌈row sum/d⌉ and ⌈column sum/d⌉.
 
     Examples
     --------
@@ -32,10 +34,10 @@ def one_hop_slots(counts: Ints, d: int) -> int:
     4
     """
     groups = max(counts.sum(axis=0).max(initial=0), counts.sum(axis=1).max(initial=0))
-    return max(int(counts.max(initial=0)), -(-int(groups) // int(d)))
+    return max(-(-int(counts.max(initial=0)) // wavelengths), -(-int(groups) // int(d)))
 
 
-def plan_one_hop(counts: Ints, d: int) -> GroupPlan:
+def plan_one_hop(counts: Ints, d: int, wavelengths: int = 1) -> GroupPlan:
     """Plan the fewest slots in which every packet takes one hop.
 
     Parameters
@@ -44,6 +46,8 @@ def plan_one_hop(counts: Ints, d: int) -> GroupPlan:
         The number of packets from each group (row) to each group (column).
     d : int
         The processors per group.
+    wavelengths : int
+        Wavelengths per coupler, W.
 
     Returns
     -------
@@ -53,8 +57,9 @@ def plan_one_hop(counts: Ints, d: int) -> GroupPlan:
 
     Notes
     -----
-    No plan with one hop is shorter: a coupler carries one packet in a slot, and a group sends and
-    receives at most d. That this many slots are enough is due to de Werra (1971).
+    No plan with one hop is shorter: a coupler carries W packets in a slot, and a group sends and
+    receives at most d. That this many slots are enough is due to de Werra (1971): all entries, rows
+    and columns can be dealt evenly to the slots, so that a coupler has at most ⌈entry/slots⌉ ≤ W.
 
     Examples
     --------
@@ -65,7 +70,7 @@ def plan_one_hop(counts: Ints, d: int) -> GroupPlan:
     (2, [0, 1, 0, 0, 1])
     """
     matrix = np.ascontiguousarray(counts, dtype=np.int64)
-    slots = one_hop_slots(matrix, d)
+    slots = one_hop_slots(matrix, d, wavelengths)
     first = deal_matrix(matrix, slots)
     source, destination = packet_groups(matrix)
     relay = np.full(len(first), -1, dtype=np.int32)
@@ -75,9 +80,23 @@ def plan_one_hop(counts: Ints, d: int) -> GroupPlan:
 def deal_matrix(counts: I64, slots: int) -> I32:
     """Return the slots of packets in row-major order, with entries, rows and columns dealt evenly.
 
-    Of x packets ⌊x/slots⌋ or ⌈x/slots⌉ are in each slot.
+    Of x packets ⌊x/slots⌋ or ⌈x/slots⌉ are in each slot. Of an entry above ``slots``, as several
+    wavelengths allow, the same number is in every slot, and at most ``slots`` packets are left to
+    deal; the sums of rows and columns are as even as those of what is left.
     """
     row, column = np.nonzero(counts)
     none = np.full(len(row), NO_SET)
     sets = np.array((none, row, none, column), dtype=np.int32)
-    return deal_evenly(counts[row, column], sets, slots)
+    packets = counts[row, column]
+    whole = (packets - 1) // max(slots, 1)
+    dealt = deal_evenly(packets - whole * slots, sets, slots)
+    if not whole.any():
+        return dealt
+    ends = np.cumsum(packets)
+    is_left = np.zeros(ends[-1], dtype=np.bool_)
+    left = packets - whole * slots
+    is_left[np.repeat(ends - np.cumsum(left), left) + np.arange(len(dealt))] = True
+    found = np.empty(ends[-1], dtype=np.int32)
+    found[is_left] = dealt
+    found[~is_left] = np.tile(np.arange(slots, dtype=np.int32), int(whole.sum()))
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from popsnet.coins import Coins, number_of
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import Network, require_one_wavelength
 from popsnet.traffic.fused.parts import U64
 from popsnet.traffic.fused.session import FusedSession, Kernel
 from popsnet.traffic.schedulers.aloha import aloha_patience
@@ -80,6 +80,7 @@ def open_session(
     >>> len(log.messages), log.collisions.sum()
     (1000, np.int64(0))
     """
+    require_one_wavelength(network)
     if not supports(scheduler, variant):
         raise InputError(
             f"scheduler = {scheduler!r}, variant = {variant!r}: it is not compiled. Use the "

@@ -105,6 +105,7 @@ _PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
     delay_formula="(n + 1)/2",
     hops="1 or 2",
     messages="none",
+    wavelengths=True,
     randomness="public, which of ⌈d/g⌉ hearers relays; none for d ≤ g",
     reference="W. M. Mellette et al., 2017 (RotorNet, RotorLB)",
     propagation=lambda network, tau: _PROPAGATION,

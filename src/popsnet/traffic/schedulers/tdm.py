@@ -26,6 +26,7 @@ _PHASE = "to destination"
     delay_formula="(n + 1)/2",
     hops="1",
     messages="none",
+    wavelengths=True,
     randomness="none",
     reference="S. S. Lam, 1977 (time-division multiple access)",
     propagation=lambda network, tau: ONE_HOP,

@@ -16,12 +16,12 @@ from popsnet.traffic.queues import Queues
 
 
 def capacity(network: Network) -> float:
-    """Return 1/⌈d/g⌉, the largest uniform load of one hop in the frame.
+    """Return 1/⌈d/g⌉, the largest uniform load of one hop in the frame; 1/⌈d/gW⌉ in general.
 
     A class of ⌈d/g⌉ destinations is met once in a frame of n slots by every source, and a load of
     λ brings λ·⌈d/g⌉ packets for it in this time.
     """
-    return 1 / -(-network.d // network.g)
+    return 1 / -(-network.d // network.channels)
 
 
 def relayed_capacity(network: Network) -> float:
@@ -30,9 +30,9 @@ def relayed_capacity(network: Network) -> float:
     A class of c members of a group gets as many packets to relay as any other, 1/(gM) of all, and
     each member 1/(gMc). A relay meets every class once in n slots, and a class of c' destinations
     gets c'·λ packets per slot. So λ·c'/(gMc) ≤ 1/n for the smallest c and the largest c': they
-    differ if g does not divide d > g.
+    differ if g does not divide d > g. With W wavelengths gW takes the place of g in M.
     """
-    most = min(network.d, network.g)
+    most = min(network.d, network.channels)
     least, largest = network.d // most, -(-network.d // most)
     return network.g * most / network.n * least / largest
 
@@ -44,6 +44,8 @@ def frame_slot(meeting: Meeting, packets: Ints, phase: str) -> Slot:
     return Slot.send_packets(
         meeting.senders[has], meeting.groups[has], (every, meeting.listening),
         packets=packets[has], phase=phase, conflict_free=True,
+        send_wavelengths=None if meeting.wavelengths is None else meeting.wavelengths[has],
+        listen_wavelengths=meeting.listened,
     )  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 // The conflict graph of a step: an edge for each packet that is not delivered when the step begins.
-import { stepOf } from "./trace.js";
+import { channelOf, stepOf } from "./trace.js";
 import { count } from "./words.js";
 import { html, lineColour, svg } from "./shapes.js";
 
@@ -67,14 +67,13 @@ export class ConflictView {
     const { run } = this;
     const fates = new Map(edges.map((packet) => [packet, { state: "waiting", colour: null, died: false }]));
     for (const slot of run.slots.slice(first - 1, t)) {
-      const collided = new Set(slot.collided);
-      for (const [processor, groups, kind, packet] of slot.sends) {
+      for (const send of slot.sends) {
+        const [processor, groups, kind, packet] = send;
         if (kind !== "packet" || packet === null) continue;
         const fate = fates.get(packet);
         if (fate === undefined) continue;
         if (fate.colour === null && processor === run.start[packet]) fate.colour = groups[0] ?? null;
-        const from = Math.floor(processor / run.d);
-        const through = groups.some((group) => !collided.has(group * run.g + from));
+        const through = groups.some((group) => !slot.clashes.has(channelOf(run, send, group)));
         if (fate.state === "delivered") continue;
         fate.state = through ? "through" : "destroyed";
         fate.died ||= !through;

@@ -253,7 +253,7 @@ class Page {
         tellStanding(run, stateAfter(run, t)),
         sum((slot) => slot.signals),
         sum((slot) => slot.destroyed),
-        sum((slot) => slot.collided.length),
+        sum((slot) => slot.clashes.size),
         `${run.slots.length}`,
       ];
     });

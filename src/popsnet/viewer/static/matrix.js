@@ -1,4 +1,5 @@
 // All couplers as a matrix: one row per listening group, one column per sending group.
+import { channelOf } from "./trace.js";
 import { count, couplerName, listed, messageName } from "./words.js";
 import { html, svg } from "./shapes.js";
 
@@ -230,7 +231,7 @@ export class MatrixView {
     const name = `Coupler ${couplerName(run, cursor)}, from group ${cursor % run.g} to group ${Math.floor(cursor / run.g)}`;
     if (this.dead().includes(cursor)) this.words.textContent = `${name}: dead${messages.length === 0 ? "" : `; ${listed(messages.map(messageName))} sent on it in vain`}.`;
     else if (messages.length === 0) this.words.textContent = `${name}: idle.`;
-    else if (messages.length === 1) this.words.textContent = `${name}: carries ${messageName(messages[0])}.`;
-    else this.words.textContent = `${name}: ${listed(messages.map(messageName))} collide and are destroyed.`;
+    else if (!slot?.collided.includes(cursor)) this.words.textContent = `${name}: carries ${listed(messages.map(messageName))}.`;
+    else this.words.textContent = `${name}: ${listed(messages.filter((send) => slot.clashes.has(channelOf(run, send, Math.floor(cursor / run.g)))).map(messageName))} collide and are destroyed.`;
   }
 }

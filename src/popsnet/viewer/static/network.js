@@ -1,6 +1,6 @@
 // The network as the paper draws it: processors, couplers, the same processors again.
-import { largest, stateAfter, stateBefore } from "./trace.js";
-import { couplerName, messageName } from "./words.js";
+import { channelOf, largest, stateAfter, stateBefore } from "./trace.js";
+import { couplerName, listed, messageName } from "./words.js";
 import { standalone } from "./save.js";
 import { chip, chipWidth, svg } from "./shapes.js";
 
@@ -206,7 +206,6 @@ export class NetworkView {
 
   transmissions(slot, signals, travellers) {
     const { run, layout } = this;
-    const collided = new Set(slot.collided);
     const half = layout.boxWide / 2;
     const ray = (kind, from, to, begin, end, packet, title) => {
       const followed = packet !== null && packet === this.followed;
@@ -223,7 +222,7 @@ export class NetworkView {
         const c = group * run.g + Math.floor(processor / run.d);
         const at = layout.coupler(c);
         const mute = run.faults?.mute(processor, slot.claimed);
-        const met = collided.has(c) && !mute;
+        const met = slot.clashes.has(channelOf(run, send, group)) && !mute;
         const stopped = mute || run.faults?.coupler(c, slot.claimed);
         const fate = met ? ": destroyed" : mute ? ": its transmitter is dead" : stopped ? ", which is dead" : "";
         const title = `Processor ${processor} sends ${messageName(send)} on ${couplerName(run, c)}${fate}`;
@@ -234,7 +233,7 @@ export class NetworkView {
       }
     });
     const hearing = new Map(slot.heard.map(([processor, message]) => [processor, message]));
-    for (const [processor, group] of slot.listens) {
+    for (const [processor, group, wavelength] of slot.listens) {
       const c = Math.floor(processor / run.d) * run.g + group;
       const at = layout.coupler(c);
       const y = layout.processorY(processor);
@@ -244,7 +243,8 @@ export class NetworkView {
       const missed = slot.missed.find(([listener]) => listener === processor);
       const what = missed !== undefined ? `misses ${messageName(slot.sends[missed[1]])} because of a fault`
         : message === undefined ? "hears nothing" : `hears ${messageName(slot.sends[message])}`;
-      const title = `Processor ${processor} listens to ${couplerName(run, c)} and ${what}`;
+      const tuned = wavelength === undefined ? "" : ` on wavelength ${wavelength}`;
+      const title = `Processor ${processor} listens to ${couplerName(run, c)}${tuned} and ${what}`;
       if (message !== undefined) {
         const [, , kind, packet] = slot.sends[message];
         ray(className(kind), from, to, 0.5, 0.92, kind === "packet" ? packet : null, title);
@@ -265,22 +265,23 @@ export class NetworkView {
     const { run } = this;
     if (slot === null) return [];
     const collided = new Set(slot.collided);
+    /** @type {Map<number, import("./trace.js").Send[]>} */
     const used = new Map();
     const followed = new Set();
     for (const send of slot.sends) {
       if (run.faults?.mute(send[0], slot.claimed)) continue;
       for (const group of send[1]) {
         const c = group * run.g + Math.floor(send[0] / run.d);
-        used.set(c, send);
+        used.set(c, [...(used.get(c) ?? []), send]);
         if (this.follows(send)) followed.add(c);
       }
     }
-    return Array.from(used, ([c, send]) => {
+    return Array.from(used, ([c, sends]) => {
       const box = run.faults?.coupler(c, slot.claimed)
-        ? this.box(c, "dead", `dead, and ${collided.has(c) ? "several messages are" : `${messageName(send)} is`} sent on it`, "")
+        ? this.box(c, "dead", `dead, and ${sends.length > 1 ? "several messages are" : `${messageName(sends[0])} is`} sent on it`, "")
         : collided.has(c)
         ? this.box(c, "collided", "messages collide and are destroyed", "")
-        : this.box(c, `used ${className(send[2])}`, `carries ${messageName(send)}`, contents(send));
+        : this.box(c, `used ${className(sends[0][2])}`, `carries ${listed(sends.map(messageName))}`, sends.map(contents).join(" "));
       if (followed.has(c)) box.classList.add("followed");
       return box;
     });
@@ -364,7 +365,10 @@ function className(kind) {
   return kind === "packet" || kind === "ack" ? kind : "control";
 }
 
-/** What a coupler's box shows: the packet's number, an arrow back for acks, a dot for other messages. */
+/**
+ * What a coupler's box shows: the packet's number, an arrow back for acks, a dot for other messages.
+ * @param {import("./trace.js").Send} send
+ */
 function contents([, , kind, packet]) {
   if (kind === "packet") return `${packet}`;
   return kind === "ack" ? `↩${packet ?? ""}` : "•";

@@ -5,6 +5,7 @@ export const MOST_GROUPS = 256;
 export const MOST_PROCESSORS = 2 ** 17;
 export const MOST_DRAWN = 64; // processors drawn one by one
 export const MOST_WORDS = 2000; // characters of an explanation, and of a phase that is explained
+const MOST_CHANNELS = 2 ** 24; // couplers times wavelengths
 const MOST_PATTERNS = 200;
 const MOST_PATTERN = 200; // characters
 const MOST_NAMED = 20; // packets of a processor that are named; more are counted
@@ -14,8 +15,8 @@ const KINDS = ["packet", "ack", "control"];
 export class TraceError extends Error {}
 
 /**
- * @typedef {[processor: number, groups: number[], kind: string, packet: number | null]} Send
- * @typedef {[processor: number, group: number]} Listen
+ * @typedef {[processor: number, groups: number[], kind: string, packet: number | null, wavelength?: number]} Send
+ * @typedef {[processor: number, group: number, wavelength?: number]} Listen
  * @typedef {[processor: number, packet: number]} Holding
  * @typedef {[processor: number, message: number]} Heard
  * @typedef {[processor: number, packet: number, destination: number]} Arrival
@@ -44,9 +45,10 @@ export class TraceError extends Error {}
  *
  * @typedef {object} Replayed What happened in it.
  * @property {number} signals messages, one for each coupler
- * @property {number[]} used couplers that carry one message
- * @property {number[]} silent dead couplers that carry one message
- * @property {number[]} collided couplers with more
+ * @property {number[]} used couplers that carry messages, on each wavelength one
+ * @property {number[]} silent dead couplers that carry messages, on each wavelength one
+ * @property {number[]} collided couplers with more on a wavelength
+ * @property {Set<number>} clashes channels with more than one message; see channelOf
  * @property {number} destroyed messages on them
  * @property {Heard[]} heard
  * @property {Heard[]} missed what a fault kept from a listener
@@ -60,6 +62,7 @@ export class TraceError extends Error {}
  * @property {number} d
  * @property {number} g
  * @property {number} n
+ * @property {number} wavelengths wavelengths per coupler
  * @property {string} router
  * @property {string} variant
  * @property {number} seed
@@ -146,6 +149,10 @@ function readHeader(number, line, name) {
     if (!isWhole(value, 1, 2 ** 31)) fail(number, `${what} is ${shown(value)}; it must be an integer of at least 1`);
   }
   if (g > MOST_GROUPS) fail(number, `g is ${g}; this page shows up to ${MOST_GROUPS} groups`);
+  const { wavelengths = 1 } = line;
+  if (!isWhole(wavelengths, 1) || g * g * wavelengths > MOST_CHANNELS) {
+    fail(number, `wavelengths is ${shown(wavelengths)}; it must be an integer from 1 to ${Math.floor(MOST_CHANNELS / (g * g))}`);
+  }
   const n = d * g;
   if (n > MOST_PROCESSORS) fail(number, `there are ${n} processors; this page reads up to ${MOST_PROCESSORS}`);
   const destination = numbers(number, line.destination, "destination", n);
@@ -172,7 +179,7 @@ function readHeader(number, line, name) {
   if (!Number.isInteger(line.seed)) fail(number, `seed is ${shown(line.seed)}, not a number`);
   if (by !== "group" && by !== "residue") fail(number, `conflict_graph is ${shown(by)}, not group or residue`);
   return {
-    name, d, g, n,
+    name, d, g, n, wavelengths,
     router: asText(number, line.router, "router"),
     variant: asText(number, line.variant, "variant"),
     seed: line.seed,
@@ -244,8 +251,30 @@ function readSlot(run, number, line) {
   if (line.step !== undefined && !isWhole(step, 0)) fail(number, `step is ${shown(step)}; it must be an integer of at least 0`);
   return {
     number: run.slots.length + 1, claimed: line.slot, phase: asText(number, line.phase, "phase"), step,
-    sends: line.sends, listens: line.listens, keeps, drops, arrives, delivers, misses,
+    sends: tuned(run, number, line, "send"), listens: tuned(run, number, line, "listen"), keeps, drops, arrives, delivers, misses,
   };
+}
+
+/** Messages or listeners, with the wavelength of each at the end if there are several. */
+function tuned(run, number, line, what) {
+  const rows = line[`${what}s`];
+  if (run.wavelengths === 1) return rows;
+  const name = `${what}_wavelengths`;
+  const { [name]: given = rows.map(() => 0) } = line;
+  if (!Array.isArray(given) || given.length !== rows.length || !given.every(Number.isInteger)) {
+    fail(number, `${name} is ${shown(given)}, not a list of ${rows.length} numbers`);
+  }
+  return rows.map((row, i) => [...row, given[i]]);
+}
+
+/**
+ * The number of a coupler with a wavelength, for a message to a group.
+ * @param {Run} run
+ * @param {Send} send
+ * @param {number} group
+ */
+export function channelOf(run, [processor, , , , wavelength = 0], group) {
+  return (group * run.g + Math.floor(processor / run.d)) * run.wavelengths + wavelength;
 }
 
 /** Packets that arrive are numbered in order, and both of their processors exist. */
@@ -307,8 +336,8 @@ class Replay {
     this.step = 0;
     this.lost = 0;
     this.delivered = 0; // packets that have left
-    this.load = new Int32Array(run.g * run.g);
-    this.message = new Int32Array(run.g * run.g);
+    this.load = new Int32Array(run.g * run.g * run.wavelengths); // of each channel
+    this.message = new Int32Array(run.g * run.g * run.wavelengths);
     this.heardOf = Array.from({ length: run.n }, () => /** @type {Set<number>} */ (new Set())); // packets that may be acknowledged
     for (let p = 0; p < run.packets; p++) this.enter(p, 0);
     this.held.forEach((packets, processor) => this.crowded(processor, packets));
@@ -320,7 +349,7 @@ class Replay {
    * @returns {Slot}
    */
   slot(line) {
-    const { d, g } = this.run;
+    const { d, g, wavelengths } = this.run;
     const slot = /** @type {Slot} */ (line);
     this.inTurn(slot);
     this.current = slot;
@@ -330,22 +359,26 @@ class Replay {
     const touched = this.transmit(slot);
     slot.signals = slot.sends.reduce((sum, [, groups]) => sum + groups.length, 0);
     const { faults } = this.run;
-    const single = touched.filter((coupler) => this.load[coupler] === 1);
+    slot.clashes = new Set(touched.filter((channel) => this.load[channel] > 1));
+    const couplers = (channels) => [...new Set(channels.map((channel) => Math.floor(channel / wavelengths)))];
+    slot.collided = couplers([...slot.clashes]);
+    const met = new Set(slot.collided);
+    const single = couplers(touched).filter((coupler) => !met.has(coupler));
     slot.silent = single.filter((coupler) => faults?.coupler(coupler, slot.claimed));
     slot.used = single.filter((coupler) => !faults?.coupler(coupler, slot.claimed));
-    slot.collided = touched.filter((coupler) => this.load[coupler] > 1);
-    slot.destroyed = slot.collided.reduce((sum, coupler) => sum + this.load[coupler], 0);
+    slot.destroyed = [...slot.clashes].reduce((sum, channel) => sum + this.load[channel], 0);
     slot.heard = []; // [processor, number of the message]
     slot.missed = [];
     const listening = new Set();
     const lost = new Set(slot.misses);
     const received = new Map();
-    for (const [processor, group] of slot.listens) {
+    for (const [processor, group, wavelength = 0] of slot.listens) {
       if (listening.has(processor)) this.breach(processor, "listens to two couplers");
       listening.add(processor);
       const coupler = Math.floor(processor / d) * g + group;
-      if (this.load[coupler] !== 1) continue;
-      const message = this.message[coupler];
+      const channel = coupler * wavelengths + wavelength;
+      if (this.load[channel] !== 1) continue;
+      const message = this.message[channel];
       if (faults !== null && (faults.deaf(processor, slot.claimed) || faults.coupler(coupler, slot.claimed) || lost.has(processor))) {
         slot.missed.push([processor, message]);
         continue;
@@ -356,7 +389,7 @@ class Replay {
       this.heardOf[processor].add(packet);
       if (kind === "packet") received.set(processor, packet);
     }
-    for (const coupler of touched) this.load[coupler] = 0;
+    for (const channel of touched) this.load[channel] = 0;
     const before = new Set(slot.drops.map(([, packet]) => packet).filter((packet) => this.copies[packet] > 0));
     this.hold(slot, received);
     slot.gone = [...before].filter((packet) => this.isLost(packet)).sort((one, other) => one - other);
@@ -378,15 +411,16 @@ class Replay {
 
   /** Leave out entries that name something that does not exist: they break the rules and cannot be drawn. */
   leaveOut(slot) {
-    const { n, g, packets } = this.run;
+    const { n, g, packets, wavelengths } = this.run;
     const there = (fits, entry) => {
       if (!fits) this.problem(`${shown(entry)} names something that ${networkName(this.run)} does not have`);
       return fits;
     };
     slot.sends = slot.sends.filter((send) => there(
       isWhole(send[0], 0, n) && send[1].every((group) => isWhole(group, 0, g)) &&
-      (send[3] === null || isWhole(send[3], 0, packets)), send));
-    slot.listens = slot.listens.filter((pair) => there(isWhole(pair[0], 0, n) && isWhole(pair[1], 0, g), pair));
+      (send[3] === null || isWhole(send[3], 0, packets)) && isWhole(send[4] ?? 0, 0, wavelengths), send));
+    slot.listens = slot.listens.filter((listen) => there(
+      isWhole(listen[0], 0, n) && isWhole(listen[1], 0, g) && isWhole(listen[2] ?? 0, 0, wavelengths), listen));
     for (const part of ["keeps", "drops", "delivers"]) {
       slot[part] = slot[part].filter((pair) => there(isWhole(pair[0], 0, n) && isWhole(pair[1], 0, packets), pair));
     }
@@ -397,11 +431,11 @@ class Replay {
    * @returns {number[]}
    */
   transmit(slot) {
-    const { d, g } = this.run;
     /** @type {number[]} */
     const touched = [];
     const sending = new Set();
-    slot.sends.forEach(([processor, groups, kind, packet], i) => {
+    slot.sends.forEach((send, i) => {
+      const [processor, groups, kind, packet] = send;
       if (sending.has(processor)) this.breach(processor, "sends two messages");
       sending.add(processor);
       if (groups.length === 0) this.breach(processor, "sends to no group");
@@ -416,9 +450,9 @@ class Replay {
       }
       if (this.run.faults?.mute(processor, slot.claimed)) return; // it reaches no coupler
       for (const to of groups) {
-        const coupler = to * g + Math.floor(processor / d);
-        if (this.load[coupler]++ === 0) touched.push(coupler);
-        this.message[coupler] = i;
+        const channel = channelOf(this.run, send, to);
+        if (this.load[channel]++ === 0) touched.push(channel);
+        this.message[channel] = i;
       }
     });
     return touched;
@@ -630,7 +664,7 @@ export function largest(values) {
 
 /** @param {Run} run */
 export function networkName(run) {
-  return `POPS(${run.d}, ${run.g})`;
+  return `POPS(${run.d}, ${run.g})${run.wavelengths > 1 ? ` with ${run.wavelengths} wavelengths` : ""}`;
 }
 
 /**

@@ -72,8 +72,16 @@ export function listed(items, most = 6) {
   return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
 }
 
-/** The name of a message: its packet, or its kind. */
-export function messageName([processor, , kind, packet]) {
+/**
+ * The name of a message: its packet, or its kind, and its wavelength if there are several.
+ * @param {import("./trace.js").Send} send
+ */
+export function messageName(send) {
+  return `${kindName(send)}${send[4] === undefined ? "" : ` on wavelength ${send[4]}`}`;
+}
+
+/** @param {import("./trace.js").Send} send */
+function kindName([processor, , kind, packet]) {
   if (kind === "packet") return `packet ${packet}`;
   if (kind === "ack") return packet === null ? "an ack" : `the ack of packet ${packet}`;
   return `a control message from processor ${processor}`;
@@ -96,10 +104,10 @@ export function tellSlot(run, t) {
   if (slot.arrives.length > 0) {
     parts.unshift(`${count(slot.arrives.length, "packet")} ${slot.arrives.length === 1 ? "arrives" : "arrive"} (${listed(slot.arrives.map(([, packet]) => packet))})`);
   }
-  if (slot.collided.length > 0) {
+  if (slot.clashes.size > 0) {
     const destroyed = slot.destroyed.toLocaleString("en");
     const several = slot.signals > slot.sends.length; // messages sent to several groups at once
-    parts.push(`${count(slot.collided.length, "collision")} (${several ? `${destroyed} of ${slot.signals.toLocaleString("en")} copies` : destroyed} destroyed)`);
+    parts.push(`${count(slot.clashes.size, "collision")} (${several ? `${destroyed} of ${slot.signals.toLocaleString("en")} copies` : destroyed} destroyed)`);
   } else if (slot.sends.length > 0) parts.push("no collision");
   const { faults } = run;
   if (faults !== null) {
@@ -182,15 +190,15 @@ export function historyOf(run, packet) {
 }
 
 function tellMessage(run, slot, i, target) {
-  const [processor, , kind] = slot.sends[i];
+  const [processor, , kind, , wavelength] = slot.sends[i];
   const coupler = target * run.g + Math.floor(processor / run.d);
   const what = kind === "packet" ? "sends it" : kind === "ack" ? "sends an ack of it" : "sends a control message about it";
-  const way = `Processor ${processor} ${what} to group ${target} on coupler ${couplerName(run, coupler)}`;
+  const way = `Processor ${processor} ${what} to group ${target} on coupler ${couplerName(run, coupler)}${wavelength === undefined ? "" : `, wavelength ${wavelength}`}`;
   const source = coupler % run.g;
   const mute = (sender) => run.faults !== null && run.faults.mute(sender, slot.claimed);
   if (mute(processor)) return `${way}; its transmitter is dead, so it reaches no coupler.`;
-  const others = slot.sends.filter(([sender, groups], j) =>
-    j !== i && Math.floor(sender / run.d) === source && groups.includes(target) && !mute(sender));
+  const others = slot.sends.filter(([sender, groups, , , tuned], j) =>
+    j !== i && tuned === wavelength && Math.floor(sender / run.d) === source && groups.includes(target) && !mute(sender));
   if (others.length > 0) {
     return `${way}, where it meets ${listed(others.map(messageName))}: ${others.length === 1 ? "both" : "all"} are destroyed.`;
   }
