@@ -20,6 +20,7 @@ from popsnet import Coins, Experiment
 from popsnet.engines import ENGINES, Outcomes, TalliedRuns
 from popsnet.engines.cuda.device import describe_device
 from popsnet.engines.cuda.jit import kernel
+from popsnet.engines.cuda.launching import Launch
 from popsnet.engines.cuda.mei_rizzi.large import Division, LargeMeiRizzi
 from popsnet.engines.cuda.shuffling import SCRATCH, fill, shuffle
 from popsnet.engines.fused import kernel_of
@@ -129,7 +130,7 @@ def shuffles(n: int, cells: int, threads: int) -> Iterator[Difference]:
     expected = UniformPermutation(n, coins).array()
     out, key = cuda.to_device(np.zeros(n, np.uint32)), np.uint64(coins.key(RANDOM, 1))
     shared = 4 * (SCRATCH + threads + -(-cells // 16)) + 2 * n
-    _shuffled[1, threads, 0, shared](np.uint32(n), np.uint32(cells), key, out)
+    Launch(_shuffled, threads, shared)(1, (np.uint32(n), np.uint32(cells), key, out))
     found = out.copy_to_host()
     if found.tolist() != expected.tolist():
         yield Difference(f"shuffle of {n} by {threads} threads", expected, found)

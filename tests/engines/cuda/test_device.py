@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,6 @@ import pytest
 
 from popsnet import Experiment, distribution, route
 from popsnet.engines.cuda.device import describe_device, is_simulated
-from tests.engines.cuda import cases
 
 pytestmark = pytest.mark.cuda
 
@@ -28,6 +29,12 @@ def gpu() -> None:
         pytest.fail(f"These tests need a GPU: {status.reason}.")
     if is_simulated():
         pytest.fail("These tests need a GPU, and NUMBA_ENABLE_CUDASIM is set.")
+
+
+@pytest.fixture
+def cases() -> ModuleType:
+    """What all of them compare; imported here, as it imports CUDA."""
+    return importlib.import_module("tests.engines.cuda.cases")
 
 
 def drawn(chooser: np.random.Generator) -> Experiment:
@@ -50,7 +57,7 @@ def drawn(chooser: np.random.Generator) -> Experiment:
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_thousands_of_random_cases_are_those_of_fused(block: int) -> None:
+def test_thousands_of_random_cases_are_those_of_fused(block: int, cases: ModuleType) -> None:
     chooser = np.random.default_rng(block)
     for _ in range(CASES):
         experiment, first = drawn(chooser), int(chooser.integers(0, 2**40))
@@ -60,13 +67,13 @@ def test_thousands_of_random_cases_are_those_of_fused(block: int) -> None:
         assert not list(cases.differences(experiment, range(first, first + runs)))
 
 
-def test_the_cases_of_the_simulator_are_the_same() -> None:
+def test_the_cases_of_the_simulator_are_the_same(cases: ModuleType) -> None:
     assert not list(cases.all_differences())
 
 
 @pytest.mark.parametrize("n", [1, 2, 64, 1000, 1024, 16_384, 30_000])
 @pytest.mark.parametrize("threads", [32, 128, 1024])
-def test_permutations_are_those_of_the_host(n: int, threads: int) -> None:
+def test_permutations_are_those_of_the_host(n: int, threads: int, cases: ModuleType) -> None:
     assert not list(cases.shuffles(n, max(n // 3, 1), threads))
 
 

@@ -22,3 +22,15 @@ def test_simulated_runs_are_those_of_fused() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "18 cases on Numba's simulator, 0 with differences" in done.stdout
+
+
+@pytest.mark.long
+def test_compiled_for_one_thread_of_the_processor_runs_are_those_of_fused() -> None:
+    """Types and casts are those of the device."""
+    pytest.importorskip("numba_cuda", reason="the package numba-cuda is not installed")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.engines.cuda.one_thread"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "runs agree" in done.stdout

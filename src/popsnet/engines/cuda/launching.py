@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -79,7 +80,9 @@ class Launch:
 
     def __call__(self, blocks: int, arguments: Sequence[Any]) -> None:
         """Start the kernel. It runs after those that were started before."""
-        self.kernel[blocks, self.threads, 0, self.shared](*arguments)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Grid size .* will likely")  # few runs, few blocks
+            self.kernel[blocks, self.threads, 0, self.shared](*arguments)
 
 
 def _ask_for_shared(definition: Any, size: int) -> None:

@@ -34,6 +34,8 @@ _THREADS, _MANY_THREADS, _SIMULATED_THREADS = 256, 1024, 3
 _MUCH_SHARED = 24 * 1024
 """Bytes from which a multiprocessor holds few blocks, which get more threads."""
 
+_FILLING = 8
+"""Blocks per multiprocessor that set all bits."""
 _STEPS_AT_A_TIME = 64
 _LARGE = 2**30
 """Packets from which each step is a launch of its own, so that a run can be interrupted."""
@@ -97,7 +99,7 @@ class LargeMeiRizzi(LargeRun):
             require_free(residues.nbytes)
         permutation = Rounds.of(keyed), cuda.to_device(residues)
         fill = Launch(device_code.fill_pending, self._division.threads)
-        fill(multiprocessors(), (self._shape, self._pending))
+        fill(_FILLING * multiprocessors(), (self._shape, self._pending))
         undelivered, step = int(self._shape.n), 0
         while undelivered > 0 and step < self._program.max_steps:
             report(step, SLOTS_PER_STEP * step, undelivered)
