@@ -116,7 +116,8 @@ def say(text: str) -> None:
 _PARAMETERS = "|".join(
     ("all_packets", "arrival_seed", "buffer", "burst", "confidence", "dimension", "engine", "first",
      "full", "growth", "hops", "largest", "load", "loads", "matrix", "max_n", "max_runs",
-     "max_slots", "max_steps", "measure", "most_slots", "overload", "packets", "part", "paths",
+     "known_faults", "max_slots", "max_steps", "measure", "most_slots", "overload", "packets",
+     "part", "paths",
      "pattern", "permutation", "permutation_seed", "precision", "router", "runs", "scheduler",
      "seed", "shards", "slots", "trace", "trace_slots", "unit", "until_se", "upto", "variant",
      "workers")
