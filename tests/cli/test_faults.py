@@ -12,7 +12,7 @@ from tests.conftest import Cli
 
 def test_route_reports_what_became_of_the_packets(cli: Cli) -> None:
     faults = "--fault", "coupler:1,0", "--fault", "processor:3@4", "--loss", 0.01
-    finished = cli("route", 8, 8, "--router", "relay:F", *faults, "--json")
+    finished = cli("route", 8, 8, "--router", "relay:survive", *faults, "--json")
     result = json.loads(finished.out)
     assert result["faults"] == "coupler:1,0 processor:3@4 loss:0.01"
     assert result["lost"] == result["held"] == result["duplicated"] == 0
@@ -36,8 +36,8 @@ def test_a_trace_with_faults_is_checked_and_viewed(cli: Cli, tmp_path: Path) -> 
     assert checked.code == 0, checked.out
     assert json.loads(cli("check", trace, "--json").out)["faulty"]
     assert cli("view", trace, "--no-open", "--out", page).code == 1
-    lossy = "--loss", 0.2, "--loss-per", "listener", "--fault-seed", 3
-    assert cli("view", 4, 4, "--router", "relay:F", *lossy, "--no-open", "--out", page).code == 0
+    lossy = "--router", "relay:survive", "--loss", 0.2, "--loss-per", "listener"
+    assert cli("view", 4, 4, *lossy, "--no-open", "--out", page).code == 0
     refused = cli("view", trace, "--fault", "coupler:0,0", "--out", page)
     assert (refused.code, "is a trace of one" in refused.err) == (2, True)
 
@@ -61,7 +61,7 @@ def test_wrong_faults_are_refused(cli: Cli, options: tuple[str, ...], says: str)
 
 def test_faults_compares_routers_in_pairs(cli: Cli, tmp_path: Path) -> None:
     figure = tmp_path / "faults.svg"
-    routers = "--router", "direct", "--router", "relay:F"
+    routers = "--router", "direct", "--router", "relay:survive"
     finished = cli("faults", 8, 8, *routers, "--numbers", "0,4", "--runs", 5, "--figure", figure)
     assert finished.code == 0
     assert figure.read_text().startswith("<svg")

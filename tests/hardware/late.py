@@ -163,7 +163,7 @@ def late_aloha(tau: int) -> Schedule:
                 inbox = yield Slot.acknowledge(
                     mine, mine.groups, (attempt.senders, targets), phase="ack", conflict_free=True
                 )
-                outcomes[t + 1 + tau] = attempt, inbox.receivers
+                outcomes[t + 1 + tau] = attempt, inbox
             else:
                 yield Slot(phase="ack")
             for drop in drops:

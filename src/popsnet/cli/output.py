@@ -116,12 +116,13 @@ def say(text: str) -> None:
 _PARAMETERS = "|".join(
     ("all_packets", "arrival_seed", "buffer", "burst", "cluster", "confidence", "connectors",
      "dimension", "engine", "excess", "fault_seed", "fibre", "first", "full", "growth",
-     "guard", "hops", "kind", "largest", "load", "loads", "loss", "loss_per", "margin",
-     "matrix", "max_n", "max_runs", "max_slots", "max_steps", "measure", "most_slots",
-     "numbers", "overload", "packets", "part", "paths", "pattern", "permutation",
-     "permutation_seed", "precision", "preset", "rate", "router", "runs", "scheduler", "seed",
-     "sensitivity", "shards", "slot", "slots", "timing", "trace", "trace_slots", "transmit",
-     "transmitters", "unit", "until_se", "upto", "variant", "workers")
+     "guard", "hops", "kind", "known_faults", "largest", "load", "loads", "loss", "loss_per",
+     "margin", "matrix", "max_n", "max_runs", "max_slots", "max_steps", "measure",
+     "most_slots", "numbers", "overload", "packets", "part", "paths", "pattern",
+     "permutation", "permutation_seed", "precision", "preset", "rate", "router", "runs",
+     "scheduler", "seed", "sensitivity", "shards", "slot", "slots", "timing", "trace",
+     "trace_slots", "transmit", "transmitters", "unit", "until_se", "upto", "variant",
+     "workers")
 )  # fmt: skip
 
 

@@ -461,8 +461,8 @@ def _require_dead_parts(faults: Faults, known: bool) -> None:
     """Refuse knowledge of dead parts where there are none."""
     if known and not faults.kinds - {"loss"}:
         raise InputError(
-            "known_faults = True: it says that every processor knows the dead parts, and faults "
-            "has none. Give a dead part, such as 'coupler:1,0', or leave known_faults out."
+            "known_faults = True: it says that every processor knows the dead parts, and no part "
+            "is dead. Give a dead part, such as 'coupler:1,0', or leave it out."
         )
 
 
