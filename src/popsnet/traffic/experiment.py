@@ -240,7 +240,7 @@ class TrafficExperiment:
             The experiment, which cannot be run yet.
         """
         experiment = object.__new__(cls)
-        values = ({**_NO_FAULTS, **identity}[one.name] for one in fields(cls) if one.compare)
+        values = ({**NO_FAULTS, **identity}[one.name] for one in fields(cls) if one.compare)
         experiment._fill(*values, MappingProxyType(dict(given)), (None, None), {})
         return experiment
 
@@ -321,7 +321,7 @@ class TrafficExperiment:
         """The parameters that decide the result, by name. Those of faults are there if any are."""
         names = (one.name for one in fields(self) if one.compare)
         return {
-            name: getattr(self, name) for name in names if self.faults or name not in _NO_FAULTS
+            name: getattr(self, name) for name in names if self.faults or name not in NO_FAULTS
         }
 
     @property
@@ -430,7 +430,7 @@ class TrafficExperiment:
         return cls.recorded(values["identity"], values["given"])
 
 
-_NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": False}
+NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": False}
 """The parameters of faults, which the identity of an experiment without faults does not have."""
 
 _MOST_FLOWS = 2**12
