@@ -320,9 +320,7 @@ class TrafficExperiment:
     def identity(self) -> dict[str, Any]:
         """The parameters that decide the result, by name. Those of faults are there if any are."""
         names = (one.name for one in fields(self) if one.compare)
-        return {
-            name: getattr(self, name) for name in names if self.faults or name not in NO_FAULTS
-        }
+        return {name: getattr(self, name) for name in names if self.faults or name not in NO_FAULTS}
 
     @property
     def digest(self) -> str:
