@@ -15,9 +15,9 @@ import msgspec
 from popsnet.errors import InputError
 from popsnet.sweeps.points import Point, PointProvenance
 from popsnet.sweeps.rows import Row, UnreadableError
-from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.experiment import NO_FAULTS, TrafficExperiment
 from popsnet.traffic.measures import Worst
-from popsnet.traffic.result import TrafficResult
+from popsnet.traffic.result import OF_FAULTS, TrafficResult
 
 _UNREADABLE = (
     InputError, msgspec.MsgspecError, KeyError, TypeError, ValueError, AttributeError,
@@ -89,9 +89,9 @@ def point_of(row: Row) -> Point:
 @cache
 def _identity_type() -> Any:
     hints = get_type_hints(TrafficExperiment)
-    names = [one.name for one in fields(TrafficExperiment) if one.compare]
-    names.remove("wavelengths")  # only points with one wavelength are kept
-    values = [(name, hints[name]) for name in names]
+    names = (one.name for one in fields(TrafficExperiment) if one.compare)
+    kept = (name for name in names if name not in (*NO_FAULTS, "wavelengths"))
+    values = [(name, hints[name]) for name in kept]
     return msgspec.defstruct("Identity", values, forbid_unknown_fields=True)
 
 
@@ -103,7 +103,8 @@ def _result_type() -> Any:
         "worst": msgspec.defstruct("Worst", [*get_type_hints(Worst).items()]) | None,
     }
     hints = get_type_hints(TrafficResult)
-    values = [(one.name, plain.get(one.name, hints[one.name])) for one in fields(TrafficResult)]
+    names = (one.name for one in fields(TrafficResult) if one.name not in OF_FAULTS)
+    values = [(name, plain.get(name, hints[name])) for name in names]
     return msgspec.defstruct("Result", values, forbid_unknown_fields=True)
 
 

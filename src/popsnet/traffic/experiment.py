@@ -248,7 +248,7 @@ class TrafficExperiment:
             The experiment, which cannot be run yet.
         """
         experiment = object.__new__(cls)
-        named = {**_NO_FAULTS, "wavelengths": 1, **identity}
+        named = {**NO_FAULTS, "wavelengths": 1, **identity}
         values = (named[one.name] for one in fields(cls) if one.compare)
         experiment._fill(*values, MappingProxyType(dict(given)), (None, None), {})
         return experiment
@@ -330,7 +330,7 @@ class TrafficExperiment:
     def identity(self) -> dict[str, Any]:
         """The parameters that decide the result, by name: faults and wavelengths only if used."""
         names = (one.name for one in fields(self) if one.compare)
-        left_out = () if self.faults else (*_NO_FAULTS,)
+        left_out = () if self.faults else (*NO_FAULTS,)
         left_out += () if self.wavelengths > 1 else ("wavelengths",)
         return {name: getattr(self, name) for name in names if name not in left_out}
 
@@ -440,7 +440,7 @@ class TrafficExperiment:
         return cls.recorded(values["identity"], values["given"])
 
 
-_NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": False}
+NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": False}
 """The parameters of faults, which the identity of an experiment without faults does not have."""
 
 _MOST_FLOWS = 2**12

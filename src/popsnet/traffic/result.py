@@ -322,8 +322,8 @@ class TrafficResult(Reported):
             refused=window.refused, lost=window.lost, destroyed=window.destroyed,
             undelivered=window.inside, warm_up=window.begin, slots=window.slots, drain=drain,
             verdict=verdict.kind, reason=verdict.reason,
-            unreachable=window.unreachable, held=held, duplicated=window.duplicated,
-            skipped=window.skipped, unheard=window.unheard,
+            unreachable=window.unreachable, held=held if setting.faults else 0,
+            duplicated=window.duplicated, skipped=window.skipped, unheard=window.unheard,
         )  # fmt: skip
 
     @property

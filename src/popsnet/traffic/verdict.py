@@ -206,7 +206,7 @@ def _growth(window: Window) -> Slope:
 
 def _of_list(window: Window) -> Verdict:
     """Judge a list of packets, which ends: only whether all of them were delivered."""
-    gone = window.refused + window.lost + window.inside
+    gone = window.refused + window.inside  # lost packets are among these
     if not gone:
         return Verdict("stable", "All packets of the list were delivered.")
     return Verdict("undecided", f"Not delivered: {counted(gone, 'packet')} of the list.")
