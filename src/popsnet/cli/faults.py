@@ -32,20 +32,20 @@ def faults(
     numbers: Annotated[
         str, typer.Option(help="The numbers of dead parts, with commas between them.")
     ] = "0,1,2,4,8,16",
-    loss: opt.Loss = 0.0,
+    loss: opt.Loss = None,
     runs: Annotated[int, typer.Option(help="Runs of each router for each number.")] = 20,
     permutation: opt.Permutation = "random",
     seed: opt.Seed = 0,
     permutation_seed: opt.PermutationSeed = 0,
-    fault_seed: opt.FaultSeed = 0,
+    fault_seed: opt.FaultSeed = None,
     max_steps: opt.MaxSteps = 200,
     figure: opt.Figure = None,
 ) -> Report:
     """Run routers with more and more random faults, and count what they lose."""
     found = popsnet.survival(
-        d, g, routers=router, kind=kind, numbers=_numbers(numbers), loss=loss, runs=runs,
+        d, g, routers=router, kind=kind, numbers=_numbers(numbers), loss=loss or 0.0, runs=runs,
         permutation=permutation, seed=seed, permutation_seed=permutation_seed,
-        fault_seed=fault_seed, max_steps=max_steps,
+        fault_seed=fault_seed or 0, max_steps=max_steps,
     )  # fmt: skip
     report = found.report()
     if figure is not None:

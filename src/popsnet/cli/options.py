@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,9 +57,24 @@ def require_one_of(permutation: str, demand: Path | None, matrix: Path | None) -
         raise InputError(f"{' and '.join(ways)} each give the packets to send; give only one.")
 
 
-def faults(fault: list[str] | None, loss: float, loss_per: str) -> popsnet.Faults:
-    """Return the faults of the options."""
-    return popsnet.Faults.parse(" ".join(fault or ())).with_loss(loss, loss_per)
+def faults(
+    fault: list[str] | None, loss: float | None, loss_per: str | None, fault_seed: int | None
+) -> dict[str, Any]:
+    """Return the faults and their seed, and refuse an option that changes nothing."""
+    given = popsnet.Faults.parse(" ".join(fault or ()))
+    if loss is not None and given.loss:
+        raise InputError(
+            f"--fault loss:{given.loss:g} and --loss {loss:g} each give the loss; give only one."
+        )
+    if loss is not None:
+        given = given.with_loss(loss, loss_per or "coupler")
+    elif loss_per is not None:
+        raise InputError(f"--loss-per {loss_per} says how messages are lost; give --loss as well.")
+    if fault_seed is not None and not (given.random or given.loss):
+        raise InputError(
+            f"--fault-seed {fault_seed} is for random faults and for --loss; leave it out."
+        )
+    return {"faults": given, "fault_seed": fault_seed or 0}
 
 
 def require_file(path: Path | None) -> Path | None:
@@ -164,12 +179,13 @@ Fault = Annotated[
         "several times for several faults.",
     ),
 ]
-Loss = Annotated[float, typer.Option(help="The probability that a message is lost.")]
+Loss = Annotated[float | None, typer.Option(help="The probability that a message is lost.")]
 LossPer = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="coupler|listener",
-        help="Whether a message is lost for all listeners of its coupler, or for each by itself.",
+        help="Whether a message is lost for all listeners of its coupler (the default), or for "
+        "each by itself.",
     ),
 ]
 Wavelengths = Annotated[
@@ -178,7 +194,9 @@ Wavelengths = Annotated[
         metavar="W", help="Wavelengths per coupler: messages on different ones do not collide."
     ),
 ]
-FaultSeed = Annotated[int, typer.Option(help="Random seed of faults and lost messages.")]
+FaultSeed = Annotated[
+    int | None, typer.Option(help="Random seed of faults and lost messages (default 0).")
+]
 StoreFile = Annotated[Path, typer.Option("--store", help="File with the results.")]
 Cluster = Annotated[
     str | None,

@@ -58,9 +58,9 @@ def route(
     engine: opt.Engine = "auto",
     max_steps: opt.MaxSteps = 1000,
     fault: opt.Fault = None,
-    loss: opt.Loss = 0.0,
-    loss_per: opt.LossPer = "coupler",
-    fault_seed: opt.FaultSeed = 0,
+    loss: opt.Loss = None,
+    loss_per: opt.LossPer = None,
+    fault_seed: opt.FaultSeed = None,
     wavelengths: opt.Wavelengths = 1,
     trace: opt.Trace = None,
     timing: Timed = None,
@@ -86,7 +86,7 @@ def route(
         opt.require_default_applies(d, g, wavelengths)
     experiment = popsnet.Experiment(
         d, g, router=router, variant=variant, seed=seed, permutation_seed=permutation_seed,
-        max_steps=max_steps, faults=opt.faults(fault, loss, loss_per), fault_seed=fault_seed,
+        max_steps=max_steps, **opt.faults(fault, loss, loss_per, fault_seed),
         wavelengths=wavelengths, **packets,
     )  # fmt: skip
     if detect:

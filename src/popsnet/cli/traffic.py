@@ -95,9 +95,9 @@ def traffic(
     arrival_seed: Annotated[int, typer.Option(help="Random seed of the arrivals.")] = 0,
     engine: Annotated[str, typer.Option(help="auto, slots or fused.")] = "auto",
     fault: opt.Fault = None,
-    loss: opt.Loss = 0.0,
-    loss_per: opt.LossPer = "coupler",
-    fault_seed: opt.FaultSeed = 0,
+    loss: opt.Loss = None,
+    loss_per: opt.LossPer = None,
+    fault_seed: opt.FaultSeed = None,
     known_faults: Annotated[
         bool,
         typer.Option(
@@ -119,8 +119,8 @@ def traffic(
         "pattern": pattern, "burst": burst, "matrix": matrix, "packets": arrivals,
         "buffer": buffer, "slots": slots, "precision": precision, "max_slots": max_slots,
         "seed": seed, "arrival_seed": arrival_seed, "overload": overload or saturation,
-        "faults": opt.faults(fault, loss, loss_per), "fault_seed": fault_seed,
-        "known_faults": known_faults, "wavelengths": wavelengths,
+        **opt.faults(fault, loss, loss_per, fault_seed), "known_faults": known_faults,
+        "wavelengths": wavelengths,
     }  # fmt: skip
     if chosen == "overview":
         _refuse_without_load(scheduler, trace, figure, options["faults"], known_faults)

@@ -44,9 +44,9 @@ def view(
     max_steps: opt.MaxSteps = 1000,
     wavelengths: opt.Wavelengths = 1,
     fault: opt.Fault = None,
-    loss: opt.Loss = 0.0,
-    loss_per: opt.LossPer = "coupler",
-    fault_seed: opt.FaultSeed = 0,
+    loss: opt.Loss = None,
+    loss_per: opt.LossPer = None,
+    fault_seed: opt.FaultSeed = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_page)
     ] = Path("view.html"),
@@ -68,7 +68,7 @@ def view(
                     d, g, router=name, permutation=permutation, seed=seed,
                     permutation_seed=permutation_seed, max_steps=max_steps,
                     wavelengths=wavelengths,
-                    faults=opt.faults(fault, loss, loss_per), fault_seed=fault_seed,
+                    **opt.faults(fault, loss, loss_per, fault_seed),
                 )
                 for name in router or [opt.DEFAULT_ROUTER]
             ]  # fmt: skip

@@ -23,6 +23,7 @@ LOSS_PER = ("coupler", "listener")
 """Whether a lost message is lost for every listener of its coupler, or for one of them."""
 
 _LEAST_LOSS = 2.0**-32
+_LAST_SLOT = 2**62
 _RANDOM = "random fault: {}"
 """The purpose of the coins that choose the dead parts of a kind."""
 
@@ -293,6 +294,8 @@ def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
     """Return dead parts in order, each with the slot from which on it is dead."""
     ends = 2 if kind == "couplers" else 1
     found: dict[tuple[int, ...], int] = {}
+    if isinstance(parts, str) or not isinstance(parts, Iterable):
+        raise InputError(f"{kind} = {parts!r:.40}: give a list.")
     for given in parts:
         part = (given,) if isinstance(given, int | np.integer) else tuple(given)
         if len(part) == ends:
@@ -301,8 +304,10 @@ def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
             form = "(b, a) or (b, a, slot)" if ends == 2 else "a processor or (processor, slot)"
             raise InputError(f"{kind}: {given!r:.40} must be {form}.")
         *where, slot = map(int, part)
-        if slot < 1:
-            raise InputError(f"{kind}: slot {slot} of {given!r:.40} must be at least 1.")
+        if not 1 <= slot <= _LAST_SLOT:
+            raise InputError(
+                f"{kind}: slot {slot} of {given!r:.40} must be at least 1, and at most 2^62."
+            )
         found[tuple(where)] = min(slot, found.get(tuple(where), slot))
     return tuple((*where, slot) for where, slot in sorted(found.items()))
 
@@ -311,8 +316,11 @@ def _number(kind: str, value: Any) -> tuple[int, int]:
     """Return a number of random parts, and the slot from which on they are dead."""
     pair = value if isinstance(value, tuple) else (value, 1)
     whole = len(pair) == 2 and all(isinstance(one, int | np.integer) for one in pair)
-    if not whole or pair[0] < 0 or pair[1] < 1:
-        raise InputError(f"random {kind} = {value!r:.40}: it must be an integer of at least 0.")
+    if not whole or pair[0] < 0 or not 1 <= pair[1] <= _LAST_SLOT:
+        raise InputError(
+            f"random {kind} = {value!r:.40}: it must be an integer of at least 0, and a slot from "
+            "1 to 2^62."
+        )
     return int(pair[0]), int(pair[1])
 
 

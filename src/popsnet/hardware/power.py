@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from math import floor, log2, log10
+from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
 from popsnet.errors import InputError
@@ -113,13 +113,11 @@ class Link:
         """The largest number of parts for which the budget closes, 0 if it never does."""
         if not self.closes(1):
             return 0
-        parts = 10 ** min(self.available / (10 + self.excess * log2(10)), log10(_MOST))
-        guess = max(1, floor(parts))
-        while not self.closes(guess):
-            guess -= 1
-        while guess < _MOST and self.closes(guess + 1):
-            guess += 1
-        return guess
+        low, high = 1, _MOST + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.closes(middle) else (low, middle)
+        return low
 
     def basis(self, figure: str) -> Basis:
         """Return what a figure rests on."""

@@ -27,6 +27,8 @@ class Dimension:
         the smallest to the largest.
     base : str
         The base unit, in which a number without a unit is given in Python.
+    limits : tuple of float
+        The smallest magnitude other than 0, and the largest one, that are read.
     logarithmic : bool
         Whether units other than the base unit are watts, to be turned into dBm.
 
@@ -41,6 +43,7 @@ class Dimension:
     example: str
     units: Mapping[str, Fraction]
     base: str
+    limits: tuple[float, float]
     logarithmic: bool = False
 
     def read(self, name: str, value: Any) -> float:
@@ -64,6 +67,14 @@ class Dimension:
             raise InputError(f"{name} = {value!r:.40}: give {self._wanted}.")
         if not isfinite(value):
             raise InputError(f"{name} = {value}: it must be finite; give {self._wanted}.")
+        return self._in_range(name, value, value)
+
+    def _in_range(self, name: str, given: object, value: float | Fraction) -> float:
+        """Return a value in the base unit, and refuse one that no network has."""
+        least, most = self.limits
+        if value != 0 and not least <= abs(float(value)) <= most:
+            span = f"{least:g} to {most:g} {self.base}" if least else f"up to {most:g} {self.base}"
+            raise InputError(f"{name} = {given!s:.40}: it is out of range, which is {span}.")
         return float(value)
 
     def _of_text(self, name: str, text: str) -> float:
@@ -78,16 +89,16 @@ class Dimension:
                 f"{name} = {text[:40]}: {unit[:20]!r} is not a unit of {self.noun}."
                 f"{did_you_mean(unit, self.units)} Give {self._wanted}."
             )
-        if abs(number) > _MOST:
-            raise InputError(f"{name} = {text[:40]}: the number is too large.")
         if self.logarithmic and unit != self.base:
             return self._of_watts(name, text, number * self.units[unit])
-        return float(number * self.units[unit])
+        return self._in_range(name, text, number * self.units[unit])
 
     def _of_watts(self, name: str, text: str, watts: Fraction) -> float:
         if watts <= 0:
             raise InputError(f"{name} = {text[:40]}: a power in watts must be above 0.")
-        return 10 * log10(watts * 1000)
+        if not _LEAST_WATTS <= watts <= 1 / _LEAST_WATTS:  # before a logarithm of a float
+            return self._in_range(name, text, 2 * self.limits[1])
+        return self._in_range(name, text, 10 * log10(watts * 1000))
 
     @property
     def _wanted(self) -> str:
@@ -122,7 +133,7 @@ def _plain(number: float, digits: int) -> str:
 
 
 _QUANTITY = re.compile(r"([+\-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s.,+\-].*)?")
-_MOST = 10**30
+_LEAST_WATTS = Fraction(1, 10**30)
 
 _SHOWN = (
     "ps",
@@ -152,6 +163,7 @@ TIME = Dimension(
     "20ns",
     _powers(("ps", -12), ("ns", -9), ("µs", -6), ("ms", -3), ("s", 0), ("us", -6), ("μs", -6)),
     "s",
+    (1e-18, 1e9),
 )
 """Times, in seconds."""
 
@@ -163,10 +175,11 @@ RATE = Dimension(
           for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15)))
     ),
     "bps",
+    (1.0, 1e24),
 )  # fmt: skip
 """Line rates, in bits per second."""
 
-LENGTH = Dimension("a length", "10m", _powers(("cm", -2), ("m", 0), ("km", 3)), "m")
+LENGTH = Dimension("a length", "10m", _powers(("cm", -2), ("m", 0), ("km", 3)), "m", (1e-6, 1e12))
 """Lengths of fibre, in metres."""
 
 POWER = Dimension(
@@ -174,11 +187,12 @@ POWER = Dimension(
     "4dBm",
     {"dBm": Fraction(1), **_powers(("nW", -9), ("µW", -6), ("uW", -6), ("mW", -3), ("W", 0))},
     "dBm",
+    (0.0, 100.0),
     logarithmic=True,
 )
 """Powers, in dBm."""
 
-LOSS = Dimension("a loss", "0.3dB", {"dB": Fraction(1)}, "dB")
+LOSS = Dimension("a loss", "0.3dB", {"dB": Fraction(1)}, "dB", (0.0, 1000.0))
 """Losses, in dB."""
 
 

@@ -199,6 +199,11 @@ def _require_storable(experiment: Experiment) -> None:
             f"{experiment} routes a demand, and a store keeps runs of permutations only; use "
             "route() or compare() for demands."
         )
+    if experiment.faults:
+        raise InputError(
+            f"{experiment} has faults ({experiment.faults}), and a store keeps runs without faults "
+            "only; use route() or survival() for faults."
+        )
     if experiment.wavelengths > 1:
         raise InputError(
             f"{experiment}: a store keeps runs of networks with one wavelength per coupler; use "
