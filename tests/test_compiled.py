@@ -382,3 +382,26 @@ def test_the_package_and_its_help_load_no_large_library(tmp_path: Path) -> None:
     loaded = set(printed[printed.index("loaded:") :])
     assert "popsnet.cli.main" in loaded
     assert not {"numba", "numpy", "platformdirs", "psutil"} & loaded
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders have no such permissions")
+def test_a_folder_that_was_pruned_is_created_closed_again(tmp_path: Path) -> None:
+    program = (
+        "import shutil\n"
+        "import numpy as np\n"
+        "import popsnet.compiled as compiled\n"
+        "from popsnet.splitmix import mix\n"
+        "folder = compiled._cache.folder\n"
+        "shutil.rmtree(folder)\n"
+        "mix(np.uint64(1))\n"
+        "print(oct(folder.stat().st_mode & 0o77), any(folder.rglob('*.nbi')))\n"
+    )
+    environment = {**os.environ, "POPSNET_CACHE_DIR": str(tmp_path)}
+    finished = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        umask=0o022,
+    )
+    assert finished.stdout == "0o0 True\n", finished.stderr

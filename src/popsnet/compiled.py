@@ -158,6 +158,7 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
             finally:
                 config.CACHE_DIR = before
             _keep_to(_cache.folder, dispatcher)
+            _keep_private(_cache.folder, dispatcher)
         _name_files_apart(dispatcher)
         return dispatcher
 
@@ -172,6 +173,24 @@ def _keep_to(folder: Path | None, dispatcher: Any) -> None:
         path = dispatcher._cache.cache_path
         if path is not None and folder not in Path(path).parents:
             dispatcher._cache = NullCache()
+
+
+def _keep_private(folder: Path | None, dispatcher: Any) -> None:
+    """Create a folder that another process has pruned as it was, closed to other users.
+
+    Numba would create it with the permissions of any folder, and popsnet would not use it again.
+    """
+    with suppress(AttributeError):  # NUMBA_DISABLE_JIT leaves a plain function
+        locator = dispatcher._cache._impl.locator
+        ensure = locator.ensure_cache_path
+
+        def ensure_privately() -> None:
+            assert folder is not None
+            open_private_folder(folder)
+            ensure()
+
+        if folder is not None:
+            locator.ensure_cache_path = ensure_privately
 
 
 def _name_files_apart(dispatcher: Any) -> None:

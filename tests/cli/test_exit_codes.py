@@ -66,6 +66,7 @@ BAD_INPUT = {
     "results merge": "none.sqlite",
     "results rescue": "none.sqlite new.sqlite",
     "results verify": "",
+    "faults": "0 4",
     "paper": "--runs 7",
     "theory": "0 4",
     "exact": "0 4",
@@ -79,6 +80,7 @@ BAD_INPUT = {
     "compute": "move 3 3",
     "sorting-network": "nothing 4",
     "routers": "extra",
+    "budget": "0 4",
     "doctor": "extra",
     "cite": "extra",
 }
@@ -203,6 +205,7 @@ FAILING: dict[str, list[tuple[Prepare, str]]] = {
     "sweep": [(capped_sweep, "s.toml")],
     "results rescue": [(partly_changed_store, "results.sqlite new.sqlite")],
     "results verify": [(changed_store, "--all")],
+    "faults": [(nothing, "4 4 --router relay:survive --runs 2 --max-steps 1")],
     "paper": [(another_mean, "")],
     "theory": [(stopped_runs, "4 4 --runs 10")],
     "exact": [(wrong_stage, "2 2 --router relay --variant Q --check --packets 1")],
@@ -219,6 +222,7 @@ FAILING: dict[str, list[tuple[Prepare, str]]] = {
     "sort": [(with_field("popsnet.sort", in_order=False), "2 2")],
     "compute": [(with_field("popsnet.compute", correct=False), "sum 2 2")],
     "sorting-network": [(unsorted, "bitonic 4 --check")],
+    "budget": [(nothing, "512 4 --preset pon")],
     "doctor": [(missing_library, "")],
 }
 """What to prepare, and the arguments of a command whose check then fails."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import popsnet
 from tests.conftest import Cli
 
 
@@ -51,6 +52,10 @@ def test_a_trace_with_faults_is_checked_and_viewed(cli: Cli, tmp_path: Path) -> 
         (("--loss", "0.1", "--loss-per", "slot"), "--loss-per 'slot': give 'coupler'"),
         (("--fault-seed", "-1", "--loss", "0.1"), "--fault-seed -1: a seed"),
         (("--loss", "0.1", "--engine", "fused"), "this one has faults"),
+        (("--fault", "loss:0.1", "--loss", "0.2"), "each give the loss; give only one"),
+        (("--loss-per", "listener"), "give --loss as well"),
+        (("--fault-seed", "3"), "--fault-seed 3 is for random faults"),
+        (("--fault", "coupler:1,0@99999999999999999999"), "at most 2^62"),
     ],
 )
 def test_wrong_faults_are_refused(cli: Cli, options: tuple[str, ...], says: str) -> None:
@@ -73,3 +78,21 @@ def test_faults_compares_routers_in_pairs(cli: Cli, tmp_path: Path) -> None:
     assert rows["relay", 4]["extra_slots"] > 0
     assert "with commas" in cli("faults", 8, 8, "--numbers", "few").err
     assert "give one of couplers" in cli("faults", 8, 8, "--kind", "lenses").err
+
+
+def test_a_loss_may_be_a_fault_and_the_page_shows_the_same_run(cli: Cli, tmp_path: Path) -> None:
+    one, other = (
+        cli("route", 4, 4, "--router", "direct", *options, "--json").out
+        for options in (("--fault", "loss:0.5"), ("--loss", "0.5"))
+    )
+    lost = json.loads(one)["lost"]
+    assert lost == json.loads(other)["lost"] > 0
+    page = "--no-open", "--out", tmp_path / "view.html"
+    seen = cli("view", 4, 4, "--router", "direct", "--fault", "loss:0.5", *page)
+    assert f"{16 - lost} of 16" in seen.out
+
+
+def test_a_store_keeps_no_runs_with_faults(tmp_path: Path) -> None:
+    experiment = popsnet.Experiment(4, 4, router="direct", faults="coupler:1,0")
+    with pytest.raises(popsnet.InputError, match="a store keeps runs without faults only"):
+        popsnet.collect([experiment], runs=10, store=tmp_path / "r.sqlite")

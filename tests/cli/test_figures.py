@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "schedule": (2, 2),
     "sorting-network": ("bitonic", 4),
     "theory": (4, 4),
+    "faults": (2, 2, "--router", "direct", "--numbers", "0,1", "--runs", 2),
     "traffic": (2, 2, "--loads", "0.1,0.2", "--slots", 1000),
 }
 """Commands with a figure, and arguments with which they take little time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import log2, log10
+from math import isclose, log2, log10
 from pathlib import Path
 
 import pytest
@@ -186,3 +186,9 @@ def test_the_tables_of_the_page_have_the_figures_of_the_presets() -> None:
             assert kind.read(figure, cell.removesuffix(", *assumed*")) == getattr(timing, figure)
             assert cell.endswith("*assumed*") == (timing.basis(figure).kind == "assumption")
     assert budget(2, 2, preset="silicon", transmit="0dBm").largest_d == 2  # as the page says
+
+
+def test_a_very_large_budget_takes_no_time() -> None:
+    """Between neighbours the losses of so many parts are equal as floats."""
+    assert isclose(Link("100dBm", "-84dBm", 0, 0, 0).largest_split, 10**18.4, rel_tol=1e-8)
+    assert Link("100dBm", "-100dBm", 0, 0, 0).largest_split == 2**63

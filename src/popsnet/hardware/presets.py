@@ -46,8 +46,7 @@ _XGS_PON = Basis(
     "source",
     "XGS-PON FGW User Manual Q_PPS_DM_018_V1.3, page 32: classes N1, N2, E1 of ITU-T G.9807.1, "
     "BER 1e-3",
-    "http://38.142.81.21:8001/manual/fibergateway-xgs-pon/fgw-xsr150dx/user-s-manual-english/"
-    "page-32.html",
+    "",
 )
 
 LINKS = {

@@ -81,18 +81,21 @@ class Propagation:
         return self.rule if self.accuracy == "exact" else f"{self.rule} ({self.accuracy})"
 
 
-EVERY_SLOT_WAITS = Propagation(
-    "every slot waits for the one before: slots × (1 + τ)",
-    lambda _, slots, hops, tau: slots * (1 + tau),
-)
+def _stretched(network: Network, slots: float, hops: float, tau: int) -> float:
+    return slots * (1 + tau)
+
+
+def _shifted(network: Network, slots: float, hops: float, tau: int) -> float:
+    return slots + tau
+
+
+EVERY_SLOT_WAITS = Propagation("every slot waits for the one before: slots × (1 + τ)", _stretched)
 """The rule that holds for every router."""
 
-INTERLEAVED = Propagation(
-    "1 + τ interleaved schedulers: delay × (1 + τ)", lambda _, slots, hops, tau: slots * (1 + tau)
-)
+INTERLEAVED = Propagation("1 + τ interleaved schedulers: delay × (1 + τ)", _stretched)
 """The rule that holds for every scheduler."""
 
-ONE_HOP = Propagation("one hop, nothing waits: + τ", lambda _, slots, hops, tau: slots + tau)
+ONE_HOP = Propagation("one hop, nothing waits: + τ", _shifted)
 """The rule of what sends in one hop, and depends on nothing that is heard."""
 
 
