@@ -259,7 +259,7 @@ class PowerBudget(Reported):
             Fact("available_db", link.available),
             *(Fact(key, value) for key, value in asdict(one).items()),
         )
-        left = f"{abs(one.left_db):.2f} dB"
+        left = f"{abs(one.left_db):.2f} dB" if abs(one.left_db) >= 0.005 else "less than 0.01 dB"
         verdict = (
             f"OK: the budget closes, with {left} to spare."
             if one.closes
@@ -304,7 +304,7 @@ class PowerBudget(Reported):
             which = (
                 "No network"
                 if self.transmitters == "many"
-                else f"No d with {self.network.g:,} groups"
+                else f"No d with {counted(self.network.g, 'group')}"
             )
             return [f"{which} closes this budget.", _LEFT_OUT]
         size = f"Largest d with {counted(self.network.g, 'group')}: {d:,}"
@@ -319,7 +319,8 @@ class PowerBudget(Reported):
             return ""
         one, cures = self.architecture(), []
         if one.largest_d:
-            cures.append(f"With {self.network.g:,} groups, d must be at most {one.largest_d:,}.")
+            groups = counted(self.network.g, "group")
+            cures.append(f"With {groups}, d must be at most {one.largest_d:,}.")
         if self.transmitters == "one" and self.architecture("many").closes:
             cures.append("With transmitters='many' the budget closes.")
         return " ".join(cures) or "Use a stronger transmitter or a more sensitive receiver."

@@ -64,7 +64,10 @@ class FusedEngine:
         if reason := needs_slots(experiment):
             return reason
         if not has_kernel(experiment.resolved_router, experiment.resolved_variant):
-            return f"it runs only mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay"
+            return (
+                f"it runs only mei-rizzi ({', '.join(_MEI_RIZZI)}) and the schedules of relay that "
+                "are not for faults"
+            )
         return kernel_of(experiment).obstacle(experiment.permutation == "keyed")
 
     def memory(
