@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -27,14 +27,16 @@ def measured(
     """A window from slot 0, drained; destination i + 1 has a frame of frames[i] slots."""
     arrivals = Coming(NETWORK, list(rates), [1, 2, 3, 0], seed)
     servers, window, inside = Servers(lambda to: frames[to - 1]), Window(NETWORK, 0), 0
-    for begin in (0, slots):
-        block = arrivals.block(begin, slots)
+    for begin, end, then in (
+        (0, slots // 2, window.mark), (slots // 2, slots, window.close), (slots, 2 * slots, None),
+    ):  # fmt: skip
+        block = arrivals.block(begin, end - begin)
         log = servers.advance(block)
         backlog = backlog_after(inside, block, log)
         inside = int(backlog[-1])
         window.add(block, log, backlog)
-        if not begin:
-            window.close()
+        if then is not None:
+            then()
     return window
 
 
@@ -102,6 +104,55 @@ def test_a_starved_flow_is_unstable_though_the_total_is_calm() -> None:
     assert verdict.kind == "unstable"
     assert "the flow from 1 to 2 were delivered in the window" in verdict.reason
     assert verdict.reason.startswith("Only 9")
+
+
+def queue_window(service: Callable[[int], bool], slots: int = 20_000) -> Window:
+    """A window with one packet per 10 slots from 0 to 1, and a service in some of these slots.
+
+    All services are there in the drain. Three flows with a packet per slot are delivered at once.
+    """
+    window, waiting, inside = Window(NETWORK, 0), 0, 0
+    for begin, end, then in (
+        (0, slots // 2, window.mark), (slots // 2, slots, window.close), (slots, 2 * slots, None),
+    ):  # fmt: skip
+        rows = [(slot, i, (i + 1) % 4) for slot in range(begin, end) for i in (1, 2, 3)]
+        deliveries = [(slot, slot, i, to) for slot, i, to in rows]
+        rows += [(slot, 0, 1) for slot in range(begin, end, 10)]
+        block = block_of(begin, end - begin, rows)
+        for slot in range(begin, end, 10):
+            if waiting <= slot and (begin >= slots or service(slot)):
+                deliveries.append((slot, waiting, 0, 1))
+                waiting += 10
+        log = log_of(block, deliveries, inside)
+        backlog = backlog_after(inside, block, log)
+        inside = int(backlog[-1])
+        window.add(block, log, backlog)
+        if then is not None:
+            then()
+    return window
+
+
+def test_a_flow_that_falls_behind_in_one_part_only_does_not_decide() -> None:
+    # The last 1,400 slots have no service: 140 of 2,000 packets, 7 %, wait when the window ends.
+    # With the mean delay of 2 slots, the longest queue by chance has 2·(1 + 0.2)·ln(1600) = 18.
+    window = queue_window(lambda slot: slot < 18_600)
+    assert window.worst is not None
+    assert window.worst.share == pytest.approx(0.93)
+    assert window.starved(0.95, lambda arrivals: np.full(len(arrivals), 18.0)) is None
+    verdict = judge(window, CALM)
+    assert verdict.kind == "undecided"
+    assert "did not fall behind steadily" in verdict.reason
+
+
+def test_a_flow_that_falls_behind_all_the_time_decides_though_the_drain_delivers_it() -> None:
+    # Every tenth service is missing: 90 % are delivered in the window, the rest in the drain.
+    window = queue_window(lambda slot: slot // 10 % 10 != 0)
+    assert window.starved(0.95, lambda arrivals: np.full(len(arrivals), 150.0)) == window.worst
+    assert window.worst is not None
+    assert window.worst.share == pytest.approx(0.9)
+    # The rest would be missing from a window that has no mark near its middle.
+    window._marks.clear()
+    assert window.starved(0.95, lambda arrivals: np.full(len(arrivals), 150.0)) is None
 
 
 def test_packets_left_after_the_drain_are_not_forgotten() -> None:

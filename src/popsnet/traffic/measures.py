@@ -6,6 +6,7 @@ packets, whenever they are delivered. All other counts are of the slots of the w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from popsnet.traffic.log import FaultLog, Log
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.signedinteger[Any]]
 
 EXACT = 2048
 """Delays below this have a bucket each. Above, buckets have a relative width of at most 2^-10."""
@@ -53,6 +55,17 @@ class Worst(NamedTuple):
         if self.kind == "flow":
             return f"the flow from {self.source} to {self.destination}"
         return f"{self.kind} {self.source if self.kind == 'source' else self.destination}"
+
+
+KINDS = ("flow", "source", "destination")
+"""What is judged by the share of its arrivals that is delivered."""
+
+
+class Mark(NamedTuple):
+    """The counts of all flows, sources and destinations after some slots of a window."""
+
+    slots: int
+    tables: tuple[Counts, ...]
 
 
 class _Counts(NamedTuple):
@@ -132,6 +145,7 @@ class Window:
         self._histogram = np.zeros((_BITS - 11) * (EXACT // 2) + EXACT, np.int64)
         self._delays, self._packets, self._shift = *np.zeros((2, MOST_SUMS), np.int64), 0
         self._totals = np.array(_Counts(), np.int64)
+        self._marks: list[Mark] = []
 
     @property
     def is_open(self) -> bool:
@@ -141,6 +155,11 @@ class Window:
     def close(self) -> None:
         """End the window before the next slot."""
         self.end = self.next
+
+    def mark(self) -> None:
+        """Remember the counts of all flows now, to judge two parts of the window apart."""
+        tables = tuple(counts[:, :2].copy() for counts in self._tables)
+        self._marks = [*self._marks[-2:], Mark(self.slots, tables)]
 
     def add(self, block: Block, log: Log, backlog: I64) -> None:
         """Add the next slots.
@@ -283,24 +302,63 @@ class Window:
     @property
     def worst(self) -> Worst | None:
         """The worst of all flows, sources and destinations with at least 1,000 arrivals."""
-        n, found = self.network.n, []
-        if (place := _worst_of(self._flows)) is not None:
-            source, destination = divmod(place, n)
-            pair = source * self.every, destination
-            found.append(Worst("flow", *pair, *self._flows[place, :2].tolist()))
-        if (place := _worst_of(self._sources)) is not None:
-            found.append(Worst("source", place, None, *self._sources[place].tolist()))
-        if (place := _worst_of(self._destinations)) is not None:
-            found.append(Worst("destination", None, place, *self._destinations[place].tolist()))
-        return min(found, key=lambda one: one.share, default=None)
+        return self._worst_of([_enough(counts) for counts in self._tables])
+
+    def starved(self, least_share: float, usual: Callable[[I64], F64]) -> Worst | None:
+        """Return the worst of those that were starved in both parts of the window.
+
+        Parameters
+        ----------
+        least_share : float
+            The share of the arrivals below which a flow, source or destination is starved.
+        usual : function of numbers of arrivals
+            Returns how many packets may be missing by chance.
+
+        Returns
+        -------
+        Worst or None
+            None if there is none, or if no mark divides the window into parts of at least a third.
+        """
+        mark = min(self._marks, key=lambda mark: abs(2 * mark.slots - self.slots), default=None)
+        if mark is None or not self.slots <= 3 * mark.slots <= 2 * self.slots:
+            return None
+        return self._worst_of(
+            [
+                _enough(counts)
+                & (counts[:, 0] - counts[:, 1] > usual(counts[:, 0].astype(np.int64)))
+                & (first[:, 1] < least_share * first[:, 0])
+                & (counts[:, 1] - first[:, 1] < least_share * (counts[:, 0] - first[:, 0]))
+                for counts, first in zip(self._tables, mark.tables, strict=True)
+            ]
+        )
+
+    @property
+    def _tables(self) -> tuple[Counts, Counts, Counts]:
+        """Arrivals and deliveries, a row per flow, source and destination."""
+        return self._flows, self._sources, self._destinations
+
+    def _worst_of(self, candidates: Sequence[npt.NDArray[np.bool_]]) -> Worst | None:
+        """Return the candidate that got the smallest share of its arrivals delivered."""
+        worst: list[Worst] = []
+        for kind, counts, chosen in zip(KINDS, self._tables, candidates, strict=True):
+            rows = np.flatnonzero(chosen)
+            if len(rows):
+                row = int(rows[np.argmin(counts[rows, 1] / counts[rows, 0])])
+                worst.append(Worst(kind, *self._ends(kind, row), *counts[row, :2].tolist()))
+        return min(worst, key=lambda worst: worst.share, default=None)
+
+    def _ends(self, kind: str, row: int) -> tuple[int | None, int | None]:
+        """Return source and destination of a row of counts."""
+        if kind == "flow":
+            source, destination = divmod(row, self.network.n)
+            return source * self.every, destination
+        return (row, None) if kind == "source" else (None, row)
 
 
-def _worst_of(counts: npt.NDArray[np.signedinteger[Any]]) -> int | None:
-    """Return the row with the smallest share of deliveries among those with enough arrivals."""
-    rows = np.flatnonzero(counts[:, 0] >= ENOUGH_ARRIVALS)
-    if not len(rows):
-        return None
-    return int(rows[np.argmin(counts[rows, 1] / counts[rows, 0])])
+def _enough(counts: Counts) -> npt.NDArray[np.bool_]:
+    """Return which rows have enough arrivals to be judged."""
+    enough: npt.NDArray[np.bool_] = counts[:, 0] >= ENOUGH_ARRIVALS
+    return enough
 
 
 @compiled

@@ -349,8 +349,11 @@ class _Point:
         window = self.window
         assert window is not None
         length = max(self.plan.hopeless_after, window.begin)  # a long warm-up is a long memory
+        ends = list(self._looks(window.begin, length))
+        self._advance_to((window.begin + ends[0]) // 2)
         was_enough = False
-        for end in self._looks(window.begin, length):
+        for end in ends:
+            window.mark()
             self._advance_to(end)
             if self.is_full or self._is_hopeless():
                 return

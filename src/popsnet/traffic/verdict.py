@@ -14,6 +14,7 @@ from popsnet.traffic.batch_means import BATCHES, Sums, grouped, inflation, lag1_
 from popsnet.traffic.measures import ENOUGH_ARRIVALS, Window
 
 F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
 
 Kind: TypeAlias = Literal["stable", "unstable", "undecided"]
 
@@ -177,10 +178,16 @@ def judge(window: Window, seen: Circumstances) -> Verdict:
     Verdict
         ``unstable`` if the slope of the backlog is positive at 1 % and above 1 % of the arrivals,
         if a flow, source or destination with at least 1,000 arrivals got less than 95 % of them
-        delivered, and more are missing than wait by chance in the longest queue of a stable
-        network, or if more than 1 % of the packets that arrived in the window were not
-        delivered after as many slots again; ``undecided`` if the run does not suffice to call it
-        ``stable``.
+        delivered in each of two parts of the window, and more are missing than wait by chance in
+        the longest queue of a stable network, or if more than 1 % of the packets that arrived in
+        the window were not delivered after as many slots again; ``undecided`` if the run does not
+        suffice to call it ``stable``.
+
+    Notes
+    -----
+    Whether the packets of a flow are delivered after the window says little about the flow: one
+    that gets 90 % of the service it needs delivers all packets of a window of T slots, in order, in
+    the T/9 slots after it. So both parts of the window decide, and not the drain.
     """
     if seen.is_list:
         return _of_list(window)
@@ -239,24 +246,36 @@ def _full(window: Window, seen: Circumstances) -> str:
 
 
 def _starved(window: Window) -> str:
+    worst = window.starved(LEAST_SHARE, lambda arrivals: _usual_queue(window, arrivals))
+    if worst is None:
+        return ""
+    share = f"{worst.share:.1%} of the packets of {worst}"
+    return f"Only {share} were delivered in the window, and too few in both parts of it."
+
+
+def _behind(window: Window) -> str:
+    """Name a flow that was starved in the whole window, and not in both parts of it."""
     worst = window.worst
     if worst is None or worst.share >= LEAST_SHARE:
         return ""
-    if worst.arrivals - worst.delivered <= _usual_queue(window, worst.arrivals):
+    if worst.arrivals - worst.delivered <= _usual_queue(window, np.array(worst.arrivals)):
         return ""
-    return f"Only {worst.share:.1%} of the packets of {worst} were delivered in the window."
+    share = f"{worst.share:.1%} of the packets of {worst}"
+    return f"Only {share} were delivered in the window, but it did not fall behind steadily."
 
 
-def _usual_queue(window: Window, arrivals: int) -> float:
-    """Return how many packets of a flow may be inside by chance, though nothing grows.
+def _usual_queue(window: Window, arrivals: I64) -> F64:
+    """Return how many packets of flows may be inside by chance, though nothing grows.
 
-    The queue of a stable flow has a tail that falls about geometrically, with the mean m by
+    The queue of a stable flow often has a tail that falls about geometrically, with the mean m by
     Little's law. Of n² flows, one with probability of about 1/100 exceeds (1 + m)·ln(100n²). Twice
-    that is allowed.
+    that is allowed. Some schedulers have longer tails: a flow must also be starved in both parts
+    of the window, of which a queue at the end says nothing.
     """
     counts, n = window.counts, window.network.n
     delay = counts.delay / max(1, counts.delivered)
-    return 2 * (1 + arrivals / window.slots * delay) * log(100 * n * n)
+    usual: F64 = 2 * (1 + arrivals / window.slots * delay) * log(100 * n * n)
+    return usual
 
 
 def _left(window: Window, seen: Circumstances) -> str:
@@ -284,6 +303,8 @@ def _doubt(window: Window, seen: Circumstances) -> str:
         start = "" if seen.is_warm else "The warm-up seems too short, and the backlog "
         most = f"{growth.most:.1%} of the arrivals"
         return f"{start or 'The backlog '}may have grown by up to {most}."
+    if reason := _behind(window):
+        return reason
     found = window.delays()
     if found is None or found.half_width > WIDEST * found.mean:
         return "The interval of the mean delay is wider than half of the mean."
