@@ -6,11 +6,14 @@ import csv
 import json
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from popsnet import check_trace
+from popsnet import check_trace, simulate
+from popsnet.traffic import TrafficExperiment, TrafficResult
 from tests.conftest import Cli
+from tests.project.schemas import require_schema
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +75,36 @@ def test_what_is_not_run_is_said(cli: Cli) -> None:
     options = ("--scheduler", "relay", "--loads", "0.3,0.5,0.7", "--slots", 2000)
     finished = cli("traffic", 4, 4, *options)
     assert "relay is unstable at a smaller load, and was not run at 0.5, 0.7." in finished.out
+
+
+def test_an_interrupt_is_not_called_unstable(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(experiment: TrafficExperiment, **options: Any) -> TrafficResult:
+        if experiment.load > 0.2:
+            raise KeyboardInterrupt
+        return simulate(experiment, **options)
+
+    monkeypatch.setattr("popsnet.traffic.curves.simulate", stops)
+    options = ("--scheduler", "tdm", "--loads", "0.1,0.3,0.5", "--slots", 3000)
+    finished = cli("traffic", 4, 4, *options, "--figure", "part.svg")
+    assert finished.code == 130
+    assert "unstable" not in finished.out
+    assert "Figure written to part.svg." in finished.out
+    assert "tdm" in Path("part.svg").read_text()
+    assert "Interrupted: 1 of 3 points finished." in finished.err
+    facts = json.loads(cli("traffic", 4, 4, *options, "--json").out)
+    assert facts["interrupted"] is True
+    assert facts["not_run"] == [
+        {"scheduler": "tdm", "load": load, "reason": "interrupted"} for load in (0.3, 0.5)
+    ]
+    require_schema("traffic", facts)
+
+
+def test_a_long_point_says_where_it_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("popsnet.progress._SECONDS_BETWEEN_LINES", 0.0)
+    options = ("--scheduler", "tdm", "--saturation", "--slots", 3000, "--engine", "slots")
+    lines = cli("traffic", 2, 2, *options).err.splitlines()
+    assert lines[0].startswith("traffic: 0 points done; tdm, load ")
+    assert any(line.startswith("traffic: 1 point done; tdm, load ") for line in lines)
 
 
 def test_saturation_is_a_bracket(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ import pytest
 
 import popsnet
 from popsnet import InputError
-from popsnet.traffic import TrafficExperiment, find_saturations, read_loads, run_loads
+from popsnet.traffic import (
+    Saturations,
+    TrafficExperiment,
+    TrafficResult,
+    find_saturations,
+    read_loads,
+    run_loads,
+)
+from popsnet.traffic.saturation import Saturation
 
 
 def points(scheduler: str, *loads: float) -> list[TrafficExperiment]:
@@ -44,8 +53,21 @@ def test_an_interruption_keeps_finished_points(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("popsnet.traffic.curves.simulate", stops)
     with pytest.raises(KeyboardInterrupt) as stopped:
-        run_loads(points("tdm", 0.1, 0.3, 0.5))
-    assert [one.load for one in stopped.value.curves.results] == [0.1]  # type: ignore[attr-defined]
+        run_loads([*points("relay", 0.19, 0.2), *points("tdm", 0.1, 0.3, 0.5)], workers=1)
+    curves = stopped.value.curves  # type: ignore[attr-defined]
+    assert [(one.label, one.verdict) for one in curves.results] == [
+        ("relay", "unstable"), ("tdm", "stable"),
+    ]  # fmt: skip
+    assert [one.load for one in curves.not_run] == [0.2]
+    assert [one.load for one in curves.unfinished] == [0.3, 0.5]
+    report = curves.report()
+    assert report.to_dict()["not_run"] == [
+        {"scheduler": "relay", "load": 0.2, "reason": "unstable at a smaller load"},
+        {"scheduler": "tdm", "load": 0.3, "reason": "interrupted"},
+        {"scheduler": "tdm", "load": 0.5, "reason": "interrupted"},
+    ]
+    assert "relay is unstable at a smaller load, and was not run at 0.2." in str(report)
+    assert "tdm is unstable" not in str(report)
 
 
 def test_progress_and_bad_numbers() -> None:
@@ -68,6 +90,48 @@ def test_brackets_contain_the_exact_saturation_of_tdm() -> None:
     assert bracket.unstable is not None
     assert bracket.stable < 1.01 / 9
     assert bracket.unstable > 0.99 / 9
+
+
+def test_a_bracket_that_contradicts_the_formula_is_noted() -> None:
+    point = popsnet.simulate(points("vlb", 0.1)[0])
+    brackets = {
+        name: Saturation(low, high, (0.9,), (replace(point, load=low),))
+        for name, low, high in (("low", 0.4, 0.45), ("high", 0.55, 0.6), ("right", 0.49, 0.499))
+    }
+    report = Saturations(brackets, dict.fromkeys(brackets, 0.5)).report()
+    (low, high) = (part for part in report.parts if isinstance(part, str))
+    assert low.startswith("low: 0.45 was judged unstable, and the formula gives 0.5.")
+    assert high.startswith("high: 0.55 was judged stable, and the formula gives 0.5.")
+    assert [row["formula"] for row in report.to_dict()["saturation"]] == [0.5] * 3
+    assert "undecided at" in str(report)
+
+
+def test_verdicts_of_a_repeated_load_are_shown() -> None:
+    first = replace(popsnet.simulate(points("vlb", 0.1)[0]), verdict="unstable")
+    again = replace(first, verdict="undecided", setting=replace(first.setting, arrival_seed=1))
+    report = Saturations({"vlb": Saturation(None, None, (0.1,), (first, again))}).report()
+    assert "vlb at 0.1 is unstable with arrival seed 0, and undecided with arrival seed 1." in str(
+        report
+    )
+    assert [row["arrival_seed"] for row in report.to_dict()["points"]] == [0, 1]
+
+
+def test_a_search_for_saturation_repeats_with_other_arrivals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result, seeds = popsnet.simulate(points("tdm", 0.1)[0]), []
+
+    def judged(experiment: TrafficExperiment, **_: Any) -> TrafficResult:
+        seeds.append(experiment.arrival_seed)
+        is_unstable = experiment.load < 0.7 and experiment.arrival_seed == 7
+        verdict = "unstable" if is_unstable else "undecided"
+        return replace(result, load=experiment.load, verdict=verdict)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("popsnet.traffic.curves.simulate", judged)
+    (experiment,) = points("tdm", 0.1)
+    (bracket,) = find_saturations([experiment.replaced(arrival_seed=7)]).brackets.values()
+    assert bracket.unstable is None
+    assert set(seeds) == {7, 8}
 
 
 def test_texts_of_loads() -> None:

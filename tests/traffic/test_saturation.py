@@ -72,6 +72,32 @@ def test_the_report_has_all_points() -> None:
     assert len(report.to_dict()["points"]) == 9
 
 
+@pytest.mark.parametrize("kind", ["stable", "undecided", "unstable"])
+def test_an_unstable_load_below_undecided_ones_is_repeated(kind: str) -> None:
+    repeated: list[float] = []
+
+    def repeat(load: float) -> TrafficResult:
+        repeated.append(load)
+        return replace(a_result(), load=load, verdict=kind)  # type: ignore[arg-type]
+
+    def run(load: float) -> TrafficResult:
+        return judged(load, 0.4, 0.5 if 0.5 <= load < 0.7 else 2)
+
+    found = find_saturation(run, 1.0, repeat=repeat)
+    assert repeated[0] == 0.5  # 1 is undecided
+    assert len(found.points) == len({point.load for point in found.points}) + len(repeated)
+    assert 1.0 in found.undecided  # though it is above the bracket
+    assert found.unstable == (0.5 if kind == "unstable" else None)
+    assert (0.5 in found.undecided) is (kind != "unstable")
+
+
+def test_an_unstable_load_below_no_undecided_one_is_not_repeated() -> None:
+    found = find_saturation(
+        lambda load: judged(load, 0.3, 0.3), 1.0, repeat=lambda load: pytest.fail(str(load))
+    )
+    assert found.undecided == ()
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -67,6 +67,7 @@ def reporting(command: Command) -> Callable[..., None]:
                 report: Report | None = command(**options)
             except Interrupted as stop:
                 report, message = stop.report, str(stop)
+                report = report and report.plus(Fact("interrupted", True))
             except PopsnetError:
                 raise
             except Exception as error:

@@ -15,7 +15,7 @@ from popsnet.errors import InputError
 from popsnet.report import Report, counted
 
 if TYPE_CHECKING:
-    from popsnet.traffic import TrafficExperiment
+    from popsnet.traffic import LoadCurves, TrafficExperiment
 
 _DEFAULT = "rotor"
 _NEXT = (
@@ -203,13 +203,17 @@ def _curves(
     try:
         curves = run_loads(points, engine=engine)
     except KeyboardInterrupt as stop:
-        kept = getattr(stop, "curves", LoadCurves(()))
-        message = f"Interrupted: {len(kept.results)} of {counted(len(points), 'point')} finished."
-        raise Interrupted(message, kept.report(timing) if kept.results else None) from None
+        done = getattr(stop, "curves", LoadCurves(()))
+        message = f"Interrupted: {len(done.results)} of {counted(len(points), 'point')} finished."
+        raise Interrupted(message, _drawn(done, figure, timing) if done.results else None) from None
+    return _drawn(curves, figure, timing)
+
+
+def _drawn(curves: LoadCurves, figure: Path | None, timing: Timed) -> Report:
     report = curves.report(timing)
     if figure is None:
         return report
-    if all(one.delay.mean is None or one.verdict == "unstable" for one in curves.results):
+    if all(point.delay.mean is None or point.verdict == "unstable" for point in curves.results):
         return report.plus("No figure is written: every point is unstable.")
     return with_figure(report, figure, popsnet.plots.draw_load_curves(curves.results, timing))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from threading import Event, Lock
 
@@ -36,6 +36,8 @@ class LoadCurves(Reported):
         The points, scheduler by scheduler, by load.
     not_run : tuple of TrafficExperiment
         Points that were left out, because their scheduler is unstable at a smaller load.
+    unfinished : tuple of TrafficExperiment
+        Points that were not finished, because the work was interrupted.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class LoadCurves(Reported):
 
     results: tuple[TrafficResult, ...]
     not_run: tuple[TrafficExperiment, ...] = ()
+    unfinished: tuple[TrafficExperiment, ...] = ()
 
     def lines(self) -> dict[str, list[TrafficResult]]:
         """Return the results of every scheduler, by its name, and variant if it has several."""
@@ -77,13 +80,24 @@ class LoadCurves(Reported):
         )
         rows = [one.row(timing) for one in self.results]
         table = Table("points", "Delay in slots", COLUMNS, rows)
-        left = Fact("not_run", [{"scheduler": x.label, "load": x.load} for x in self.not_run])
+        left = Fact("not_run", self._left_out())
         report = Report(title, (*facts, left), (table, *self._notes()))
         if timing is None:
             return report
         times = time_table(CURVE_COLUMNS, rows)
         of = timing, rules_of(self.results, timing)
         return report.plus(*time_facts(*of), times, *time_notes(*of))
+
+    def _left_out(self) -> list[Row]:
+        """Return the points without a result, each with the reason."""
+        return [
+            {"scheduler": experiment.label, "load": experiment.load, "reason": reason}
+            for reason, experiments in (
+                ("unstable at a smaller load", self.not_run),
+                ("interrupted", self.unfinished),
+            )
+            for experiment in experiments
+        ]
 
     def _bounds(self) -> tuple[Fact, ...]:
         """Return the bounds: with dead parts they may differ between schedulers."""
@@ -187,13 +201,12 @@ def run_loads(
 
 
 def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResult]]) -> LoadCurves:
-    done = tuple(result for line in results for result in line)
-    left = tuple(
-        one
-        for line, there in zip(lines, results, strict=True)
-        for one in sorted(line, key=lambda one: one.load)[len(there) :]
-    )
-    return LoadCurves(done, left)
+    left: dict[bool, list[TrafficExperiment]] = {True: [], False: []}
+    for line, done in zip(lines, results, strict=True):
+        is_unstable = bool(done) and done[-1].verdict == "unstable"
+        left[is_unstable] += sorted(line, key=lambda point: point.load)[len(done) :]
+    finished = tuple(result for line in results for result in line)
+    return LoadCurves(finished, tuple(left[True]), tuple(left[False]))
 
 
 def find_saturations(
@@ -237,14 +250,22 @@ def find_saturations(
 
     def work(number: int, run: _Run) -> None:
         experiment = experiments[number]
-        upper = min(1.0, experiment.bounds.any.load)
+        upper, others = min(1.0, experiment.bounds.any.load), (experiment.arrival_seed + 1) % 2**64
         found[number] = find_saturation(
-            lambda load: run(experiment.replaced(load=load, overload=True)), upper, width=width
+            lambda load: run(experiment.replaced(load=load, overload=True)),
+            upper,
+            repeat=lambda load: run(
+                experiment.replaced(load=load, overload=True, arrival_seed=others)
+            ),
+            width=width,
         )
 
     def so_far() -> Saturations:
-        done = {one.label: bracket for one, bracket in zip(experiments, found, strict=True)}
-        return Saturations({name: one for name, one in done.items() if one is not None})
+        done = [pair for pair in zip(experiments, found, strict=True) if pair[1] is not None]
+        return Saturations(
+            {experiment.label: bracket for experiment, bracket in done if bracket is not None},
+            {experiment.label: expected_saturation(experiment) for experiment, _ in done},
+        )
 
     try:
         _run_together(work, len(experiments), None, engine, workers, progress)
@@ -262,6 +283,9 @@ class Saturations(Reported):
     ----------
     brackets : dict of Saturation
         The bracket of each scheduler, by its name.
+    formulas : mapping
+        The largest load of each scheduler by its formula, None where there is no formula for the
+        arrivals.
 
     Examples
     --------
@@ -272,6 +296,7 @@ class Saturations(Reported):
     """
 
     brackets: dict[str, Saturation]
+    formulas: Mapping[str, float | None] = field(default_factory=dict)
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a row per scheduler.
@@ -290,6 +315,7 @@ class Saturations(Reported):
                 "stable": bracket.stable,
                 "unstable": bracket.unstable,
                 "undecided": list(bracket.undecided),
+                "formula": self.formulas.get(name),
                 "points": len(bracket.points),
             }
             for name, bracket in self.brackets.items()
@@ -299,6 +325,7 @@ class Saturations(Reported):
             Column("stable", "stable at", "number", lambda row: _shown(row["stable"])),
             Column("unstable", "unstable at", "number", lambda row: _shown(row["unstable"])),
             Column("undecided", "undecided at", "text", _undecided),
+            Column("formula", "by formula", "number", lambda row: _shown(row["formula"])),
             Column("points", kind="integer"),
         )  # fmt: skip
         every = [point for bracket in self.brackets.values() for point in bracket.points]
@@ -313,18 +340,76 @@ class Saturations(Reported):
             Fact("arrival_seed", one.arrival_seed),
             *bound_facts(one.bounds),
             *fault_facts(one),
-            Fact("points", [point.row(timing) for point in every]),
+            Fact("points", [{**point.row(timing), **_seed_of(point)} for point in every]),
         )
-        name = "Largest stable load"
+        name, notes = "Largest stable load", tuple(self._notes())
         if timing is None:
-            return Report(title, facts, (Table("saturation", name, columns, rows),))
+            return Report(title, facts, (Table("saturation", name, columns, rows), *notes))
         for row in rows:
             for key in ("stable", "unstable"):
                 row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
         columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
         table = Table("saturation", name, columns, rows)
         of = timing, rules_of(every, timing)
-        return Report(title, (*facts, *time_facts(*of)), (table, *time_notes(*of)))
+        return Report(title, (*facts, *time_facts(*of)), (table, *notes, *time_notes(*of)))
+
+    def _notes(self) -> Iterable[str]:
+        for name, bracket in self.brackets.items():
+            for load, points in groupby(bracket.points, lambda point: point.load):
+                verdicts = [f"{x.verdict} with arrival seed {x.arrival_seed}" for x in points]
+                if len(verdicts) > 1:
+                    yield f"{name} at {load:.4g} is {', and '.join(verdicts)}."
+            if reason := _contradiction(bracket, self.formulas.get(name)):
+                yield f"{name}: {reason}"
+
+
+def expected_saturation(experiment: TrafficExperiment) -> float | None:
+    """Return the largest load of a scheduler by its formula, None if it has none for the arrivals.
+
+    Parameters
+    ----------
+    experiment : TrafficExperiment
+        The experiment. Formulas are for uniform destinations on networks without faults.
+
+    Returns
+    -------
+    float or None
+        The load.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment
+    >>> from popsnet.traffic.curves import expected_saturation
+    >>> uniform = {"load": 0.1, "pattern": "uniform-with-self"}
+    >>> expected_saturation(TrafficExperiment(8, 8, scheduler="vlb", **uniform))
+    0.5
+    """
+    formula = experiment.resolved_scheduler.saturation
+    is_uniform = experiment.arrivals.endswith(" uniform-with-self")
+    if formula is None or experiment.faults or not is_uniform:
+        return None
+    return formula(experiment.network)
+
+
+_TOLERANCE = 0.01
+"""Verdicts this close to a formula, as a share of it, do not contradict it."""
+
+
+def _contradiction(bracket: Saturation, formula: float | None) -> str:
+    """Say that a bracket does not contain the load that the formula gives, if so."""
+    if formula is None:
+        return ""
+    if bracket.unstable is not None and bracket.unstable < (1 - _TOLERANCE) * formula:
+        side = f"{bracket.unstable:.4g} was judged unstable"
+    elif bracket.stable is not None and bracket.stable > (1 + _TOLERANCE) * formula:
+        side = f"{bracket.stable:.4g} was judged stable"
+    else:
+        return ""
+    return f"{side}, and the formula gives {formula:.4g}. Longer windows or other seeds tell more."
+
+
+def _seed_of(point: TrafficResult) -> Row:
+    return {"arrival_seed": point.arrival_seed}
 
 
 def _undecided(row: Row) -> str:
@@ -353,19 +438,22 @@ def _run_together(
         raise InputError("There is nothing to run; give at least one scheduler and load.")
     stopped, lock, done = Event(), Lock(), 0
 
-    def watch(*_: object) -> None:
-        if stopped.is_set():
-            raise _Stopped("Stopped.")
-
-    unit = "" if points is None else "points"
-    with patient_progress("traffic", points, progress, unit) as update:
+    with patient_progress("traffic", points, progress) as update:
 
         def run(experiment: TrafficExperiment) -> TrafficResult:
             nonlocal done
+            name = f"{experiment.label}, load {experiment.load:.4g}"
+
+            def watch(slots: int, _: int) -> None:
+                if stopped.is_set():
+                    raise _Stopped("Stopped.")
+                with lock:
+                    update(detail=f"{counted(done, 'point')} done; {name}: {slots:,} slots")
+
             result = simulate(experiment, engine=engine, progress=watch)
             with lock:
                 done += 1
-                update(done, "" if unit else f"{done:,} points")
+                update(done)
             return result
 
         pool = ThreadPoolExecutor(workers or min(count, system.threads_here()))

@@ -22,11 +22,11 @@ class Saturation(Reported):
     stable : float or None
         The largest load that was judged stable.
     unstable : float or None
-        The smallest load that was judged unstable, None if the upper end is stable.
+        The smallest load that was judged unstable, None if there is none.
     undecided : tuple of float
-        The loads between them that were undecided.
+        All loads that were undecided, also those outside of the bracket.
     points : tuple of TrafficResult
-        All points, by load.
+        All points, by load. A load that was repeated with other arrivals has two.
 
     Examples
     --------
@@ -78,6 +78,7 @@ def find_saturation(
     run: Callable[[float], TrafficResult],
     upper: float = 1.0,
     *,
+    repeat: Callable[[float], TrafficResult] | None = None,
     width: float = 0.02,
     most_points: int = 40,
 ) -> Saturation:
@@ -89,6 +90,9 @@ def find_saturation(
         Returns the result at a load.
     upper : float
         The largest load to try, such as a bound for any scheduler.
+    repeat : function, optional
+        Returns another result at a load, with other arrivals. It is asked about loads that are
+        unstable though larger ones are undecided.
     width : float
         The width of the bracket that is enough, as a share of its upper end.
     most_points : int
@@ -108,7 +112,8 @@ def find_saturation(
     -----
     Loads below a stable one count as stable, loads above an unstable one as unstable. Where loads
     are undecided, the gaps below and above them are each bisected, so that the bracket may stay
-    wider, and says which loads were undecided.
+    wider, and says which loads were undecided. An unstable load below an undecided one is repeated,
+    and is undecided itself unless both results are unstable.
 
     Examples
     --------
@@ -125,9 +130,13 @@ def find_saturation(
     while load is not None and len(points) < most_points:
         points.append(run(load))
         verdicts[load] = points[-1].stable
+        if repeat and verdicts[load] is False and load < max(_undecided(verdicts), default=0):
+            points.append(repeat(load))
+            verdicts[load] = False if points[-1].stable is False else None
         load = _next(verdicts, upper, width)
-    low, high, between = _bracket(verdicts)
-    return Saturation(low, high, between, tuple(sorted(points, key=lambda one: one.load)))
+    low, high = _bracket(verdicts)
+    in_order = tuple(sorted(points, key=lambda point: point.load))
+    return Saturation(low, high, tuple(_undecided(verdicts)), in_order)
 
 
 def _check(upper: float, width: float, most_points: int) -> None:
@@ -139,25 +148,24 @@ def _check(upper: float, width: float, most_points: int) -> None:
         raise InputError(f"most_points = {most_points}: it must be at least 1.")
 
 
-def _bracket(
-    verdicts: dict[float, bool | None],
-) -> tuple[float | None, float | None, tuple[float, ...]]:
-    """Return the largest stable load, the smallest unstable one above, and those undecided."""
+def _bracket(verdicts: dict[float, bool | None]) -> tuple[float | None, float | None]:
+    """Return the largest stable load and the smallest unstable one."""
     low = max((load for load, stable in verdicts.items() if stable), default=None)
     high = min((load for load, stable in verdicts.items() if stable is False), default=None)
-    between = sorted(
-        load
-        for load, stable in verdicts.items()
-        if stable is None and (low is None or load > low) and (high is None or load < high)
-    )
-    return low, high, tuple(between)
+    return low, high
+
+
+def _undecided(verdicts: dict[float, bool | None]) -> list[float]:
+    return sorted(load for load, stable in verdicts.items() if stable is None)
 
 
 def _next(verdicts: dict[float, bool | None], upper: float, width: float) -> float | None:
     """Return the middle of the widest gap that is left, None if all are narrow."""
-    low, high, between = _bracket(verdicts)
-    begin = low or 0.0
-    ends = [one for one in (high,) if one is not None]
+    low, high = _bracket(verdicts)
+    begin, ends = low or 0.0, [] if high is None else [high]
+    between = [
+        load for load in _undecided(verdicts) if load > begin and load < min(ends, default=2)
+    ]
     if between:
         gaps = [(begin, between[0]), *((between[-1], end) for end in ends)]
     else:
