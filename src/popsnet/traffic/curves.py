@@ -405,7 +405,10 @@ def _contradiction(bracket: Saturation, formula: float | None) -> str:
         side = f"{bracket.stable:.4g} was judged stable"
     else:
         return ""
-    return f"{side}, and the formula gives {formula:.4g}. Longer windows or other seeds tell more."
+    return (
+        f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another arrival "
+        "seed; the formulas of aloha and relay are approximate."
+    )
 
 
 def _seed_of(point: TrafficResult) -> Row:
