@@ -109,6 +109,12 @@ def test_readers_find_the_same_on_both_first_pages() -> None:
     assert [row.replace("](docs/", "](") for row in here] == there
 
 
+def test_every_tutorial_and_every_guide_is_on_the_first_page() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    for page in (*DOCS.glob("tutorials/*.md"), *DOCS.glob("how-to/*.md")):
+        assert f"]({page.relative_to(DOCS).as_posix()})" in index.partition("## What is where")[2]
+
+
 def test_the_readme_counts_what_there_is() -> None:
     words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     shipped = [one for one in popsnet.all_routers() if not one.file]
