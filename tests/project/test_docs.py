@@ -180,6 +180,9 @@ def test_the_plans_on_the_page_on_relay_are_the_plans() -> None:
         made = plan(popsnet.Network(int(d), int(g)))
         assert str(made.schedule) == schedule.replace(r"\|", "|")
         assert made.slots == pytest.approx(float(slots), abs=0.06)
+    (largest,) = map(int, re.findall(r"up to g = (\d+) at d = g", RELAY))
+    variants = [popsnet.Experiment(g, g, router="relay").variant for g in (largest, largest + 1)]
+    assert (variants[0] == "direct") > (variants[1] == "direct")
 
 
 def test_the_tree_of_the_architecture_is_the_tree() -> None:
