@@ -18,7 +18,6 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, Network
-
 from tests.cli.test_figures import COMMANDS
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def test_the_moving_figure_is_of_a_real_run() -> None:
 
 
 def test_the_gallery_shows_what_it_makes() -> None:
-    """Every figure is made by a block of the page before it, and every command that draws is there."""
+    """Every figure is made by a block before it, and every command that draws is there."""
     for command in COMMANDS:
         assert re.search(rf"^popsnet {command} .*--figure ", GALLERY, re.MULTILINE), command
     shown = list(re.finditer(r"\]\(images/gallery/([\w-]+)\.svg\)", GALLERY))
