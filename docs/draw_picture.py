@@ -1,8 +1,10 @@
 """Draws the figures of the documents, from runs that anyone can repeat."""
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -198,12 +200,17 @@ def draw_mixture(path: Path) -> None:
     save(draw_schedule(made.schedule), path)
 
 
+def draw_comparators(path: Path) -> None:
+    """A sorting network of 16 wires."""
+    path.write_text(svg_text(draw_network(merge_exchange(16))))
+
+
 def draw_course(path: Path, d: int, g: int) -> None:
     """A run beside the phases of the paper's proof."""
     experiment = Experiment(d, g)
     coins = Coins(experiment.seed).for_run(0)
     course = analyse_phases(experiment.network, experiment.destination(0), coins)
-    save(draw_phases(list(course)), path)
+    path.write_text(svg_text(draw_phases(list(course))))
 
 
 def draw_exact(path: Path) -> None:
@@ -288,20 +295,28 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
 
 
+QUICK: dict[str, Callable[[Path], None]] = {
+    "pops-3-3": draw,
+    "lost-packets": draw_loss,
+    **{f"relay-{name}": partial(draw_stage, stage=stage) for name, stage in RELAY.items()},
+    "offline": draw_offline,
+    "merge-exchange-16": draw_comparators,
+    "tails": draw_kept_tails,
+    "faults": draw_kept_faults,
+}
+"""Figures that take little time, by the names of their files. A test draws them."""
+
+LONGER: dict[str, Callable[[Path], None]] = {
+    "schedule-mixed": draw_mixture,
+    "log-star": draw_log_star,
+    "phases": partial(draw_course, d=1024, g=1024),
+    "phases-thinning": partial(draw_course, d=1024, g=256),
+    "exact-distributions": draw_exact,
+    "growth": draw_growth,
+    **{name: partial(draw_traffic, curves=curves) for name, curves in TRAFFIC.items()},
+}
+
 if __name__ == "__main__":
-    draw(IMAGES / "pops-3-3.svg")
-    draw_loss(IMAGES / "lost-packets.svg")
-    for name, stage in RELAY.items():
-        draw_stage(IMAGES / f"relay-{name}.svg", stage)
-    draw_log_star(IMAGES / "log-star.svg")
-    draw_offline(IMAGES / "offline.svg")
-    draw_mixture(IMAGES / "schedule-mixed.svg")
-    (IMAGES / "merge-exchange-16.svg").write_text(svg_text(draw_network(merge_exchange(16))))
-    draw_course(IMAGES / "phases.svg", 1024, 1024)
-    draw_course(IMAGES / "phases-thinning.svg", 1024, 256)
-    draw_exact(IMAGES / "exact-distributions.svg")
-    draw_growth(IMAGES / "growth.svg")
-    draw_kept_tails(IMAGES / "tails.svg")
-    draw_kept_faults(IMAGES / "faults.svg")
-    for name, curves in TRAFFIC.items():
-        draw_traffic(IMAGES / f"{name}.svg", curves)
+    chosen = sys.argv[1:] or [*QUICK, *LONGER]
+    for name in chosen:
+        (QUICK | LONGER)[name](IMAGES / f"{name}.svg")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 import typer
 
-from popsnet import Sweep, collect
+from popsnet import Sweep, collect, plots
 from popsnet.cli.main import app
 from tests.conftest import Cli
+from tests.project.pages import ROOT
 
 COMMANDS: dict[str, tuple[object, ...]] = {
     "adversary congestion": ("--largest", 16, "--runs", 2, "--worst", 8),
@@ -45,6 +47,13 @@ def with_figures() -> set[str]:
 
 def test_the_commands_with_figures_are_these() -> None:
     assert with_figures() == set(COMMANDS)
+
+
+def test_the_guide_names_the_function_of_every_command_with_a_figure() -> None:
+    guide = (ROOT / "docs/how-to/a-figure-for-a-paper.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w -]+)` \| `(draw_\w+)` \|", guide, re.MULTILINE))
+    assert set(rows) == set(COMMANDS)
+    assert set(rows.values()) <= set(plots.__all__)
 
 
 @pytest.fixture

@@ -143,6 +143,7 @@ def test_files_of_rates_and_packets(cli: Cli) -> None:
         ("--load 0.1 --scheduler ideal:x", "control delay"),
         ("--load 0.1 --scheduler tdm:x", "has no variant 'x'"),
         ("--loads 0.5:0.1:3", "--loads '0.5:0.1:3': give FROM:TO:COUNT"),
+        ("--loads 0.1,0.9 --pattern group-shift", "--loads '0.1,0.9', load 0.9: on POPS("),
         ("--loads 0.5,2", "2 is not above 0 and at most 1"),
         ("--load 0.1 --loads 0.1,0.2", "give one of them"),
         ("--load 0.1 --matrix torn.csv", "torn.csv, line 2 has 1 column"),

@@ -49,6 +49,7 @@ from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
 from popsnet.trace import Event
 from tests.conftest import permutation
+from tests.project.pages import words_of_svg
 
 ROOT = Path(__file__).parents[2]
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
@@ -371,6 +372,17 @@ def pictures() -> Iterator[ModuleType]:
 
 def texts_of(figure: Figure) -> list[str]:
     return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def test_the_figures_of_the_documents_are_drawn_by_the_program_of_today(
+    pictures: ModuleType, tmp_path: Path
+) -> None:
+    """Those that take little time; their texts are compared."""
+    for name, draw in pictures.QUICK.items():
+        draw(tmp_path / f"{name}.svg")
+        kept = ROOT / f"docs/images/{name}.svg"
+        old = f"{kept} is old: python docs/draw_picture.py {name}"
+        assert words_of_svg(tmp_path / f"{name}.svg") == words_of_svg(kept), old
 
 
 def test_slots_of_a_trace_have_rows_and_headings(tmp_path: Path) -> None:

@@ -79,6 +79,16 @@ def _until(fence: str, lines: Iterator[tuple[int, str]], opened: int) -> Iterato
     raise ValueError(f"the block of line {opened} has no end")
 
 
+def words_of_svg(path: Path) -> list[str]:
+    """Return the texts of a figure, in order of the alphabet: the same for every matplotlib.
+
+    Texts that are drawn as paths are in comments.
+    """
+    svg = path.read_text(encoding="utf-8")
+    found = re.findall(r"<text.*?</text>|<!--.*?-->", svg, re.DOTALL)
+    return sorted(" ".join(re.sub(r"<!--|-->|<[^>]*>", "", one).split()) for one in found)
+
+
 def joined(text: str) -> list[str]:
     """Return the lines of a text; a line that ends with a backslash is continued by the next."""
     return re.sub(r"\\\n(?:> )?\s*", "", text).splitlines()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import re
@@ -35,13 +34,13 @@ from tests.project.pages import (
     prepare,
     require_same,
     routers_kept,
+    words_of_svg,
 )
 
 RELAY = (ROOT / "docs/explanation/relay.md").read_text()
 SORTING_NETWORKS = (ROOT / "docs/explanation/sorting-networks.md").read_text()
 TRACE_FORMAT = (ROOT / "docs/reference/trace-format.md").read_text()
 DETERMINISTIC = (ROOT / "docs/explanation/deterministic.md").read_text()
-PYTHON = (ROOT / "docs/reference/python.md").read_text()
 SWEEP_FORMAT = (ROOT / "docs/reference/sweep-format.md").read_text()
 
 Execute = Callable[[str], None]
@@ -63,7 +62,13 @@ def execute(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     "page", [page for page in pages() if page.name != "sweep-format.md"], ids=str
 )  # which another test executes
 def test_a_page_does_what_it_says(page: Path, execute: Execute) -> None:
-    execute((ROOT / page).read_text(encoding="utf-8"))
+    """The figures that it shows are those that it draws, if they have the same name."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    execute(text)
+    for shown in re.findall(r"\]\(([\w./-]+\.svg)\)", text):
+        if (drawn := Path(Path(shown).name)).exists():
+            kept = words_of_svg(ROOT / page.parent / shown)
+            assert words_of_svg(drawn) == kept, f"{shown} is old; draw it again with make picture"
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
@@ -175,6 +180,9 @@ def test_the_plans_on_the_page_on_relay_are_the_plans() -> None:
         made = plan(popsnet.Network(int(d), int(g)))
         assert str(made.schedule) == schedule.replace(r"\|", "|")
         assert made.slots == pytest.approx(float(slots), abs=0.06)
+    (largest,) = map(int, re.findall(r"up to g = (\d+) at d = g", RELAY))
+    variants = [popsnet.Experiment(g, g, router="relay").variant for g in (largest, largest + 1)]
+    assert (variants[0] == "direct") > (variants[1] == "direct")
 
 
 def test_the_tree_of_the_architecture_is_the_tree() -> None:
@@ -290,11 +298,3 @@ def test_commands_and_python_of_the_sweep_format_give_the_same(execute: Execute)
     execute(SWEEP_FORMAT)
     with Store(Path("results.sqlite")) as by_command, Store(Path("python.sqlite")) as by_python:
         assert by_command.rows("shards") == by_python.rows("shards")
-
-
-def test_every_name_on_the_page_on_python_exists() -> None:
-    for name in re.findall(r"`popsnet\.([\w.]+)", PYTHON):
-        value, path = popsnet, "popsnet"
-        for part in name.split("."):
-            path = f"{path}.{part}"
-            value = getattr(value, part, None) or importlib.import_module(path)

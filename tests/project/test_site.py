@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import importlib.util
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -14,6 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import popsnet
+from popsnet import Experiment, Network
+from tests.cli.test_figures import COMMANDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -98,6 +103,53 @@ def test_the_summary_of_the_paper_is_that_of_the_kept_tables() -> None:
     assert f"{agree} agree with the paper" in kept
 
 
+def test_readers_find_the_same_on_both_first_pages() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    here, there = (re.findall(r"^\| .*\|$", text, re.MULTILINE) for text in (README, index))
+    assert len(here) == 8
+    assert [row.replace("](docs/", "](") for row in here] == there
+
+
+def test_every_tutorial_and_every_guide_is_on_the_first_page() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    for page in (*DOCS.glob("tutorials/*.md"), *DOCS.glob("how-to/*.md")):
+        assert f"]({page.relative_to(DOCS).as_posix()})" in index.partition("## What is where")[2]
+
+
+def test_the_readme_counts_what_there_is() -> None:
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    shipped = [one for one in popsnet.all_routers() if not one.file]
+    assert f"{words[len(shipped) - 1]} others" in README
+    schedulers = [one for one in popsnet.traffic.all_schedulers() if not one.file]
+    assert f"for {words[len(schedulers)]} schedulers" in README
+    (said, section) = re.findall(r"^## (\w+) commands\n(.*?)^## ", README, re.M | re.S)[0]
+    assert said.lower() == words[len(re.findall(r"^\*\*", section, re.MULTILINE))]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extra in extras["optional-dependencies"].keys() - {"dev", "docs"}:
+        assert f"`'.[{extra}]'`" in README, extra
+
+
+def test_what_is_said_of_the_kept_tables_is_true() -> None:
+    """Pages that speak of them name the version that made them, and plans that have changed."""
+    kept = ROOT / "results/paper"
+    program = json.loads((kept / "provenance.json").read_text())["program"]
+    named = re.compile(rf"(popsnet|version) {program.removeprefix('popsnet ')}(?![\d.]*\d)")
+    pages = [ROOT / "README.md", kept / "README.md", *DOCS.rglob("*.md")]
+    claims = {page: page.read_text(encoding="utf-8") for page in pages}
+    speaking = {page for page, text in claims.items() if "](results/paper)" in text
+                or "](../../results/paper)" in text or page.parent == kept}  # fmt: skip
+    assert len(speaking) >= 5
+    for page in speaking:
+        assert named.search(claims[page]), page
+    changed = {
+        Network(int(row["d"]), int(row["g"]))
+        for row in csv.DictReader((kept / "relay.csv").read_text().splitlines())
+        if Experiment(int(row["d"]), int(row["g"]), router="relay").variant != row["variant"]
+    }
+    assert changed == {Network(2**k, 2**k) for k in range(5, 13)}
+    assert "where d = g ≥ 32 and on POPS(128, 64)" in claims[kept / "README.md"]
+
+
 def test_the_moving_figure_is_of_a_real_run() -> None:
     """It is drawn again and compared, has no script, and rests for those who ask for that."""
     spec = importlib.util.spec_from_file_location("draw_animation", DOCS / "draw_animation.py")
@@ -115,7 +167,9 @@ def test_the_moving_figure_is_of_a_real_run() -> None:
 
 
 def test_the_gallery_shows_what_it_makes() -> None:
-    """Every figure is made by a block of the page that stands before it."""
+    """Every figure is made by a block before it, and every command that draws is there."""
+    for command in COMMANDS:
+        assert re.search(rf"^popsnet {command} .*--figure ", GALLERY, re.MULTILINE), command
     shown = list(re.finditer(r"\]\(images/gallery/([\w-]+)\.svg\)", GALLERY))
     assert len(shown) >= 12
     for figure in shown:

@@ -44,6 +44,21 @@ def test_a_list_may_have_a_row_per_packet(tmp_path: Path) -> None:
     assert read.counts.tolist() == [[0, 2, 0], [0, 0, 0], [0, 1, 0]]
 
 
+def test_a_table_of_the_wrong_shape_is_not_told_to_change_what_it_does_not_have(
+    tmp_path: Path,
+) -> None:
+    """An array has no lines and no empty cells, and labels that were read need no advice."""
+    labelled = written(tmp_path, ",w,x,y,z\n" + "".join(f"{row},0,1,1,1\n" for row in "wxyz"))
+    for table, ending in (
+        (np.zeros((5, 2)), "source,destination,amount in a data frame."),
+        (np.zeros((4, 4)), "have labels, leave them out."),
+        (labelled, "a column for every destination group."),
+    ):
+        with pytest.raises(InputError) as caught:
+            read_matrix(table, NETWORK)
+        assert str(caught.value).endswith(ending), table
+
+
 def test_three_columns_without_a_heading(tmp_path: Path) -> None:
     """They are a list, unless there are 3 or g rows, or 3 groups."""
     four = Network(2, 4)

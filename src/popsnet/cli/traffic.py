@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -130,11 +133,12 @@ def traffic(
         return overview.report(timing).plus(_NEXT)
     names = scheduler or _defaults(chosen, wavelengths)
     values = [_ANY if saturation else load] if loads is None else model.read_loads(loads)
-    points = [
-        model.TrafficExperiment(d, g, scheduler=name, load=one, **options)
-        for name in names
-        for one in values
-    ]
+    with _load_of(loads):
+        points = [
+            model.TrafficExperiment(d, g, scheduler=name, load=one, **options)
+            for name in names
+            for one in values
+        ]
     if trace is not None and len(points) > 1:
         raise InputError(f"--trace {trace}: a trace is of one point; give one scheduler and load.")
     if chosen == "saturation":
@@ -148,6 +152,16 @@ def traffic(
 
 _ANY = 1e-6
 """A load that every pattern admits. The bisection replaces it."""
+
+
+@contextmanager
+def _load_of(loads: str | None) -> Iterator[None]:
+    """Say of a load that is refused that it is one of those that were typed."""
+    try:
+        yield
+    except InputError as error:
+        typed = "load = " if loads is None else f"loads = {loads!r}, load "
+        raise InputError(re.sub("^load = ", lambda _: typed, str(error))) from None
 
 
 def _one_of(load: float | None, loads: str | None, saturation: bool, arrivals: Path | None) -> str:

@@ -248,8 +248,8 @@ def faults_of(faults: Faults | str | None) -> Faults:
     return faults
 
 
-_PART = re.compile(r"(coupler|transmitter|receiver|processor):([\d,]+)(?:@(\d+))?")
-_SOME = re.compile(r"random:(\w+)=(\d+)(?:@(\d+))?")
+_PART = re.compile(r"(coupler|transmitter|receiver|processor):([^@]*)(?:@(.*))?")
+_SOME = re.compile(r"random:(\w+)=([^@]*)(?:@(.*))?")
 _LOST = re.compile(r"loss:([^/]+)(?:/(\w+))?")
 _WORDS = ("coupler:", "transmitter:", "receiver:", "processor:", "random:", "loss:")
 
@@ -258,15 +258,17 @@ def _read(item: str, found: dict[str, Any]) -> None:
     """Add what one item of a text says."""
     if match := _PART.fullmatch(item):
         kind, part, slot = match.groups()
-        numbers = [int(one) for one in part.split(",") if one]
-        if len(numbers) != (2 if kind == "coupler" else 1):
+        ends = part.split(",")
+        if len(ends) != (2 if kind == "coupler" else 1):
             raise InputError(f"fault {item!r}: write {_form(kind)}.")
-        found[f"{kind}s"].append((*numbers, int(slot or 1)))
+        rule = "a group number, 0 to g - 1" if kind == "coupler" else "a processor, 0 to n - 1"
+        numbers = [_integer(item, one, f"{rule}; write {_form(kind)}") for one in ends]
+        found[f"{kind}s"].append((*numbers, _since(item, slot)))
     elif match := _SOME.fullmatch(item):
         kind, number, slot = match.groups()
         if kind in found["random"]:
             raise InputError(f"fault {item!r}: random {kind} are given twice.")
-        found["random"][kind] = int(number), int(slot or 1)
+        found["random"][kind] = _integer(item, number, "a number of parts"), _since(item, slot)
     elif match := _LOST.fullmatch(item):
         if "loss" in found:
             raise InputError(f"fault {item!r}: the loss is given twice.")
@@ -276,12 +278,31 @@ def _read(item: str, found: dict[str, Any]) -> None:
             raise InputError(f"fault {item!r}: {match[1]!r} is not a number.") from None
         found["loss_per"] = match[2] or "coupler"
     else:
-        meant = did_you_mean(item.partition(":")[0] + ":", _WORDS)
+        word = item.partition(":")[0] + ":"
+        meant = "" if word in _WORDS else did_you_mean(word, _WORDS)
         raise InputError(
             f"fault {item!r}: it cannot be read.{meant} Write {_form('coupler')}, transmitter:P, "
             "receiver:P, processor:P, random:couplers=N or loss:E; @SLOT after a part says from "
             "when on it is dead."
         )
+
+
+def _integer(item: str, text: str, rule: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,30}", text):
+        raise InputError(f"fault {item!r}: {text!r} is not {rule}.")
+    return int(text)
+
+
+def _since(item: str, slot: str | None) -> int:
+    """Return the slot from which on a part is dead."""
+    since = 1 if slot is None else _integer(item, slot, "a slot, 1 to 2^62")
+    _require_slot(since, f"fault {item!r}")
+    return since
+
+
+def _require_slot(slot: int, given: str) -> None:
+    if not 1 <= slot <= _LAST_SLOT:
+        raise InputError(f"{given}: slot {slot} must be at least 1, and at most 2^62.")
 
 
 def _form(kind: str) -> str:
@@ -304,10 +325,7 @@ def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
             form = "(b, a) or (b, a, slot)" if ends == 2 else "a processor or (processor, slot)"
             raise InputError(f"{kind}: {given!r:.40} must be {form}.")
         *where, slot = map(int, part)
-        if not 1 <= slot <= _LAST_SLOT:
-            raise InputError(
-                f"{kind}: slot {slot} of {given!r:.40} must be at least 1, and at most 2^62."
-            )
+        _require_slot(slot, f"{kind}: {given!r:.40}")
         found[tuple(where)] = min(slot, found.get(tuple(where), slot))
     return tuple((*where, slot) for where, slot in sorted(found.items()))
 

@@ -37,7 +37,6 @@ I64 = npt.NDArray[np.int64]
 _MOST_PACKETS = 2**27
 _TOLERANCE = 1e-12
 _LIST = ("source", "destination", "amount")
-_NAMED = "Name the columns of a list source,destination,amount in its first line."
 
 
 @dataclass(frozen=True)
@@ -389,10 +388,13 @@ def _wrong_shape(table: Table, network: Network) -> str:
             + (f"is {cell!r:.60}" if cell else "is empty")
             + "; write a number there if it is a row of the matrix."
         )
-    elif shape == (g + 1, g + 1):
-        cure = " If the first row and column have labels, leave their common cell empty."
+    elif shape == (g + 1, g + 1) and table.rows is None and table.columns is None:
+        labels = "If the first row and column have labels, leave"
+        cure = f" {labels} {'them out' if table.lines is None else 'their common cell empty'}."
     elif len(shape) == 2 and shape[1] in (2, 3):
-        cure = f" {_NAMED}"
+        cure = " Name the columns of a list source,destination,amount " + (
+            "in a data frame." if table.lines is None else "in its first line."
+        )
     return (
         f"{table.path} is {_size(shape)}; a traffic matrix of {network} must be {g} × {g}, with a "
         f"row for every source group and a column for every destination group.{cure}"
