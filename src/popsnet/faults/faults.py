@@ -133,7 +133,9 @@ class Faults:
         >>> print(Faults.parse("coupler:1,0@3 coupler:2,0@7 processor:4").begun(3))
         coupler:1,0@3 processor:4
         """
-        dead = {kind: tuple(one for one in getattr(self, kind) if one[-1] <= slot) for kind in PARTS}
+        dead = {
+            kind: tuple(one for one in getattr(self, kind) if one[-1] <= slot) for kind in PARTS
+        }
         return replace(self, **dead)
 
     def __str__(self) -> str:

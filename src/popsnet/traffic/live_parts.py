@@ -24,7 +24,7 @@ PATHS: tuple[str, ...] = get_args(Paths)
 
 
 class LiveParts:
-    """The couplers, transmitters and receivers that work beside dead parts.
+    """The couplers, transmitters and receivers that work when others are dead.
 
     This is the map that schedulers get if faults are known. Like d and g it is configuration: every
     processor knows all of it.
