@@ -133,7 +133,7 @@ class Faults:
         >>> print(Faults.parse("coupler:1,0@3 coupler:2,0@7 processor:4").begun(3))
         coupler:1,0@3 processor:4
         """
-        dead = {
+        dead: dict[str, Any] = {
             kind: tuple(one for one in getattr(self, kind) if one[-1] <= slot) for kind in PARTS
         }
         return replace(self, **dead)
