@@ -13,7 +13,7 @@ from popsnet.schedules import Demand
 SHAPES = ((4, 4), (7, 3), (3, 7), (1, 5))
 STAGES = ("S", "F", "P2 P1", "P(2,1) F", "P1 R1", "T2 S", "P1 Q", "X2 P1", "XY(2,2)")
 FAULTS = (
-    "random:couplers=1",
+    "random:couplers=1 random:processors=1@500",
     "random:couplers={half}@4 loss:0.3/listener",
     "random:transmitters=1@3 random:receivers=1",
     "random:processors={few}@2 loss:0.05",
@@ -98,6 +98,34 @@ def test_without_faults_nothing_changes(router: str) -> None:
     assert (later.messages == plain.messages).all()
     assert (later.collisions == plain.collisions).all()
     assert (later.outcomes.faulty == 0).all()
+
+
+def test_parts_that_die_after_the_end_change_nothing() -> None:
+    """A run ends when no packet can be delivered with what is dead, whatever dies later."""
+    options = {"router": "relay", "variant": "survive", "runs": 3}
+    for dead in ("processor:9", "coupler:1,0 transmitter:2"):
+        runs, later = (
+            popsnet.route(4, 4, **options, faults=f"{dead} {more}", progress=False)  # type: ignore[arg-type]
+            for more in ("", "receiver:5@100000 processor:7@100000")
+        )
+        assert (runs.unreachable > 0).any() or "coupler" in dead
+        for name in ("slots", "delivered", "unreachable", "held", "messages"):
+            assert (getattr(runs, name) == getattr(later, name)).all(), (dead, name)
+        assert not later.failed
+
+
+def test_a_packet_is_held_until_its_path_is_dead(tmp_path: Path) -> None:
+    """A run that is stopped before parts die counts what they will cut off as held."""
+    for slot in (1, 1000):
+        faults = Faults(processors=[(processor, slot) for processor in range(8)])
+        run = popsnet.route(
+            4, 4, router="relay", variant="survive", faults=faults, max_steps=1, progress=False
+        )[0]
+        found = run.outcome.faulty
+        assert found is not None
+        assert found.unreachable + found.held > 0
+        assert (found.unreachable > 0) == (slot == 1)
+        _account(run, tmp_path / "run.jsonl")
 
 
 def test_faults_are_part_of_the_experiment() -> None:

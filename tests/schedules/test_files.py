@@ -164,7 +164,7 @@ WRONG_MATRICES = [
     ("source,destination,amount\n0,1,0.5\n", "line 2, column 3: 0.5 is not an integer; without a"),
     ("source,destination,amount\nr0,r1,5\n", "line 2, column 1: 'r0' is not a number; only the f"),
     ("time,source,destination\n0,0,1\n", "the column 'time' is not known; a list of packets betw"),
-    ("source,source,destination\n0,0,1\n", "the column 'source' is there twice; a list of packets"),
+    ("Src,from,to\n0,0,1\n", "2 columns are the source: 'Src', 'from'; a list of packets between"),
     ("source,amount\n0,3\n", "has no column destination; a list of packets between groups must"),
     (f"0,1,2\n3,0,{2**27}\n1,1,0\n", "has 134,217,736 packets in all; at most 2^27 can be sched"),
     (f"0,1,2\n3,0,{2**70}\n1,1,0\n", "1.1805916207174113e+21 is too large; the largest is 2^62."),

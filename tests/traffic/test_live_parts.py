@@ -13,14 +13,17 @@ from popsnet.traffic import Frame, LiveParts
 from popsnet.traffic.live_parts import PATHS
 
 SHAPES = [(3, 3), (2, 4), (5, 2), (1, 4)]
-TEXTS = ["random:couplers=1", "random:processors=1 coupler:0,0", "receiver:0 transmitter:1"]
+TEXTS = [
+    "random:couplers=1", "random:processors=1 coupler:0,0", "receiver:0 transmitter:1",
+    "coupler:1,0 random:processors=2",
+]  # fmt: skip
 
 
 class Brute:
     """Paths by their definition."""
 
-    def __init__(self, network: Network, faults: Faults) -> None:
-        self.network, self.frame = network, Frame(network)
+    def __init__(self, network: Network, faults: Faults, known: bool = True) -> None:
+        self.network, self.frame, self.known = network, Frame(network), known
         self.dead = {(to, by) for to, by, _ in faults.couplers}
         self.mute = {one for one, _ in (*faults.transmitters, *faults.processors)}
         self.deaf = {one for one, _ in (*faults.receivers, *faults.processors)}
@@ -33,7 +36,9 @@ class Brute:
         return int(self.frame.classes(np.array([p]))[0])
 
     def relays(self) -> list[int]:
-        """The processors of classes in which every member can send and hear."""
+        """The processors that work, of classes in which all do if the dead parts are known."""
+        if not self.known:
+            return [p for p in range(self.network.n) if p not in self.mute | self.deaf]
         broken = {self.kind(p) for p in self.mute | self.deaf}
         return [p for p in range(self.network.n) if self.kind(p) not in broken]
 
@@ -78,12 +83,12 @@ class Brute:
 @pytest.mark.parametrize(("d", "g"), SHAPES)
 def test_paths_by_their_definition(paths: str, d: int, g: int) -> None:
     network = Network(d, g)
-    for text, seed in product(TEXTS, range(2)):
+    for text, seed, known in product(TEXTS, range(2), (False, True)):
         faults = Faults.parse(text).drawn(network, Coins(seed))
-        brute = Brute(network, faults)
-        found = LiveParts(network, faults).reachable(paths)
+        brute = Brute(network, faults, known)
+        found = LiveParts(network, faults, known).reachable(paths)
         expected = [[brute.path(paths, p, q) for q in range(network.n)] for p in range(network.n)]
-        np.testing.assert_array_equal(found, expected, f"{text} {seed}")
+        np.testing.assert_array_equal(found, expected, f"{text} {seed} {known}")
 
 
 def test_without_faults_every_flow_has_every_path() -> None:

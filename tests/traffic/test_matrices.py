@@ -117,7 +117,7 @@ def test_headings_quotes_and_blank_lines_are_read(tmp_path: Path, text: str) -> 
         ("1,2,3\n1,,3\n1,2,3\n", "line 2, column 2 is empty; write a number, 0 for nothing."),
         ("1,2,3\n1,1_0,3\n1,2,3\n", "line 2, column 2: '1_0' is not a number;"),
         (",b,a,c\na,1,2,3\nb,1,2,3\nc,1,2,3\n", "row 1 is labelled 'a' and column 1 'b'; rows an"),
-        ("source,destination,rate\n0,1,2\n1,0,2\n0,2,3\n", "is a list with the columns source, d"),
+        ("src,dst,rate\n0,1,2\n1,0,2\n0,2,3\n", "is a list with the columns src, dst, rate; "),
         (
             "1,2,3\n1,2,3\n",
             "has shape 2 × 3; a matrix of rates on POPS(2, 3) is 6 × 6, a row and a",

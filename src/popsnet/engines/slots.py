@@ -90,7 +90,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         capped=slot is not None,
         survivors=tuple(survivors),
         lost_packets=tuple(lost),
-        faulty=None if watch is None else watch.counts(unheard),
+        faulty=None if watch is None else watch.counts(machine.counters.slots, unheard),
     )
 
 

@@ -110,9 +110,33 @@ class Faults:
         return frozenset(dead | ({"loss"} if self.loss else set()))
 
     @property
-    def last_slot(self) -> int:
-        """The last slot from which on a listed part is dead, 1 if none is."""
-        return max((part[-1] for kind in PARTS for part in getattr(self, kind)), default=1)
+    def slots(self) -> tuple[int, ...]:
+        """The slots in which listed parts die, in order and each once."""
+        return tuple(sorted({part[-1] for kind in PARTS for part in getattr(self, kind)}))
+
+    def begun(self, slot: int) -> Faults:
+        """Return these faults without the listed parts that die after a slot.
+
+        Parameters
+        ----------
+        slot : int
+            The slot, counted from 1.
+
+        Returns
+        -------
+        Faults
+            The faults.
+
+        Examples
+        --------
+        >>> from popsnet import Faults
+        >>> print(Faults.parse("coupler:1,0@3 coupler:2,0@7 processor:4").begun(3))
+        coupler:1,0@3 processor:4
+        """
+        dead: dict[str, Any] = {
+            kind: tuple(one for one in getattr(self, kind) if one[-1] <= slot) for kind in PARTS
+        }
+        return replace(self, **dead)
 
     def __str__(self) -> str:
         """Return the faults as a text, which :meth:`parse` reads."""

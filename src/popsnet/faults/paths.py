@@ -27,7 +27,7 @@ def two_way_paths(
     network : Network
         The network.
     faults : Faults
-        The dead parts, all of them listed. Parts that die in a later slot count as dead.
+        The dead parts, all of them listed. All count, whatever the slots in which they die.
     sources, destinations : array of int
         The ends of each packet.
 

@@ -260,12 +260,13 @@ def _table(given: str | Path | npt.ArrayLike, name: str, has_labels: bool = True
     if heading is None or callable(heading):
         return Table(Path(name), values)
     above = tuple(map(str, heading))
-    names = names_of_list(above)
-    if names is not None or above == tuple(map(str, range(len(above)))):
-        return Table(Path(name), values, names)
+    if above == tuple(map(str, range(len(above)))):
+        return Table(Path(name), values)
+    if names_of_list(above) is not None:
+        return Table(Path(name), values, above)
     index = getattr(given, "index", None)
     below = None if index is None or callable(index) else tuple(map(str, index))
-    return Table(Path(name), values, None, above, below)
+    return Table(Path(name), values, above, below)
 
 
 def _is_list(table: Table, network: Network) -> bool:
@@ -279,7 +280,7 @@ def _is_list(table: Table, network: Network) -> bool:
 
 def _columns_of_list(table: Table, what: str) -> tuple[int, int, int | None]:
     """Return which columns are the source, the destination and, if there is one, the amount."""
-    names, shape = table.names, table.values.shape
+    names, columns, shape = table.names, table.columns or (), table.values.shape
     if names is None:
         if len(shape) != 2 or shape[1] not in (2, 3):
             raise InputError(
@@ -288,11 +289,14 @@ def _columns_of_list(table: Table, what: str) -> tuple[int, int, int | None]:
             )
         return (0, 1, 2 if shape[1] == 3 else None)
     for name in names:
-        if name not in _LIST or names.count(name) > 1:
-            fault = "is there twice" if name in _LIST else "is not known"
+        same = [f"{columns[k]!r:.60}" for k, one in enumerate(names) if one == name]
+        if name not in _LIST or len(same) > 1:
+            fault = f"the column {same[0]} is not known"
+            if name in _LIST:
+                fault = f"{len(same)} columns are the {name}: {', '.join(same)}"
             raise InputError(
-                f"{table.path}: the column {name!r:.60} {fault}; {what} has the columns source, "
-                "destination and amount. Remove the others."
+                f"{table.path}: {fault}; {what} has the columns source, destination and amount. "
+                "Remove the others."
             )
     for name in _LIST[:2]:
         if name not in names:

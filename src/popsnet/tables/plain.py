@@ -42,13 +42,13 @@ def read_plain(path: Path, data: bytes, has_labels: bool = True) -> Table | None
     kept = list(range(len(cells)))
     if names:
         kept = [k for k in kept if names[k]]
-        names = tuple(names[k] for k in kept)
+        heading = [heading[k] for k in kept]
         values = values if len(kept) == len(cells) else values[:, kept]
     elif heading and has_labels and (not heading[0] or len(cells) == len(values) + 1):
         return None  # labels of rows, which may be numbers
     return Table(
-        path, values, names, tuple(heading) if heading and not names else None, None,
-        range(line, line + len(values)), [k + 1 for k in kept], not data.endswith((b"\n", b"\r")),
+        path, values, tuple(heading) if heading else None, None, range(line, line + len(values)),
+        [k + 1 for k in kept], not data.endswith((b"\n", b"\r")),
     )  # fmt: skip
 
 

@@ -102,7 +102,7 @@ def _read_npy(path: Path, data: bytes, has_labels: bool) -> Table:
         fields = [values[name] for name in values.dtype.names]
         if any(field.ndim != 1 or field.dtype.kind not in "iuf" for field in fields):
             raise InputError(f"{path} has columns that are not numbers; save numbers only.")
-        names = names_of_list(values.dtype.names)
+        names = values.dtype.names if names_of_list(values.dtype.names) else None
         values = np.stack(fields, axis=1)
     if values.dtype.kind not in "iuf":
         raise InputError(f"{path} holds an array of {values.dtype}; give an array of numbers.")
@@ -147,8 +147,8 @@ def _read_parquet(path: Path, data: bytes, has_labels: bool) -> Table:
             )
     if not columns:
         raise InputError(f"{path} has no column of numbers; give at least one.")
-    of_list, labelled = names_of_list(names), tuple(names) if labels is not None else None
-    return Table(path, np.stack(columns, axis=1), of_list, None if of_list else labelled, labels)
+    has_names = labels is not None or names_of_list(names) is not None
+    return Table(path, np.stack(columns, axis=1), tuple(names) if has_names else None, labels)
 
 
 def _without_decimals(values: np.ndarray) -> np.ndarray:

@@ -49,10 +49,8 @@ class Table:
     """The file."""
     values: npt.NDArray[Any]
     """The numbers: 64-bit integers if all cells of a text are integers, otherwise floats."""
-    names: tuple[str, ...] | None = None
-    """What each column of a list is, such as source; None if the table is not a list."""
     columns: tuple[str, ...] | None = None
-    """The labels of the columns, if there are any and the table is not a list."""
+    """The labels of the columns, if there are any, as the file has them."""
     rows: tuple[str, ...] | None = None
     """The labels of the rows, if there are any."""
     lines: Sequence[int] | None = None
@@ -64,6 +62,11 @@ class Table:
 
     corner: tuple[int, str] | None = None
     """The line and the first cell of a heading whose labels are numbers."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """What each column of a list is, such as source; None if the table is not a list."""
+        return names_of_list(self.columns or ())
 
     def where(self, row: int, column: int | None = None) -> str:
         """Say where a row or a cell is in the file."""

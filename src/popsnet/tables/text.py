@@ -134,12 +134,11 @@ def _table(path: Path, rows: list[Row], separator: str, is_torn: bool, has_label
         labelled = has_labels and _begins_with_labels(heading, body, width, is_number)
         kept = list(range(int(labelled), width))
     labels = None if names or not kept or kept[0] == 0 else tuple(r.cells[0].strip() for r in body)
-    above = tuple(cell.strip() for cell in heading[len(heading) - len(kept) :])
+    above = [heading[k] for k in kept] if names else heading[len(heading) - len(kept) :]
     return Table(
         path,
         _numbers(path, body, kept, separator),
-        tuple(names[k] for k in kept) if names else None,
-        above if heading and not names else None,
+        tuple(cell.strip() for cell in above) if heading else None,
         labels,
         [row.line for row in body],
         [k + 1 for k in kept],

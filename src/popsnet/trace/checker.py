@@ -154,13 +154,14 @@ class _RouterReplay(Replay):
     def _unreachable(self, faults: FaultyParts) -> int:
         """Count the packets that are held, and have no path, or only copies at dead processors."""
         gone, missing = set(self.report.lost), set(self.report.undelivered)
+        last, ends = max(1, self.first + self.report.slots - 1), (self.start, self.destination)
         alive = {
             copy // self.n
             for copy, copies in self.held.items()
-            if copies and copy % self.n not in faults.dead_processors
+            if copies and faults.acts(last, copy % self.n)
         }
         return sum(
-            packet not in alive or not faults.joins(self.start[packet], self.destination[packet])
+            packet not in alive or not faults.joins(last, *(one[packet] for one in ends))
             for packet in missing - gone
         )
 

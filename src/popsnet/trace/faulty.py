@@ -22,7 +22,7 @@ class FaultyParts:
         self._couplers = _earliest(((to * g + by, slot) for to, by, slot in faults.couplers))
         self._senders = _earliest([*faults.transmitters, *faults.processors])
         self._hearers = _earliest([*faults.receivers, *faults.processors])
-        self.dead_processors = {processor for processor, _ in faults.processors}
+        self._processors = _earliest(faults.processors)
         self._alike = -(-g // d)
 
     def sends(self, slot: int, processor: int) -> bool:
@@ -56,20 +56,28 @@ class FaultyParts:
         wrong.extend((processor, nothing) for processor in sorted(misses - seen))
         return hears, wrong
 
-    def joins(self, source: int, destination: int) -> bool:
-        """Return whether there is a live path of two hops both ways."""
+    def acts(self, slot: int, processor: int) -> bool:
+        """Return whether a processor is not dead in a slot."""
+        return not self._is_dead(self._processors, processor, slot)
+
+    def joins(self, slot: int, source: int, destination: int) -> bool:
+        """Return whether there is a live path of two hops both ways in a slot."""
         d, g = self._network.d, self._network.g
-        broken = self._senders.keys() | self._hearers.keys()
-        if source in broken or destination in broken:
+        if not (self._works(slot, source) and self._works(slot, destination)):
             return False
         a, b = source // d, destination // d
         for via in range(g):
             relays = range(via * d + a // self._alike, via * d + d, g)
             needed = (via * g + a, b * g + via, via * g + b, a * g + via)
-            dead = any(one in self._couplers for one in needed)
-            if not dead and any(relay not in broken for relay in relays):
+            dead = any(self._is_dead(self._couplers, one, slot) for one in needed)
+            if not dead and any(self._works(slot, relay) for relay in relays):
                 return True
         return False
+
+    def _works(self, slot: int, processor: int) -> bool:
+        """Return whether a processor can send and hear in a slot."""
+        hears = not self._is_dead(self._hearers, processor, slot)
+        return hears and self.sends(slot, processor)
 
     def _is_dead(self, parts: dict[int, int], part: int, slot: int) -> bool:
         return part in parts and slot >= parts[part]

@@ -141,8 +141,7 @@ class MessageSession:
             delivered = sorted((one.destination, one.packet) for one in self.memory.deliveries)
             trace.settle(*self.memory.changes(), delivered)
         record.add(self.machine.counters, lost, self._hopeless)
-        if self._hopeless:
-            self._hopeless -= set(lost)
+        self._hopeless.difference_update(lost, (one.packet for one in self.memory.deliveries))
 
     def _resume(self, value: Any) -> Slot | None:
         try:

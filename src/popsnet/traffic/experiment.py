@@ -356,7 +356,8 @@ class TrafficExperiment:
     def bounds(self) -> Bounds:
         """The largest loads of the pattern, for any scheduler.
 
-        With dead parts they hold for the flows that this scheduler can reach.
+        With dead parts they hold for the flows that this scheduler can reach after the last part
+        has died.
         """
         arrivals, faults = self.resolved_arrivals, self.open_faults()
         if faults is None or not faults.has_dead_parts or self.network.n > _MOST_FLOWS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,10 @@ class TrafficFaults:
     ) -> None:  # fmt: skip
         self.network, self._scheduler, self.known = network, scheduler, known
         self.active = ActiveFaults(network, faults, Coins(seed).for_run(0))
-        self.live = LiveParts(network, self.active.faults)
-        self._last = self.active.faults.last_slot
+        self.live = LiveParts(network, self.active.faults, known)
         self.has_dead_parts = bool(faults.kinds - {"loss"})
+        self._slots = self.active.faults.slots
+        self._begun, self._working = len(self._slots), self.live
 
     @property
     def survives(self) -> bool:
@@ -70,10 +72,19 @@ class TrafficFaults:
         return {"known": self.live} if self.known and self._scheduler.takes_map else {}
 
     def unreachable(self, slot: int, sources: Ints, destinations: Ints) -> Bools:
-        """Return which packets that arrive in a slot have no path, after all faults have begun.
+        """Return which packets that arrive in a slot have no path.
 
-        Slots are counted from 0 here, and from 1 in faults.
+        What is dead in this slot counts, or all dead parts if they are known. Slots are counted
+        from 0 here, and from 1 in faults.
         """
-        if not self.has_dead_parts or slot + 1 < self._last:
+        if not self.has_dead_parts:
             return np.zeros(len(sources), dtype=np.bool_)
-        return ~self.live.reach(self._scheduler.paths, sources, destinations)
+        working = self.live if self.known else self._working_in(slot + 1)
+        return ~working.reach(self._scheduler.paths, sources, destinations)
+
+    def _working_in(self, slot: int) -> LiveParts:
+        begun = bisect_right(self._slots, slot)
+        if begun != self._begun:
+            dead = self.active.faults.begun(slot)
+            self._begun, self._working = begun, LiveParts(self.network, dead, known=False)
+        return self._working

@@ -1,4 +1,4 @@
-"""The parts of a network that work once all faults have begun, and which flows have a path."""
+"""The parts of a network that work, and which flows have a path."""
 
 from __future__ import annotations
 
@@ -24,17 +24,20 @@ PATHS: tuple[str, ...] = get_args(Paths)
 
 
 class LiveParts:
-    """The couplers, transmitters and receivers that work once all faults have begun.
+    """The couplers, transmitters and receivers that work when others are dead.
 
     This is the map that schedulers get if faults are known. Like d and g it is configuration: every
-    processor knows all of it. A part that dies in a later slot counts as dead from the start.
+    processor knows all of it.
 
     Parameters
     ----------
     network : Network
         The network.
     faults : Faults
-        The dead parts, all of them listed.
+        The dead parts, all of them listed, whatever the slots in which they die.
+    known : bool
+        Whether processors know the dead parts. They then relay only in classes of the frame in
+        which every member works, and otherwise in any class with a member that works.
 
     Attributes
     ----------
@@ -55,8 +58,8 @@ class LiveParts:
     array([ True,  True, False])
     """
 
-    def __init__(self, network: Network, faults: Faults) -> None:
-        self.network, self._frame = network, Frame(network)
+    def __init__(self, network: Network, faults: Faults, known: bool = True) -> None:
+        self.network, self.known, self._frame = network, known, Frame(network)
         self.couplers = np.ones((network.g, network.g), dtype=np.bool_)
         for to, by, _ in faults.couplers:
             self.couplers[to, by] = False
@@ -74,11 +77,11 @@ class LiveParts:
 
     @cached_property
     def relays(self) -> Bools:
-        """Whether all members of each class of the frame can hear and send, as relays must."""
-        works = np.ones(self.network.g * self._frame.residues, dtype=np.bool_)
-        broken = np.flatnonzero(~(self.sends & self.hears))
-        works[self._frame.classes(broken)] = False
-        return works
+        """Whether a class of the frame relays: its members must hear and send, or one of them."""
+        works = self.sends & self.hears
+        relays = np.full(self.network.g * self._frame.residues, self.known)
+        relays[self._frame.classes(np.flatnonzero(works != self.known))] = not self.known
+        return relays
 
     def forwards(self, classes: Ints, destinations: Ints) -> Bools:
         """Return whether a member of each class is, or can relay packets to, the destination."""

@@ -150,8 +150,8 @@ def _read(path: Path) -> tuple[Table, str]:
     table = table_of(path, data)
     if table.names is not None:
         raise InputError(
-            f"{path} is a list with the columns {', '.join(table.names)}; rates must be a matrix, "
-            "with a row for every source and a column for every destination."
+            f"{path} is a list with the columns {', '.join(table.columns or ())}; rates must be a "
+            "matrix, with a row for every source and a column for every destination."
         )
     table.require_order()
     return table, _digest(data)

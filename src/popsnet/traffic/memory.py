@@ -204,7 +204,8 @@ class TrafficMemory:
         """Deliver packets that their destinations heard in the last slot, or have stored.
 
         A delivered packet leaves the network. A processor that holds a copy of it drops it
-        separately. A packet for its own source has to be sent, too.
+        separately. A packet for its own source has to be sent, too: that the source holds it from
+        its arrival on is not enough.
 
         Raises
         ------

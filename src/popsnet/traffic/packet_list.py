@@ -172,8 +172,8 @@ def _columns(table: Table) -> list[int]:
         return list(range(width))
     if names is not None and sorted(names) in (sorted(_NAMES), sorted(_NAMES[:3])):
         return [names.index(name) for name in _NAMES if name in names]
-    found = f"{width} columns" if names is None else f"the columns {','.join(names)!r:.60}"
-    if names is None and table.columns is not None:
+    found = f"{width} columns"
+    if table.columns is not None:
         found = f"the heading {','.join(table.columns)!r:.60}"
     raise InputError(
         f"{table.path} has {found}; a list of packets must have {_FORM}, with these names as a "

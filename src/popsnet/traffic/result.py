@@ -213,8 +213,9 @@ class TrafficResult(Reported):
     reason : str
         Its reason.
     unreachable : int
-        Packets that arrived in the window and have no live path that the scheduler can use. They
-        count neither as lost nor as delivered, and no flow is judged by them.
+        Packets that arrived in the window without a live path that the scheduler can use, given
+        what was dead then, or all dead parts if they are known. They count neither as lost nor as
+        delivered, and no flow is judged by them.
     held : int
         Packets with a path that processors held at the end of the run.
     duplicated, skipped, unheard : int

@@ -84,7 +84,7 @@ def run(case: Case, most_steps: int = 3000) -> Done:
     while slot is not None:
         if slot.step > step:
             step = slot.step
-            over = machine.counters.slots >= active.faults.last_slot
+            over = machine.counters.slots >= max(active.faults.slots, default=1)
             if over and not (_held_by_source(machine, destination) & paths).any():
                 break
             if step >= most_steps:

@@ -413,7 +413,7 @@ def test_paths_by_definition() -> None:
                 )
             )
             assert path == expected
-            assert parts.joins(int(source), int(destination)) == expected
+            assert parts.joins(1, int(source), int(destination)) == expected
 
 
 def _relays(d: int, g: int, a: int) -> list[int]:

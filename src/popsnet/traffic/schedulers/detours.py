@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from popsnet.errors import InputError
 from popsnet.machine import Bools
 from popsnet.schedules import Demand
 from popsnet.schedules.schedule import TO_DESTINATION, TO_RELAY, Schedule
@@ -33,7 +34,10 @@ def hops_of(schedule: Schedule) -> list[Hops]:
 def around(schedule: Schedule, demand: Demand, known: LiveParts) -> list[Hops]:
     """Return a schedule without the packets that would use dead parts, and their detours.
 
-    Every packet must have a live path of at most two hops.
+    Raises
+    ------
+    InputError
+        If a packet has no live path of at most two hops.
     """
     slots, stuck = hops_of(schedule), np.zeros(len(demand.source), dtype=np.bool_)
     usable = known.relays[Frame(known.network).classes(known.network.processors)]
@@ -101,7 +105,14 @@ def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -
     source, destination = demand.source.tolist(), demand.destination.tolist()
     while left:
         one = _Round(known, usable)
-        left = [p for p in left if not one.add(p, source[p], destination[p])]
+        later = [p for p in left if not one.add(p, source[p], destination[p])]
+        if later == left:
+            raise InputError(
+                f"A packet from processor {source[left[0]]} to {destination[left[0]]} has no live "
+                "path of at most two hops, so it cannot be scheduled. Leave out packets that "
+                "LiveParts.reach does not reach."
+            )
+        left = later
         slots += [_hops(one.first, TO_RELAY), _hops(one.second, TO_DESTINATION)]
     return slots
 
