@@ -88,9 +88,10 @@ def hop3(
     """Spread packets, then fix index and group, with periods of d and g cycles instead of n.
 
     Three hops carry a third of the load of one, and the waits are of the order of d + g instead of
-    n: h + 1 hops with h = 2, for any traffic whose rows and columns are at most this. The groups of the second hop come from public coins,
-    because a fixed rotation is in step with some permutations. Processors that know the dead parts
-    send the oldest packet that the relay they meet can pass on.
+    n: h + 1 hops with h = 2, for any traffic whose rows and columns are at most this. The groups of
+    the second hop come from public coins, because a fixed rotation is in step with some
+    permutations. Processors that know the dead parts send the oldest packet that the relay they
+    meet can pass on.
     """
     frame, own, index, group = Frame(network), Queues(), Queues(), Queues()
     for t in count():
