@@ -176,7 +176,8 @@ def test_two_points_at_one_load_are_not_one_line(cli: Cli, store: Path) -> None:
     Path("more.toml").write_text(f"seed = 3\n{TRAFFIC}")
     assert cli("sweep", "more.toml").code == 0
     finished = cli("results", "plot", "--measure", "delay", "--d", 2, "--g", 2, "--csv")
-    assert (finished.code, "2 points of rotor, small have the load 0.1" in finished.err) == (2, True)
+    assert finished.code == 2
+    assert "2 points of rotor, small have the load 0.1" in finished.err
 
 
 def test_a_precision_of_runs_does_not_apply(

@@ -425,7 +425,8 @@ def _contradiction(bracket: Saturation, formula: float | None) -> str:
         return ""
     return (
         f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another "
-        "arrival seed; the formulas of aloha and relay are approximate."
+        "arrival seed; the formulas of aloha and relay are approximate, and that of rotor is a "
+        "lower bound if g does not divide d > g."
     )
 
 

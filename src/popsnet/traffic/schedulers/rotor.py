@@ -107,8 +107,9 @@ _PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
     saturation=relayed_capacity,
     saturation_to_others=lambda network: without_own(network) * relayed_capacity(network),
     any_traffic=lambda network: relayed_capacity(network) / 2,
-    saturation_formula="min(1, g/d), times ⌊d/g⌋/⌈d/g⌉ for d > g; times (n - 1)/n if no source "
-    "sends to itself; half of it for any traffic whose rows and columns are at most that",
+    saturation_formula="min(1, g/d), and at least this times ⌊d/g⌋/⌈d/g⌉ if g does not divide "
+    "d > g; times (n - 1)/n if no source sends to itself; half of it for any traffic whose rows "
+    "and columns are at most that",
     delay=lambda network: (network.n + 1) / 2,
     delay_formula="(n + 1)/2",
     hops="1 or 2",
