@@ -106,8 +106,8 @@ def test_the_label_is_shown_everywhere(cli: Cli, store: Path, both: bool) -> Non
         "list": said(cli, "results list")["traffic"],
         "export": json.loads(Path("t.json").read_text())["traffic"],
     }.items():
-        assert {row["label"] for row in rows} == {"small"}, where  # type: ignore[attr-defined]
-        assert {row["scheduler"] for row in rows} == {"tdm", "rotor"}, where  # type: ignore[attr-defined]
+        assert {row["label"] for row in rows} == {"small"}, where
+        assert {row["scheduler"] for row in rows} == {"tdm", "rotor"}, where
     for command in (("sweep", "sweep.toml"), ("results", "list")):
         shown = [line for line in cli(*command).out.splitlines() if "small" in line]
         assert len(shown) == 8, command

@@ -66,9 +66,11 @@ def least_share(of: Raw, n: int, begin: int, end: int) -> float:
     come = of.arrivals[(of.arrivals[:, 0] >= begin) & (of.arrivals[:, 0] < end)]
     left = of.deliveries[(of.deliveries[:, 3] >= begin) & (of.deliveries[:, 3] < end)]
     shares = []
-    for key in (lambda rows: rows[:, 1] * n + rows[:, 2], lambda rows: rows[:, 1],
-                lambda rows: rows[:, 2]):  # fmt: skip
-        arrived, delivered = (np.bincount(key(rows), minlength=n * n) for rows in (come, left))
+    for source, destination in ((n, 1), (1, 0), (0, 1)):
+        arrived, delivered = (
+            np.bincount(rows[:, 1] * source + rows[:, 2] * destination, minlength=n * n)
+            for rows in (come, left)
+        )
         enough = arrived >= 1000
         shares += (delivered[enough] / arrived[enough]).tolist()
     return min(shares, default=1.0)
