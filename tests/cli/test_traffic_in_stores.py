@@ -97,6 +97,30 @@ def test_a_sweep_that_was_ended_says_what_is_missing(
         ]
 
 
+def test_the_label_is_shown_everywhere(cli: Cli, store: Path, both: bool) -> None:
+    digests = {point["experiment"] for point in said(cli, "results list")["traffic"]}  # type: ignore[attr-defined]
+    option = ("--traffic",) if both else ()
+    cli("results", "export", "t.json", *option)
+    for where, rows in {
+        "sweep": said(cli, "sweep", "sweep.toml")["traffic"],
+        "list": said(cli, "results list")["traffic"],
+        "export": json.loads(Path("t.json").read_text())["traffic"],
+    }.items():
+        assert {row["label"] for row in rows} == {"small"}, where
+        assert {row["scheduler"] for row in rows} == {"tdm", "rotor"}, where
+    for command in (("sweep", "sweep.toml"), ("results", "list")):
+        shown = [line for line in cli(*command).out.splitlines() if "small" in line]
+        assert len(shown) == 8, command
+        assert sum(" rotor " in line for line in shown) == 4, command
+    cli("results", "plot", "--measure", "delay", "--d", 2, "--g", 2, "--figure", "f.svg")
+    assert "rotor, small" in Path("f.svg").read_text()
+    assert "small" in cli("results", "show", min(digests)[:8]).out.splitlines()[0]
+    Path("sweep.toml").write_text(TRAFFIC.replace('label = "small"', 'label = "other"'))
+    renamed = said(cli, "sweep", "sweep.toml")["traffic"]
+    assert {row["label"] for row in renamed} == {"other"}  # type: ignore[attr-defined]
+    assert {row["experiment"] for row in renamed} == digests  # type: ignore[attr-defined]
+
+
 def test_exports_say_the_same(cli: Cli, store: Path, both: bool) -> None:
     points = said(cli, "results list")["traffic"]
     option = ("--traffic",) if both else ()
@@ -152,7 +176,8 @@ def test_two_points_at_one_load_are_not_one_line(cli: Cli, store: Path) -> None:
     Path("more.toml").write_text(f"seed = 3\n{TRAFFIC}")
     assert cli("sweep", "more.toml").code == 0
     finished = cli("results", "plot", "--measure", "delay", "--d", 2, "--g", 2, "--csv")
-    assert (finished.code, "2 points of rotor have the load 0.1" in finished.err) == (2, True)
+    assert finished.code == 2
+    assert "2 points of rotor, small have the load 0.1" in finished.err
 
 
 def test_a_precision_of_runs_does_not_apply(

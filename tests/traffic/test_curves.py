@@ -70,6 +70,27 @@ def test_an_interruption_keeps_finished_points(monkeypatch: pytest.MonkeyPatch) 
     assert "tdm is unstable" not in str(report)
 
 
+def test_an_interrupted_search_for_saturation_keeps_its_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stops(experiment: TrafficExperiment, **options: Any) -> TrafficResult:
+        if experiment.label == "vlb" and experiment.load < 0.4:
+            raise KeyboardInterrupt
+        return popsnet.simulate(experiment, **options)
+
+    monkeypatch.setattr("popsnet.traffic.curves.simulate", stops)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        find_saturations([*points("tdm", 0.1), *points("vlb", 0.1)], width=0.5, workers=1)
+    found = stopped.value.saturations  # type: ignore[attr-defined]
+    assert list(found.brackets) == ["tdm", "vlb"]
+    assert found.unfinished == ("vlb",)
+    assert [(one.load, one.verdict) for one in found.brackets["vlb"].points] == [
+        (0.47619047619047616, "unstable"), (0.9523809523809523, "unstable"),
+    ]  # fmt: skip
+    assert "Interrupted before the end of the search: vlb." in str(found.report())
+    assert found.report().to_dict()["unfinished"] == ["vlb"]
+
+
 def test_progress_and_bad_numbers() -> None:
     seen: list[tuple[int, int]] = []
     run_loads(points("tdm", 0.1, 0.3), progress=lambda done, total: seen.append((done, total)))

@@ -55,6 +55,36 @@ def test_a_list_is_judged_by_its_deliveries(tmp_path: Path) -> None:
     assert (result.verdict, result.refused) == ("undecided", 90)
 
 
+def test_a_list_is_measured_until_its_last_delivery(tmp_path: Path) -> None:
+    """One source meets processor 2 once in 16 slots, here in slots 5, 21, 37, …
+
+    Ten packets of slot 0 and two of slot 30 are delivered in the slots 5 + 16k, k < 12.
+    """
+    path = tmp_path / "batch.csv"
+    path.write_text("0,1,2,10\n30,1,2,2\n")
+    delivered = [5 + 16 * k for k in range(12)]
+    delays = [slot + 1 for slot in delivered[:10]] + [slot - 29 for slot in delivered[10:]]
+    for engine in ("slots", "fused"):
+        result = popsnet.simulate(4, 4, scheduler="tdm", packets=path, engine=engine)
+        assert (result.warm_up, result.slots, result.drain) == (0, 182, 0)
+        assert result.delay.mean == pytest.approx(sum(delays) / 12)
+        assert result.little == pytest.approx(sum(delays) / 12)
+        assert (result.arrived, result.delivered, result.messages) == (12, 12, 1.0)
+        assert result.accepted == result.offered == pytest.approx(12 / 16 / 182)
+        assert result.load == 12 / 16 / 31
+        times = result.row(popsnet.Timing(slot="10ns", guard="0ns", rate="100Gbps"))
+        assert times["accepted_tbps"] == pytest.approx(12 * 1000 / 1820 / 1000)
+    half = popsnet.simulate(4, 4, scheduler="tdm", packets=path, slots=31)
+    assert (half.slots, half.delivered, half.undelivered) == (31, 2, 0)
+
+
+def test_a_list_is_not_ended_early_for_growth(tmp_path: Path) -> None:
+    path = tmp_path / "overload.csv"
+    path.write_text("".join(f"{slot},1,2\n" for slot in range(0, 6000, 4)))
+    result = popsnet.simulate(4, 4, scheduler="tdm", packets=path)
+    assert (result.verdict, result.delivered, result.slots) == ("stable", 1500, 5 + 16 * 1499 + 1)
+
+
 def test_a_starving_flow_is_named_though_the_total_looks_stable() -> None:
     import numpy as np
 

@@ -171,8 +171,8 @@ def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | 
 
     if x not in (None, "load"):
         raise InputError(f"x = {x}: delay is drawn against the load; give --x load.")
-    report, points = traffic_curves_report(results, only)
-    return report if figure is None else with_figure(report, figure, draw_load_curves(points))
+    report, lines = traffic_curves_report(results, only)
+    return report if figure is None else with_figure(report, figure, draw_load_curves(lines))
 
 
 @app.command()

@@ -239,6 +239,7 @@ def _saturation(points: list[TrafficExperiment], engine: str, timing: Timed) -> 
         return find_saturations(points, engine=engine).report(timing)
     except KeyboardInterrupt as stop:
         kept = getattr(stop, "saturations", Saturations({}))
-        done = f"{len(kept.brackets)} of {counted(len(points), 'scheduler')}"
+        finished = len(kept.brackets.keys() - set(kept.unfinished))
+        done = f"{finished} of {counted(len(points), 'scheduler')}"
         message = f"Interrupted: {done} finished."
         raise Interrupted(message, kept.report(timing) if kept.brackets else None) from None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -22,7 +21,10 @@ _WIDE_RANGE = 10.0
 
 
 @style.styled()
-def draw_load_curves(results: Iterable[TrafficResult], timing: Timing | None = None) -> Figure:
+def draw_load_curves(
+    results: Iterable[TrafficResult] | Mapping[str, Sequence[TrafficResult]],
+    timing: Timing | None = None,
+) -> Figure:
     """Draw mean delays with 95 % intervals against the load, a line per scheduler.
 
     Above the mean a thin line ends at the 99th percentile. A vertical line, dashed in the colour of
@@ -31,8 +33,8 @@ def draw_load_curves(results: Iterable[TrafficResult], timing: Timing | None = N
 
     Parameters
     ----------
-    results : iterable of TrafficResult
-        The points.
+    results : iterable of TrafficResult, or mapping of names to points
+        The points, a line per scheduler, or the points of each line by its name.
     timing : Timing, optional
         The length of a slot, to draw delays in nanoseconds, propagation included.
 
@@ -54,9 +56,8 @@ def draw_load_curves(results: Iterable[TrafficResult], timing: Timing | None = N
     >>> figure.axes[0].get_ylabel()
     'delay in slots: mean, 95 % interval; p99'
     """
-    points = sorted(results, key=lambda one: (one.label, one.load))
-    order = list(dict.fromkeys(one.label for one in results))
-    lines = {label: list(line) for label, line in groupby(points, lambda one: one.label)}
+    lines = _lines_of(results)
+    points = [point for line in lines.values() for point in line]
     if all(one.delay.mean is None or one.verdict == "unstable" for one in points):
         raise InputError(
             "Every point is unstable, and none has a delay to draw; give smaller loads."
@@ -70,12 +71,25 @@ def draw_load_curves(results: Iterable[TrafficResult], timing: Timing | None = N
     one = points[0]
     axes.set_title(visible(f"{one.network}, {one.arrivals}"))
     looks = (*style.LOOKS, style.Look(style.GREY, "*", (0, (4, 1, 1, 1))))
-    for look, label in zip(looks, order, strict=False):
-        _draw(axes, label, lines[label], look, timing)
+    for look, (name, line) in zip(looks, lines.items(), strict=False):
+        _draw(axes, name, line, look, timing)
     _mark_bound(axes, one)
     _explain_lines(axes, points)
     _set_axes(axes, points, "slots" if timing is None else "ns")
     return style.with_legend(figure, 3)
+
+
+def _lines_of(
+    results: Iterable[TrafficResult] | Mapping[str, Sequence[TrafficResult]],
+) -> dict[str, list[TrafficResult]]:
+    """Return the points of each line by its name, by load."""
+    lines: dict[str, list[TrafficResult]] = {}
+    if isinstance(results, Mapping):
+        lines = {name: list(line) for name, line in results.items()}
+    else:
+        for one in results:
+            lines.setdefault(one.label, []).append(one)
+    return {name: sorted(line, key=lambda one: one.load) for name, line in lines.items()}
 
 
 class _Drawn(NamedTuple):

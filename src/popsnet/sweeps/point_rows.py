@@ -25,7 +25,7 @@ _UNREADABLE = (
 )  # fmt: skip
 
 
-_GIVEN = inspect.signature(TrafficExperiment).parameters.keys() | {"scheduler_file"}
+_GIVEN = inspect.signature(TrafficExperiment).parameters.keys() | {"scheduler_file", "label"}
 _GIVEN -= {one.name for one in fields(TrafficExperiment)}
 
 

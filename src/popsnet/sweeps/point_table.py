@@ -86,7 +86,15 @@ def _order(one: TrafficExperiment) -> tuple[Any, ...]:
 
 def traffic_records(points: Iterable[Point]) -> list[dict[str, Any]]:
     """Return a dictionary per point: the experiment, and what a table shows of the result."""
-    return [{**traffic_fields(one.experiment), **one.result.row()} for one in points]
+    return [
+        {**traffic_fields(one.experiment), **one.result.row(), **label_of(one.experiment)}
+        for one in points
+    ]
+
+
+def label_of(experiment: TrafficExperiment) -> dict[str, str]:
+    """Return the column with the user's label of a point, which may be empty."""
+    return {"label": str(experiment.given.get("label", ""))}
 
 
 def traffic_fields(experiment: TrafficExperiment) -> dict[str, Any]:

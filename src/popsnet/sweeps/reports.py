@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from popsnet.report.table import NOTHING, ColumnKind, shown
 from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields
-from popsnet.sweeps.point_table import traffic_fields, traffic_records
+from popsnet.sweeps.point_table import label_of, traffic_fields, traffic_records
 from popsnet.sweeps.points import Point
 from popsnet.sweeps.precision import standard_error
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
@@ -56,12 +56,14 @@ def store_report(
         many = (
             f"{len(points):,}{of_all} point{'' if total == 1 else 's'} of traffic in {store.path}."
         )
-        parts = [*runs, *traffic_parts((name,), traffic_records(points)), many]
+        parts = [*runs, *traffic_parts(name, traffic_records(points)), many]
     return Report("", tuple(facts), tuple(parts))
 
 
-def traffic_curves_report(store: Store, only: Selection) -> tuple[Report, list[TrafficResult]]:
-    """Return the points of a figure of delays against loads, and their results.
+def traffic_curves_report(
+    store: Store, only: Selection
+) -> tuple[Report, dict[str, list[TrafficResult]]]:
+    """Return the points of a figure of delays against loads, and the results of each line.
 
     Raises
     ------
@@ -81,23 +83,31 @@ def traffic_curves_report(store: Store, only: Selection) -> tuple[Report, list[T
                 f"Choose one by {cure}."
             )
     facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
-    _require_one_per_load(points)
-    parts = tuple(traffic_parts((), traffic_records(points)))
-    return Report("", facts, parts), [one.result for one in points]
+    lines: dict[str, list[TrafficResult]] = {}
+    for one in points:
+        lines.setdefault(_line_of(one.experiment), []).append(one.result)
+    _require_one_per_load(lines)
+    return Report("", facts, tuple(traffic_parts(None, traffic_records(points)))), lines
 
 
-def _require_one_per_load(points: Sequence[Point]) -> None:
+def _line_of(experiment: TrafficExperiment) -> str:
+    """Return the name of the line of a point: its scheduler, and the user's label."""
+    label = label_of(experiment)["label"]
+    return f"{experiment.label}, {label}" if label else experiment.label
+
+
+def _require_one_per_load(lines: Mapping[str, Sequence[TrafficResult]]) -> None:
     """Refuse two points at one place of a line."""
-    places = Counter((one.experiment.label, one.experiment.load) for one in points)
-    ((label, load), count), *_ = places.most_common(1)
+    places = Counter((name, one.load) for name, results in lines.items() for one in results)
+    ((name, load), count), *_ = places.most_common(1)
     if count > 1:
         raise InputError(
-            f"{count:,} points of {label} have the load {load:g}: they differ in seeds, buffers or "
+            f"{count:,} points of {name} have the load {load:g}: they differ in seeds, buffers or "
             "lengths. Draw some of them in Python: popsnet.plots.draw_load_curves(results)."
         )
 
 
-def traffic_parts(first: tuple[Column, ...], rows: Sequence[Row]) -> list[Table | str]:
+def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str]:
     """Return a table of points of traffic that fits into 80 columns, if possible, and a note.
 
     Arrivals that all rows have and less important columns are left out; programs get all fields.
@@ -105,7 +115,9 @@ def traffic_parts(first: tuple[Column, ...], rows: Sequence[Row]) -> list[Table 
     arrivals = {row["arrivals"] for row in rows}
     where = () if len(arrivals) == 1 else (Column("arrivals", kind="text"),)
     notes = [f"Arrivals: {visible(one, lines=False)}." for one in arrivals if len(arrivals) == 1]
-    columns = [*first, *_FIRST_COLUMNS, *where, *(_traffic_column(one) for one in COLUMNS)]
+    label = (Column("label", kind="text"),) if any(row["label"] for row in rows) else ()
+    before = (*([] if first is None else [first]), *label, *_FIRST_COLUMNS, *where)
+    columns = [*before, *(_traffic_column(one) for one in COLUMNS)]
     for key in _LESS_IMPORTANT_OF_TRAFFIC:
         if _natural_width(columns, rows) > _WIDTH:
             columns = [one for one in columns if one.key != key]
@@ -113,8 +125,8 @@ def traffic_parts(first: tuple[Column, ...], rows: Sequence[Row]) -> list[Table 
 
 
 def _traffic_column(column: Column) -> Column:
-    """Return a column of points; the scheduler with its variant."""
-    if column.key != "scheduler":
+    """Return a column of points; the scheduler with its variant, since ``label`` is the user's."""
+    if column.key != "label":
         return column
     return Column("scheduler", kind="text", show=_scheduler)
 
@@ -200,17 +212,16 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
     there = {point.experiment: point for point in store.traffic.points()}
     labelled = list(zip(sweep.traffic, sweep.traffic_labels, strict=True))
     rows = [
-        {"label": label, **traffic_records([there[one]])[0]}
+        {"label": label} | traffic_records([there[one]])[0] | {"label": label}
         for one, label in labelled
         if one in there
     ]
     others = [
         {"label": label, **traffic_fields(one)} for one, label in labelled if one not in there
     ]
-    label = (Column("label", kind="text"),) if any(sweep.traffic_labels) else ()
     parts: list[Table | str] = [Table("traffic", "", (), [])]
     if rows:
-        parts = traffic_parts(label, rows)
+        parts = traffic_parts(None, rows)
     if others:
         parts.append(Table("traffic_without_results", "", (), others))
         if goals.part is None:
@@ -334,7 +345,8 @@ def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
     report = result.report()
     identity = Fact("identity", experiment.identity), Fact("provenance", asdict(origin))
     facts = Fact("experiment", experiment.digest), *report.facts, *identity
-    title = f"experiment {experiment.digest}\n{report.title}"
+    label = label_of(point.experiment)["label"]
+    title = f"experiment {experiment.digest}{', ' * bool(label)}{label}\n{report.title}"
     return replace(report, title=title, facts=facts).plus(f"Made by {made}", took)
 
 

@@ -133,7 +133,8 @@ def _table(kind: str, where: str, table: Mapping[str, Any], folder: Path) -> Swe
 
 def _traffic(table: Mapping[str, Any], folder: Path) -> Sweep:
     of_table = TrafficTable.of(table, folder)
-    points, skipped = of_table.points()
+    found, skipped = of_table.points()
+    points = tuple(point.labelled(of_table.label) for point in found)
     return Sweep((), (), (), skipped, points, (of_table.label,) * len(points))
 
 

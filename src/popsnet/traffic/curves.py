@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from threading import Event, Lock
 
@@ -15,9 +16,10 @@ from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.traffic.expected import largest_load
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
-from popsnet.traffic.saturation import Saturation, find_saturation
+from popsnet.traffic.saturation import Saturation, bracket_of, find_saturation
 from popsnet.traffic.simulate import simulate
 from popsnet.traffic.times import CURVE_COLUMNS, rules_of, time_facts, time_notes, time_table
 
@@ -236,7 +238,7 @@ def find_saturations(
     Raises
     ------
     KeyboardInterrupt
-        If interrupted. Its attribute ``saturations`` has the brackets that were finished.
+        If interrupted. Its attribute ``saturations`` has the brackets found up to then.
 
     Examples
     --------
@@ -246,25 +248,35 @@ def find_saturations(
     >>> bracket.stable < 1 / 3 < bracket.unstable
     True
     """
-    found: list[Saturation | None] = [None] * len(experiments)
+    points: list[list[TrafficResult]] = [[] for _ in experiments]
+    finished: set[int] = set()
 
     def work(number: int, run: _Run) -> None:
         experiment = experiments[number]
-        upper, others = min(1.0, experiment.bounds.any.load), (experiment.arrival_seed + 1) % 2**64
-        found[number] = find_saturation(
-            lambda load: run(experiment.replaced(load=load, overload=True)),
-            upper,
-            repeat=lambda load: run(
-                experiment.replaced(load=load, overload=True, arrival_seed=others)
-            ),
+
+        def at(load: float, arrival_seed: int) -> TrafficResult:
+            point = experiment.replaced(load=load, overload=True, arrival_seed=arrival_seed)
+            points[number].append(run(point))
+            return points[number][-1]
+
+        seed = experiment.arrival_seed
+        find_saturation(
+            partial(at, arrival_seed=seed),
+            min(1.0, experiment.bounds.any.load),
+            repeat=partial(at, arrival_seed=(seed + 1) % 2**64),
             width=width,
         )
+        finished.add(number)
 
     def so_far() -> Saturations:
-        done = [pair for pair in zip(experiments, found, strict=True) if pair[1] is not None]
+        begun = [number for number, there in enumerate(points) if there]
         return Saturations(
-            {experiment.label: bracket for experiment, bracket in done if bracket is not None},
-            {experiment.label: expected_saturation(experiment) for experiment, _ in done},
+            {experiments[number].label: bracket_of(points[number]) for number in begun},
+            {
+                experiments[number].label: expected_saturation(experiments[number])
+                for number in begun
+            },
+            tuple(one.label for number, one in enumerate(experiments) if number not in finished),
         )
 
     try:
@@ -286,6 +298,8 @@ class Saturations(Reported):
     formulas : mapping
         The largest load of each scheduler by its formula, None where there is no formula for the
         arrivals.
+    unfinished : tuple of str
+        Schedulers whose bracket was not finished, because the work was interrupted.
 
     Examples
     --------
@@ -297,6 +311,7 @@ class Saturations(Reported):
 
     brackets: dict[str, Saturation]
     formulas: Mapping[str, float | None] = field(default_factory=dict)
+    unfinished: tuple[str, ...] = ()
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a row per scheduler.
@@ -340,6 +355,7 @@ class Saturations(Reported):
             Fact("arrival_seed", one.arrival_seed),
             *bound_facts(one.bounds),
             *fault_facts(one),
+            Fact("unfinished", list(self.unfinished)),
             Fact("points", [{**point.row(timing), **_seed_of(point)} for point in every]),
         )
         name, notes = "Largest stable load", tuple(self._notes())
@@ -354,6 +370,8 @@ class Saturations(Reported):
         return Report(title, (*facts, *time_facts(*of)), (table, *notes, *time_notes(*of)))
 
     def _notes(self) -> Iterable[str]:
+        if self.unfinished:
+            yield f"Interrupted before the end of the search: {', '.join(self.unfinished)}."
         for name, bracket in self.brackets.items():
             for load, points in groupby(bracket.points, lambda point: point.load):
                 verdicts = [f"{x.verdict} with arrival seed {x.arrival_seed}" for x in points]
@@ -369,7 +387,8 @@ def expected_saturation(experiment: TrafficExperiment) -> float | None:
     Parameters
     ----------
     experiment : TrafficExperiment
-        The experiment. Formulas are for uniform destinations on networks without faults.
+        The experiment. Formulas are for the first variant of a scheduler, uniform destinations and
+        networks without faults.
 
     Returns
     -------
@@ -384,11 +403,10 @@ def expected_saturation(experiment: TrafficExperiment) -> float | None:
     >>> expected_saturation(TrafficExperiment(8, 8, scheduler="vlb", **uniform))
     0.5
     """
-    formula = experiment.resolved_scheduler.saturation
-    is_uniform = experiment.arrivals.endswith(" uniform-with-self")
-    if formula is None or experiment.faults or not is_uniform:
+    scheduler = experiment.resolved_scheduler
+    if experiment.faults or experiment.variant != next(iter(scheduler.variants)):
         return None
-    return formula(experiment.network)
+    return largest_load(scheduler, experiment.arrivals, experiment.bounds)
 
 
 _TOLERANCE = 0.01
@@ -406,8 +424,9 @@ def _contradiction(bracket: Saturation, formula: float | None) -> str:
     else:
         return ""
     return (
-        f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another arrival "
-        "seed; the formulas of aloha and relay are approximate."
+        f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another "
+        "arrival seed; the formulas of aloha and relay are approximate, and that of rotor is a "
+        "lower bound if g does not divide d > g."
     )
 
 

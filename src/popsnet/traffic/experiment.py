@@ -150,7 +150,8 @@ class TrafficExperiment:
     wavelengths: int
     """Wavelengths per coupler."""
     given: Mapping[str, Any] = field(compare=False)
-    """The pattern, the burst and the names of files, as they were given."""
+    """The pattern, the burst and the names of files, as they were given, and a label if there is
+    one. None of it belongs to the identity."""
     _parts: tuple[Scheduler | None, Arrivals | None] = field(compare=False)
     _arrays: Mapping[str, Any] = field(compare=False)
     """The pattern or the matrix, if it was given as an array."""
@@ -266,7 +267,7 @@ class TrafficExperiment:
         InputError
             If they are missing, or are not those that the experiment was made with.
         """
-        files = {key: value for key, value in self.given.items() if key != "scheduler_file"}
+        files = {key: value for key, value in self.given.items() if key not in _NO_ARRIVALS}
         if _UNNAMED in files.values():
             raise InputError("its arrivals were given as an array, which is not kept.")
         here = TrafficExperiment(
@@ -281,7 +282,7 @@ class TrafficExperiment:
             found = getattr(here, name)
             if there != found:
                 raise InputError(f"the {name} here is {found}, not {there}.")
-        return here
+        return here.labelled(self.given.get("label", ""))
 
     def with_scheduler(self, scheduler: Scheduler) -> TrafficExperiment:
         """Return the same experiment with its scheduler, which has come from elsewhere.
@@ -314,6 +315,34 @@ class TrafficExperiment:
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         same: TrafficExperiment = object.__new__(type(self))
         same._fill(*{**values, "_parts": (scheduler, self._parts[1])}.values())
+        return same
+
+    def labelled(self, label: str) -> TrafficExperiment:
+        """Return the same experiment with a name for readers, which affects nothing.
+
+        Parameters
+        ----------
+        label : str
+            The name; an empty one is none.
+
+        Returns
+        -------
+        TrafficExperiment
+            An equal experiment, whose :attr:`given` has the label.
+
+        Examples
+        --------
+        >>> from popsnet.traffic import TrafficExperiment
+        >>> experiment = TrafficExperiment(4, 4, load=0.1)
+        >>> named = experiment.labelled("small")
+        >>> named == experiment, named.digest == experiment.digest, named.given["label"]
+        (True, True, 'small')
+        """
+        given = {key: value for key, value in self.given.items() if key != "label"}
+        given |= {"label": label} if label else {}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        same: TrafficExperiment = object.__new__(type(self))
+        same._fill(*{**values, "given": MappingProxyType(given)}.values())
         return same
 
     @property
@@ -393,9 +422,8 @@ class TrafficExperiment:
         >>> TrafficExperiment(4, 4, load=0.1).replaced(load=0.2).load
         0.2
         """
-        given = {
-            key: value for key, value in self.given.items() if key not in ("scheduler_file", "load")
-        }
+        left_out = (*_NO_ARRIVALS, "load")
+        given = {key: value for key, value in self.given.items() if key not in left_out}
         same = (
             "d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots",
             "faults", "fault_seed", "known_faults", "wavelengths",
@@ -467,6 +495,8 @@ def _require_dead_parts(faults: Faults, known: bool) -> None:
         )
 
 
+_NO_ARRIVALS = ("scheduler_file", "label")
+"""What was given besides the arrivals."""
 _UNNAMED = "(array)"
 
 

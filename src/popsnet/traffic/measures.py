@@ -130,6 +130,7 @@ class Window:
     def __init__(self, network: Network, begin: int) -> None:
         n = network.n
         self.network, self.begin, self.end = network, begin, _OPEN
+        self.last_arrivals = _OPEN
         self.every = -(-n * n // MOST_FLOWS)
         self.next = begin
         self.offered = self.refused = self.lost = self.lost_later = 0
@@ -155,6 +156,16 @@ class Window:
     def close(self) -> None:
         """End the window before the next slot."""
         self.end = self.next
+
+    def end_arrivals(self) -> None:
+        """Say that no packet is tagged from now on, even if the window goes on."""
+        self.last_arrivals = self.next
+
+    def close_with_last_delivery(self) -> None:
+        """End the window when all tagged packets were delivered, or now if some were not."""
+        self.close()
+        if not self.inside:
+            self.end = max(self.last_arrivals, self.counts.last + 1)
 
     def mark(self) -> None:
         """Remember the counts of all flows now, to judge two parts of the window apart."""
@@ -207,7 +218,7 @@ class Window:
                 self._flows[row * self.network.n + destination, 0] -= 1
 
     def _widen(self) -> None:
-        while (self.next - self.begin - 1) >> self._shift >= MOST_SUMS:
+        while (min(self.next, self.last_arrivals) - self.begin - 1) >> self._shift >= MOST_SUMS:
             self._delays, self._packets = merged(self._delays), merged(self._packets)
             self._shift += 1
 
@@ -266,8 +277,9 @@ class Window:
 
     def delays(self, share: float = 1.0) -> BatchMeans | None:
         """Return the mean delay and its interval, from the first part of the window."""
-        used = ceil(share * self.slots) >> self._shift
-        used = max(used, 1) if share < 1 else -(-self.slots // (1 << self._shift))
+        slots = min(self.slots, self.last_arrivals - self.begin)
+        used = ceil(share * slots) >> self._shift
+        used = max(used, 1) if share < 1 else -(-slots // (1 << self._shift))
         return batch_means(self._delays[:used], self._packets[:used])
 
     def percentile(self, share: float) -> int | None:

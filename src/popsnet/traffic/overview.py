@@ -13,13 +13,14 @@ from popsnet.network import Network
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.bounds import Bounds
+from popsnet.traffic.expected import UNIFORM, largest_load, load_in_any_case, pattern_of
 from popsnet.traffic.scheduler import Scheduler, all_schedulers
 from popsnet.traffic.times import time_facts, time_notes
 
 
 @dataclass(frozen=True, repr=False)
 class TrafficOverview(Reported):
-    """The bounds of a pattern on a network, and what every scheduler states for uniform traffic.
+    """The bounds of a pattern on a network, and what the formulas of schedulers give for it.
 
     Parameters
     ----------
@@ -68,9 +69,10 @@ class TrafficOverview(Reported):
                 Table("limits", "Largest loads of the pattern", columns, limits),
                 Table(
                     "schedulers",
-                    "Schedulers, by formula, if every processor is as likely a destination",
-                    _COLUMNS if timing is None else _TIME_COLUMNS,
+                    f"Schedulers, by formula, for {self.pattern}",
+                    self._columns(timing),
                     rows,
+                    self._assumptions(),
                 ),
             ),
         )
@@ -80,15 +82,40 @@ class TrafficOverview(Reported):
         of = timing, {one.name: one.propagation(network, tau) for one in self.schedulers}
         return report.plus(*time_facts(*of), *time_notes(*of))
 
-    def _row(self, scheduler: Scheduler, timing: Timing | None) -> Row:
-        load, delay = (
-            None if formula is None else formula(self.network)
-            for formula in (scheduler.saturation, scheduler.delay)
+    @property
+    def _is_uniform(self) -> bool:
+        return pattern_of(self.pattern) in UNIFORM
+
+    def _columns(self, timing: Timing | None) -> tuple[Column, ...]:
+        """Return the columns: the largest load, or one that is carried in any case."""
+        columns = _COLUMNS if timing is None else _TIME_COLUMNS
+        other = "at_least" if self._is_uniform else "saturation"
+        return tuple(one for one in columns if not one.key.startswith(other))
+
+    def _assumptions(self) -> str:
+        """Say what the formulas assume."""
+        delay = "Least delay: of a packet that is alone, in slots."
+        if self._is_uniform:
+            return f"{delay} The largest loads of aloha and relay are approximate{self._rotor()}."
+        return (
+            f"{delay} Carried: at this load no processor sends, or is sent, more packets per slot "
+            "than the scheduler carries of any traffic. It may carry more; popsnet traffic with "
+            "--saturation finds out."
         )
+
+    def _rotor(self) -> str:
+        """Say where the formula of rotor is not exact."""
+        d, channels = self.network.d, self.network.channels
+        return ", and that of rotor is a lower bound" if d > channels and d % channels else ""
+
+    def _row(self, scheduler: Scheduler, timing: Timing | None) -> Row:
+        load = largest_load(scheduler, self.pattern, self.bounds)
+        delay = None if scheduler.delay is None else scheduler.delay(self.network)
         return {
             "scheduler": scheduler.name,
             "online": scheduler.online,
             "saturation": load,
+            "at_least": load_in_any_case(scheduler, self.bounds),
             "delay": delay,
             "hops": scheduler.hops,
             "variants": list(scheduler.variants),
@@ -115,6 +142,7 @@ _COLUMNS = (
     Column("scheduler", kind="text"),
     Column("online", "on-line", "flag"),
     Column("saturation", "largest load", "number", lambda row: _number(row["saturation"])),
+    Column("at_least", "carried", "number", lambda row: _number(row["at_least"])),
     Column("delay", "least delay", "number", lambda row: _number(row["delay"])),
     Column("summary", kind="text"),
 )

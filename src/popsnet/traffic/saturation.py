@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from popsnet.errors import InputError
@@ -125,18 +125,42 @@ def find_saturation(
     """
     _check(upper, width, most_points)
     points: list[TrafficResult] = []
-    verdicts: dict[float, bool | None] = {}
     load: float | None = upper
     while load is not None and len(points) < most_points:
         points.append(run(load))
-        verdicts[load] = points[-1].stable
-        if repeat and verdicts[load] is False and load < max(_undecided(verdicts), default=0):
+        doubtful = max(_undecided(_verdicts(points)), default=0)
+        if repeat and points[-1].stable is False and load < doubtful:
             points.append(repeat(load))
-            verdicts[load] = False if points[-1].stable is False else None
-        load = _next(verdicts, upper, width)
+        load = _next(_verdicts(points), upper, width)
+    return bracket_of(points)
+
+
+def bracket_of(points: Sequence[TrafficResult]) -> Saturation:
+    """Return the bracket of the largest stable load that points give.
+
+    Parameters
+    ----------
+    points : sequence of TrafficResult
+        Points of one scheduler. A load with several is unstable only if all of them are.
+
+    Returns
+    -------
+    Saturation
+        The bracket and all points.
+    """
+    verdicts = _verdicts(points)
     low, high = _bracket(verdicts)
     in_order = tuple(sorted(points, key=lambda point: point.load))
     return Saturation(low, high, tuple(_undecided(verdicts)), in_order)
+
+
+def _verdicts(points: Sequence[TrafficResult]) -> dict[float, bool | None]:
+    """Return whether each load is stable. One with different verdicts is undecided."""
+    verdicts: dict[float, bool | None] = {}
+    for point in points:
+        same = verdicts.setdefault(point.load, point.stable) == point.stable
+        verdicts[point.load] = point.stable if same else None
+    return verdicts
 
 
 def _check(upper: float, width: float, most_points: int) -> None:

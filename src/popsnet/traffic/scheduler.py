@@ -71,10 +71,17 @@ class Scheduler:
         Returns the number of slots in which every processor has had its turn: a run is warmed up
         for at least five periods.
     saturation : function of a network, optional
-        Returns the largest load that it carries if destinations are uniform.
+        Returns the largest load that it carries if destinations are uniform over all processors,
+        the source among them.
+    saturation_to_others : function of a network, optional
+        The same without the source among them, if that is less: by default the same, or the bound
+        of the pattern.
+    any_traffic : function of a network, optional
+        Returns a load that it carries of any traffic in which no processor sends more than this
+        many packets per slot, or is sent more.
     delay : function of a network, optional
-        Returns the mean delay, in slots, if destinations are uniform and the load is almost 0;
-        None if it is not known on a network.
+        Returns the mean delay, in slots, of a packet that is alone in the network; None if it is
+        not known on a network.
     saturation_formula, delay_formula : str
         The same as formulas, for readers.
     hops : str
@@ -123,6 +130,8 @@ class Scheduler:
     online: bool = True
     period: Callable[[Network], int] = lambda network: network.n
     saturation: Amount | None = None
+    saturation_to_others: Amount | None = None
+    any_traffic: Amount | None = None
     delay: Callable[[Network], float | None] | None = None
     saturation_formula: str = ""
     delay_formula: str = ""
@@ -197,6 +206,8 @@ class SchedulerFacts(TypedDict, total=False):
     online: bool
     period: Callable[[Network], int]
     saturation: Amount | None
+    saturation_to_others: Amount | None
+    any_traffic: Amount | None
     delay: Callable[[Network], float | None] | None
     saturation_formula: str
     delay_formula: str

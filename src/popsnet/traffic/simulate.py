@@ -100,13 +100,13 @@ def simulate(
         survives=faults is None or faults.survives,
     )  # fmt: skip
     arrivals, slots, warm_up = experiment.resolved_arrivals, experiment.slots, None
-    is_list = isinstance(arrivals, PacketList)
+    is_list, until_delivered = isinstance(arrivals, PacketList), False
     if isinstance(arrivals, PacketList):
-        slots, warm_up = slots or arrivals.slots, 0
+        slots, warm_up, until_delivered = slots or arrivals.slots, 0, not slots
     try:
         return run_point(
             arrivals, session, experiment.network, setting=setting, slots=slots, warm_up=warm_up,
-            is_list=is_list,
+            is_list=is_list, until_delivered=until_delivered,
             period=experiment.resolved_scheduler.period(experiment.network),
             precision=experiment.precision, max_slots=experiment.max_slots, progress=progress,
             block_slots=_MESSAGE_BLOCK // experiment.network.n + 1 if name == "slots" else None,

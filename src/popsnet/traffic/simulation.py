@@ -86,6 +86,9 @@ class Plan:
         The most packets inside.
     is_list : bool
         Whether the packets are a list, which ends: it is drained until all are delivered.
+    until_delivered : bool
+        Whether the window begins with ``slots`` slots in which packets arrive, and ends when all
+        are delivered.
 
     Examples
     --------
@@ -102,6 +105,7 @@ class Plan:
     warm_up: int | None
     max_inside: int
     is_list: bool = False
+    until_delivered: bool = False
 
     @classmethod
     def make(
@@ -115,6 +119,7 @@ class Plan:
         warm_up: int | None = None,
         max_inside: int = MOST_INSIDE,
         is_list: bool = False,
+        until_delivered: bool = False,
     ) -> Plan:
         """Check the parameters, see :func:`run_point`, and return the plan."""
         frame = max(whole_number("period", period, 1, _MOST_SLOTS), _SHORTEST_FRAME)
@@ -132,7 +137,9 @@ class Plan:
         if warm_up is not None:
             warm_up = whole_number("warm_up", warm_up, 0, _MOST_SLOTS)
         whole_number("max_inside", max_inside, 1)
-        return cls(frame, slots, max_slots, precision, warm_up, max_inside, is_list)
+        return cls(
+            frame, slots, max_slots, precision, warm_up, max_inside, is_list, until_delivered
+        )
 
     @property
     def first_warm_up(self) -> int:
@@ -163,6 +170,7 @@ def run_point(
     warm_up: int | None = None,
     max_inside: int = MOST_INSIDE,
     is_list: bool = False,
+    until_delivered: bool = False,
     progress: Progress = None,
     block_slots: int | None = None,
 ) -> TrafficResult:
@@ -196,6 +204,9 @@ def run_point(
         A run with more packets inside ends.
     is_list : bool
         Whether the packets are a list, which ends: it is drained until all are delivered.
+    until_delivered : bool
+        Whether the window goes on after ``slots`` slots, in which all packets arrive, and ends
+        with the last delivery.
     progress : function, bool or None
         As for :func:`~popsnet.route`, in slots.
     block_slots : int, optional
@@ -229,7 +240,7 @@ def run_point(
     """
     plan = Plan.make(
         network, period=period, slots=slots, precision=precision, max_slots=max_slots,
-        warm_up=warm_up, max_inside=max_inside, is_list=is_list,
+        warm_up=warm_up, max_inside=max_inside, is_list=is_list, until_delivered=until_delivered,
     )  # fmt: skip
     if block_slots is not None:
         whole_number("block_slots", block_slots, 1)
@@ -281,12 +292,16 @@ class _Point:
             self._advance_to(self.slot + self._short_window(), anyway=True)
         else:
             self._measure()
-        self.window.close()
+        self.window.end_arrivals()
+        if not self.plan.until_delivered:
+            self.window.close()
         if self.is_full and not self.growth:
             self._explain_limit()
         if not (self.growth or self.is_full):
             self._drain()
             self.has_drained = True
+        if self.window.is_open:
+            self.window.close_with_last_delivery()
 
     def _advance_to(self, end: int, *, anyway: bool = False) -> None:
         """Execute slots up to an end, or until too many packets are inside."""
@@ -335,7 +350,7 @@ class _Point:
             end = min(2 * end, self.plan.most_warm_up)
 
     def _is_hopeless(self) -> bool:
-        if self.slot >= self.plan.hopeless_after:
+        if self.slot >= self.plan.hopeless_after and not self.plan.is_list:
             self.growth = strong_growth(self.backlog, self.arrived)
         return bool(self.growth)
 
@@ -386,7 +401,7 @@ class _Point:
         window = self.window
         assert window is not None
         quiet, step = self.plan.first_warm_up, max(1, self.plan.frame // 4)
-        end = window.end + max(window.slots, self.plan.first_warm_up)
+        end = self.slot + max(window.slots, self.plan.first_warm_up)
         if self.plan.is_list:
             end += self.plan.frame * window.inside
         while window.inside and self.slot < end and not self.is_full:
@@ -404,6 +419,7 @@ class _Point:
         """Return the result."""
         window = self.window
         assert window is not None
+        drain = 0 if self.plan.until_delivered else max(0, self.slot - window.end)
         seen = Circumstances(
             least_slots=self.plan.first_warm_up,
             is_warm=self.is_warm,
@@ -416,7 +432,7 @@ class _Point:
         )
         return TrafficResult.of(
             window, judge(window, seen), arrivals=self.arrivals.name, load=self.arrivals.load,
-            setting=self.setting, drain=max(0, self.slot - window.end), held=self.inside,
+            setting=self.setting, drain=drain, held=self.inside,
         )  # fmt: skip
 
     def interrupted(self) -> TrafficResult | None:

@@ -18,13 +18,19 @@ from popsnet.traffic.schedulers.detours import Hops, around, hops_of
 from popsnet.traffic.schedulers.two_hops import deliver
 
 
+def _saturation(network: Network) -> float:
+    return min(1.0, network.g / network.d) / (1 if network.d == 1 else 2)
+
+
 @register_scheduler(
     "epochs",
     online=False,
     summary="two hops, off-line: schedules without conflicts of all packets that wait",
     period=lambda network: 4,
-    saturation=lambda network: min(1.0, network.g / network.d) / (1 if network.d == 1 else 2),
-    saturation_formula="min(1, g/d)/2, for any traffic; 1 for d = 1",
+    saturation=_saturation,
+    any_traffic=_saturation,
+    saturation_formula="min(1, g/d)/2, and 1 for d = 1; the same for any traffic whose rows and "
+    "columns are at most this",
     hops="2; 1 for d = 1",
     messages="outside of the network",
     randomness="none",

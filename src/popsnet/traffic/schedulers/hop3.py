@@ -60,7 +60,9 @@ _PROPAGATION = Propagation("later hops 3⌈τ/3⌉ slots later each: + τ per ho
     summary="three hops: spread, fix the index, fix the group",
     period=lambda network: 3 * network.n,
     saturation=lambda network: relayed_capacity(network) / 3,
-    saturation_formula="min(1, g/d)/3, times ⌊d/g⌋/⌈d/g⌉ for d > g; any traffic",
+    any_traffic=lambda network: relayed_capacity(network) / 3,
+    saturation_formula="min(1, g/d)/3, times ⌊d/g⌋/⌈d/g⌉ for d > g; the same for any traffic whose "
+    "rows and columns are at most this",
     delay=_delay,
     delay_formula="about 4 + 1.5(d + g - 2) (d ≤ g)",
     hops="1 to 3",
@@ -86,9 +88,10 @@ def hop3(
     """Spread packets, then fix index and group, with periods of d and g cycles instead of n.
 
     Three hops carry a third of the load of one, and the waits are of the order of d + g instead of
-    n: h + 1 hops with h = 2, for any traffic. The groups of the second hop come from public coins,
-    because a fixed rotation is in step with some permutations. Processors that know the dead parts
-    send the oldest packet that the relay they meet can pass on.
+    n: h + 1 hops with h = 2, for any traffic whose rows and columns are at most this. The groups of
+    the second hop come from public coins, because a fixed rotation is in step with some
+    permutations. Processors that know the dead parts send the oldest packet that the relay they
+    meet can pass on.
     """
     frame, own, index, group = Frame(network), Queues(), Queues(), Queues()
     for t in count():

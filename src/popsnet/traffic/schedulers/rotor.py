@@ -17,7 +17,12 @@ from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
-from popsnet.traffic.schedulers.two_hops import deliver_or_keep, frame_slot, relayed_capacity
+from popsnet.traffic.schedulers.two_hops import (
+    deliver_or_keep,
+    frame_slot,
+    relayed_capacity,
+    without_own,
+)
 
 _PHASE = "meeting"
 
@@ -100,7 +105,11 @@ _PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
     "rotor",
     summary="one hop in the frame; queues of two or more packets are spread over relays",
     saturation=relayed_capacity,
-    saturation_formula="min(1, g/d), times ⌊d/g⌋/⌈d/g⌉ for d > g; in the worst case half of it",
+    saturation_to_others=lambda network: without_own(network) * relayed_capacity(network),
+    any_traffic=lambda network: relayed_capacity(network) / 2,
+    saturation_formula="min(1, g/d), and at least this times ⌊d/g⌋/⌈d/g⌉ if g does not divide "
+    "d > g; times (n - 1)/n if no source sends to itself; half of it for any traffic whose rows "
+    "and columns are at most that",
     delay=lambda network: (network.n + 1) / 2,
     delay_formula="(n + 1)/2",
     hops="1 or 2",

@@ -12,7 +12,7 @@ from popsnet.traffic.frame import Frame
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
-from popsnet.traffic.schedulers.two_hops import capacity, deliver, frame_slot
+from popsnet.traffic.schedulers.two_hops import capacity, deliver, frame_slot, without_own
 
 _PHASE = "to destination"
 
@@ -21,7 +21,8 @@ _PHASE = "to destination"
     "tdm",
     summary="one hop in a fixed frame of n slots",
     saturation=capacity,
-    saturation_formula="1/⌈d/g⌉",
+    saturation_to_others=lambda network: without_own(network) * capacity(network),
+    saturation_formula="1/⌈d/g⌉; times (n - 1)/n if no source sends to itself",
     delay=lambda network: (network.n + 1) / 2,
     delay_formula="(n + 1)/2",
     hops="1",

@@ -24,6 +24,15 @@ def capacity(network: Network) -> float:
     return 1 / -(-network.d // network.channels)
 
 
+def without_own(network: Network) -> float:
+    """Return (n - 1)/n, the part of its slots that a source uses if it does not send to itself.
+
+    It meets its own class once in a frame. If that has no other member, this slot is of no use.
+    Otherwise all other classes get n/(n - 1) times as much.
+    """
+    return (network.n - 1) / network.n
+
+
 def relayed_capacity(network: Network) -> float:
     """Return the largest load of two hops in one slot each, of which alternation takes a half.
 
