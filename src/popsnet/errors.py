@@ -77,6 +77,18 @@ def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def abbreviated(value: object, most: int = 40) -> str:
+    """Return the beginning of a value's text, for an error message, even if it has no text.
+
+    >>> abbreviated("1e400ns"), abbreviated(10**5000)
+    ('1e400ns', 'a value of type int')
+    """
+    try:
+        return f"{value!s:.{most}}"
+    except Exception:  # an integer of too many digits, or an object of the user's
+        return f"a value of type {type(value).__name__}"
+
+
 def how_to_install(extra: str) -> str:
     """Say how to install the libraries of an extra, from an index or from a clone."""
     return (
