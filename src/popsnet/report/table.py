@@ -184,13 +184,13 @@ class Table:
         return data_frame(self.records())
 
     def csv(self) -> str:
-        """Return all fields as comma-separated values with a header line. Mappings are JSON."""
+        """Return all fields as comma-separated values with a header line; see :func:`csv_cell`."""
         text, records = io.StringIO(), self.records()
         names = dict.fromkeys(name for record in records for name in record)
         headings = list(names) or [column.key for column in self.columns]
-        writer = csv.DictWriter(text, headings, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: _csv_value(one) for name, one in row.items()} for row in records)
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(map(csv_cell, headings))
+        writer.writerows([csv_cell(row.get(name)) for name in headings] for row in records)
         return text.getvalue()
 
     def write_csv(self, folder: Path) -> None:
@@ -379,8 +379,34 @@ def _fields(row: Row) -> Mapping[str, Any]:
     return dict(flat(asdict(row) if known else row._asdict()))
 
 
-def _csv_value(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, Mapping) else value
+def csv_cell(value: Any) -> Any:
+    """Return a value as a cell of a CSV file. A mapping is JSON.
+
+    A spreadsheet takes a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
+    return for a formula, which may send data elsewhere. Such a text gets a ``'`` in front, unless
+    it is a number.
+
+    Examples
+    --------
+    >>> from popsnet.report import csv_cell
+    >>> [csv_cell(value) for value in ("=1+1", "-28", -28, "relay", {"S": 2})]
+    ["'=1+1", '-28', -28, 'relay', '{"S": 2}']
+    """
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value)
+    return f"'{value}" if is_formula else value
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from popsnet.errors import InputError, how_to_install
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable, write_whole
-from popsnet.report import Table
+from popsnet.report import Table, csv_cell
 from popsnet.sweeps.rows import I64, RUN_COLUMNS
 from popsnet.sweeps.shard import SHARD_RUNS
 
@@ -150,7 +150,7 @@ def _runs_csv(tables: Sequence[RunTable], file: TextIO) -> None:
     for place, record in enumerate(record for table in tables for record in table.records()):
         if not place:
             writer.writerow(record)
-        writer.writerow(record.values())
+        writer.writerow(map(csv_cell, record.values()))
 
 
 def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:
