@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -115,6 +116,10 @@ def dots() -> Figure:
     return plots.draw_dots(rows)
 
 
+def schedule(d: int = 4, g: int = 3) -> Figure:
+    return plots.draw_schedule(popsnet.schedule(Network(d, g)).schedule)
+
+
 def comparison() -> Figure:
     names = ["direct", "mei-rizzi", "relay", f"relay:{LONG}"]
     return plots.draw_comparison(popsnet.compare(16, 16, routers=names, runs=2))
@@ -137,10 +142,7 @@ FIGURES: dict[str, tuple[Callable[[], Figure], ...]] = {
     "draw_network": (test_plots.comparators, lambda: plots.draw_network(merge_exchange(3))),
     "draw_phases": (test_plots.phases,),
     "draw_results": (results,),
-    "draw_schedule": tuple(
-        lambda d=d, g=g: plots.draw_schedule(popsnet.schedule(Network(d, g)).schedule)
-        for d, g in ((4, 3), (3, 12), (64, 64))
-    ),
+    "draw_schedule": (schedule, partial(schedule, 3, 12), partial(schedule, 64, 64)),
     "draw_separation": (test_plots.separated,),
     "draw_separation_study": (lambda: plots.draw_separation_study(measure_separation(16, 2)),),
     "draw_slot": (slot,),

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, abbreviated
 from popsnet.hardware.basis import GIVEN, Basis
 from popsnet.hardware.presets import LINKS, LinkPreset, find_preset
 from popsnet.hardware.units import LOSS, POWER, milliwatts
@@ -415,7 +415,7 @@ def budget(
     """
     network = Network(*shape_of(d, g))
     if transmitters not in get_args(Transmitters):
-        raise InputError(f"transmitters = {transmitters:.40}: give many or one.")
+        raise InputError(f"transmitters = {abbreviated(transmitters)}: give many or one.")
     figures = {"transmit": transmit, "sensitivity": sensitivity, "margin": margin,
                "connectors": connectors, "excess": excess}  # fmt: skip
     given = {name: value for name, value in figures.items() if value is not None}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
 
 from popsnet.errors import InputError, how_to_install
 from popsnet.files import write_whole
@@ -184,13 +184,11 @@ class Table:
         return data_frame(self.records())
 
     def csv(self) -> str:
-        """Return all fields as comma-separated values with a header line; see :func:`csv_cell`."""
+        """Return all fields as comma-separated values with a header line; see :func:`write_csv`."""
         text, records = io.StringIO(), self.records()
         names = dict.fromkeys(name for record in records for name in record)
         headings = list(names) or [column.key for column in self.columns]
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(map(csv_cell, headings))
-        writer.writerows([csv_cell(row.get(name)) for name in headings] for row in records)
+        write_csv([headings, *([row.get(name) for name in headings] for row in records)], text)
         return text.getvalue()
 
     def write_csv(self, folder: Path) -> None:
@@ -379,8 +377,8 @@ def _fields(row: Row) -> Mapping[str, Any]:
     return dict(flat(asdict(row) if known else row._asdict()))
 
 
-def csv_cell(value: Any) -> Any:
-    """Return a value as a cell of a CSV file. A mapping is JSON.
+def write_csv(rows: Iterable[Iterable[Any]], file: TextIO) -> None:
+    """Write rows of values as lines of comma-separated values. A mapping is JSON.
 
     A spreadsheet takes a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
     return for a formula, which may send data elsewhere. Such a text gets a ``'`` in front, unless
@@ -388,10 +386,27 @@ def csv_cell(value: Any) -> Any:
 
     Examples
     --------
-    >>> from popsnet.report import csv_cell
-    >>> [csv_cell(value) for value in ("=1+1", "-28", -28, "relay", {"S": 2})]
-    ["'=1+1", '-28', -28, 'relay', '{"S": 2}']
+    >>> import sys
+    >>> from popsnet.report import write_csv
+    >>> write_csv([["name", "dBm"], ["=1+1", "-28"]], sys.stdout)
+    name,dBm
+    '=1+1,-28
     """
+    writer = csv.writer(_Lines(file), lineterminator="\r\n")
+    writer.writerows(map(_csv_cell, row) for row in rows)
+
+
+class _Lines:
+    """A file in which lines end with a line feed, and cells with either end are quoted."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, line: str) -> int:
+        return self._file.write(line.removesuffix("\r\n") + "\n")
+
+
+def _csv_cell(value: Any) -> Any:
     if isinstance(value, Mapping):
         return json.dumps(value)
     is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value)

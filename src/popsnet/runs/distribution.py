@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
-from popsnet.errors import InputError
+from popsnet.errors import InputError, as_path
 from popsnet.experiment import Experiment, whole_number
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
@@ -535,8 +535,9 @@ def read_distribution(
     1000
     """
     _require_confidence(confidence)
-    kept = read_kept(Path(path))
-    experiment = kept.reopened(Path(path))
+    named = as_path("path", path)
+    kept = read_kept(named)
+    experiment = kept.reopened(named)
     expected = expected_tails(experiment, exact=exact)
     nothing = RunsDistribution(experiment, "", (), Tally(), Tally(), 0, confidence, expected)
     return nothing._with_kept(kept)

@@ -16,7 +16,7 @@ from msgspec.json import decode
 
 from popsnet.engines import Tally
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
-from popsnet.errors import InputError, PopsnetError
+from popsnet.errors import InputError, PopsnetError, as_path
 from popsnet.experiment import Experiment
 from popsnet.files import alone_with, require_writable, write_whole
 
@@ -156,8 +156,8 @@ class Keeper:
     only one has it, and a file that has changed nevertheless is not overwritten.
     """
 
-    def __init__(self, path: str | Path, experiment: Experiment) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path, experiment: Experiment) -> None:
+        self.path = path
         experiment.to_json()  # refused if the router or the permutation has no name
         self.before: Kept | None = None
         """The runs that the file has at the beginning, None if there is no file."""
@@ -170,9 +170,10 @@ class Keeper:
     @contextmanager
     def opened(cls, path: str | Path, experiment: Experiment) -> Iterator[Keeper]:
         """Return a keeper for a block, and refuse a file that another program adds to."""
-        require_writable(Path(path))
-        with alone_with(Path(path)):
-            yield cls(path, experiment)
+        named = as_path("keep", path)
+        require_writable(named)
+        with alone_with(named):
+            yield cls(named, experiment)
 
     def write(self, kept: Kept) -> None:
         """Write the runs that are finished now."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from math import exp, floor
 
-from popsnet.theory.fluid import loads
+from popsnet.theory.fluid import loads, require_ratio
 
 C = exp(1 + exp(-1))
 """The steps needed to reduce the load by one packet per coupler: about 3.927."""
@@ -48,6 +48,7 @@ def c_with_slot_five(ratio: float) -> float:
     >>> round(c_with_slot_five(1), 3), round(c_with_slot_five(1000), 3)
     (3.927, 5.065)
     """
+    require_ratio(ratio)
     return float(C * (1 - 1 / (C * ratio)) ** (1 - ratio))
 
 
@@ -78,7 +79,8 @@ def lost_share(ratio: float) -> float:
     >>> round(lost_share(1), 3), round(lost_share(4), 3)
     (0.0, 0.172)
     """
-    fewest = floor(ratio)
+    require_ratio(ratio)
+    fewest = floor(min(ratio, 2**53))  # the limit is refused for ratios that are much smaller
     more = ratio - fewest
     lost, load = 0.0, ratio
     for after in loads(ratio):
