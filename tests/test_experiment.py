@@ -173,7 +173,7 @@ def test_what_has_no_name_cannot_come_back_from_json() -> None:
         ("{}", "lacks d, g, router, version, .*permutation_file. Write it with to_json"),
         (complete.replace('"seed": 0, ', ""), "lacks seed. Write it"),
         (complete.replace('"d": 2', '"d": 0'), "d = 0: it must be at least 1"),
-        (complete.replace('"published"', "3"), "wrong type"),
+        (complete.replace('"published"', "3"), "variant = 3: it must be a text"),
     ):
         with pytest.raises(InputError, match=message):
             Experiment.from_json(text)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.errors import InputError
+from popsnet.errors import InputError, abbreviated
 from popsnet.splitmix import word
 
 _MASK = 2**64 - 1
@@ -79,8 +79,10 @@ class Coins:
     seed: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed <= _MASK:
-            raise InputError(f"seed = {self.seed}: a seed must be an integer from 0 to 2^64 - 1.")
+        if not isinstance(self.seed, int | np.integer) or not 0 <= self.seed <= _MASK:
+            raise InputError(
+                f"seed = {abbreviated(self.seed)}: a seed must be an integer from 0 to 2^64 - 1."
+            )
 
     def for_run(self, run: int) -> Coins:
         """Return the coins of one run of many, independent of those of every other run.

@@ -19,6 +19,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from pathlib import Path
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -75,6 +76,44 @@ def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
         yield error
         seen.add(id(error))
         error = error.__cause__ or error.__context__
+
+
+def abbreviated(value: object, most: int = 40) -> str:
+    """Return the beginning of a value's text, for an error message, even if it has no text.
+
+    >>> abbreviated("1e400ns"), abbreviated(10**5000)
+    ('1e400ns', 'a value of type int')
+    """
+    try:
+        return f"{value!s:.{most}}"
+    except Exception:  # an integer of too many digits, or an object of the user's
+        return f"a value of type {type(value).__name__}"
+
+
+def require_text(name: str, value: object) -> None:
+    """Refuse a value of a parameter that is not a text."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} = {abbreviated(value)}: it must be a text; give a str.")
+
+
+def require_several(name: str, value: object) -> None:
+    """Refuse a value of a parameter that does not consist of several values."""
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        raise InputError(f"{name} = {abbreviated(value)}: give a list.")
+
+
+def as_path(name: str, value: object) -> Path:
+    """Return the value of a parameter as a path, and refuse what no file can be named."""
+    if not isinstance(value, str | Path):
+        raise InputError(
+            f"{name} = {abbreviated(value)}: give the name of a file, as a str or a Path."
+        )
+    if "\0" in str(value):
+        raise InputError(
+            f"{name} = {abbreviated(value)}: the name of a file has no null character; give "
+            "another name."
+        )
+    return Path(value)
 
 
 def how_to_install(extra: str) -> str:

@@ -654,9 +654,12 @@ def whole_number(
     name: str, value: object, least: int | None = None, most: int | None = None
 ) -> int:
     """Return the value of a parameter as an int, and refuse one that is not in the range."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InputError(f"{name} = {value!r}: it must be an integer.")
-    number = operator.index(value)
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise InputError(f"{name} = {value!r:.60}: it must be an integer.")
     if least is not None and number < least:
         raise InputError(f"{name} = {number}: it must be at least {least:,}.")
     if most is not None and number > most:

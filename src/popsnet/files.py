@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
 
@@ -79,6 +80,47 @@ def make_folder(path: Path) -> None:
         ) from error
     if not os.access(path, os.W_OK | os.X_OK):
         raise InputError(f"The folder {path} cannot be written to; choose another.")
+
+
+@contextmanager
+def alone_with(path: Path) -> Iterator[None]:
+    """Refuse a file that another program uses in this way, and keep others from it in the block.
+
+    The lock is on a file beside it, which ends with the block. A killed program leaves that file
+    without a lock. Where there are no locks, on Windows and some file systems, nothing is refused.
+    """
+    target = _target(path)
+    beside = target.parent / f".popsnet-{sha256(os.fsencode(target.name)).hexdigest()[:16]}.lock"
+    lock = None if fcntl is None else _lock_of(beside, path)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            beside.unlink(missing_ok=True)  # before it is unlocked, or it could be another's
+            os.close(lock)
+
+
+def _lock_of(beside: Path, path: Path) -> int | None:
+    """Return an open file with a lock on it, None where there are no locks."""
+    while True:
+        try:
+            lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if beside.exists() and os.path.samestat(os.fstat(lock), beside.stat()):
+                return lock
+        except BlockingIOError as error:
+            os.close(lock)
+            raise InputError(
+                f"{path} is in use: another program adds to it. Wait until it ends, or give a file "
+                "of its own to each."
+            ) from error
+        except OSError:
+            os.close(lock)
+            return None
+        os.close(lock)  # the program that had it has just removed it
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from popsnet.engines import Outcome, choose_engine
-from popsnet.errors import InputError, PopsnetError
+from popsnet.errors import InputError, PopsnetError, as_path
 from popsnet.experiment import Experiment
 from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Row, Table, counted
@@ -177,7 +177,7 @@ def _require(run: Run | Experiment | Path | str) -> Recording | None:
     if isinstance(run, Runs):
         raise InputError(f"{run!r} has several runs; give one of them, as in runs[0].")
     if isinstance(run, Path | str):
-        return Recording.read(Path(run))
+        return Recording.read(as_path("runs", run))
     if not isinstance(run, Run | Experiment):
         raise InputError(
             f"{type(run).__name__} {run!r:.40} cannot be shown; give single runs, experiments, or "

@@ -34,6 +34,8 @@ def test_theory_prints_text_on_any_shape(cli: Cli) -> None:
         assert printed.code == 0, printed.err
         assert "Bounds, in slots" in printed.out
         assert "measured steps" not in printed.out
+        if d >= g:
+            assert "In the limit of large networks with this d/g the" in printed.out
     assert "measured steps" in cli("theory", 4, 4, "--runs", 2).out
     assert max(map(len, str(predict(64, 64)).splitlines())) <= 80
     assert cli("theory", 4, 4, "--csv").out.startswith("router,variant,steps,slots,")

@@ -36,7 +36,7 @@ def test_the_largest_stars_of_the_presets(
     one = budget(4, 4, preset=preset, transmitters="one")
     assert many.link.available == pytest.approx(available)
     assert (many.largest_d, many.architecture().largest_d_power_of_two) == (d, power_of_two)
-    assert one.largest_n == d  # a splitter counts as a star
+    assert one.largest_d == d // 4  # a splitter of 4 counts as a star
     assert d == int(10 ** (available / (10 + 0.3 * log2(10))))
 
 
@@ -59,6 +59,7 @@ def test_the_power_at_a_receiver_is_what_divisions_leave(
         if abs(one.left_db) > 1e-6:
             assert one.closes == (received > 10 ** ((sensitivity + margin) / 10))
         assert one.closes == (d <= one.largest_d)
+        assert one.largest_n == g * one.largest_d
 
 
 @given(st.floats(-5, 60), st.floats(0, 1))

@@ -36,6 +36,7 @@ from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.store import Store
 from popsnet.theory import deterministic_slots
 from tests.conftest import Cli
+from tests.plots.texts import texts_outside
 
 
 def test_the_printed_tables_are_all_there() -> None:
@@ -427,6 +428,7 @@ def test_the_paper_in_small_from_end_to_end(
     assert "These networks are too small to relay" in text
     assert "Show the table: 6 rows" in text
     assert (out / "figures" / "separation.svg").exists() is False
+    assert {one.stem: cut for one in figures if (cut := texts_outside(one.figure))} == {}
     captions = re.findall(r"<(?:fig)?caption>(.*?)<(?:/caption|/figcaption|a )", text, re.DOTALL)
     assert len(captions) == len(FIGURES) + 1 + 7
     assert max(len(caption.split()) for caption in captions) <= 42

@@ -30,6 +30,7 @@ from popsnet.paper.theory.separation import KEPT, SeparationRow, attack_all
 from popsnet.paper.verdicts import LEVEL
 from popsnet.theory import expected_steps
 from tests.conftest import Cli
+from tests.plots.texts import texts_outside
 
 
 def wanted(router: str, d: int, g: int, runs: int, seed: int = 0) -> Wanted:
@@ -233,6 +234,7 @@ def test_the_section_has_its_tables_and_figures(attacked: tuple[SeparationRow, .
     assert tables["separation"].cells()[0][2] == "≥64"
     assert [figure.stem for figure in theory_figures(theory)] == ["growth", "separation"]
     growth, other = (figure.figure for figure in theory_figures(theory))
+    assert texts_outside(growth) == texts_outside(other) == []
     (axes,) = growth.axes
     assert axes.get_title() == "mei-rizzi, d = g"
     assert len(other.axes) == 2

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import numpy as np
@@ -111,15 +115,63 @@ def test_another_experiment_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_program_is_not_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "f.json"
+    path, other = tmp_path / "f.json", tmp_path / "other.json"
+    distribution(3, 3, runs=50, first=1000, keep=other)
 
     def meanwhile(done: int, total: int) -> None:
         if done == 3:
-            distribution(3, 3, runs=50, first=1000, keep=path)
+            other.replace(path)
 
     with pytest.raises(PopsnetError, match="Another program has changed"):
         distribution(3, 3, runs=5, engine="slots", keep=path, progress=meanwhile)
     assert read_distribution(path).numbers == (range(1000, 1050),)
+
+
+FIRST = """
+import sys
+from popsnet import distribution
+
+def meanwhile(done, total):
+    if done == 3:
+        print("begun", flush=True)
+        sys.stdin.readline()
+
+distribution(3, 3, runs=5, engine="slots", keep=sys.argv[1], progress=meanwhile)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files are not locked there")
+def test_a_second_program_is_refused_before_it_computes(tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    (tmp_path / "same.json").symlink_to(path)
+    with subprocess.Popen(
+        [sys.executable, "-c", FIRST, path], stdin=PIPE, stdout=PIPE, text=True
+    ) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "begun\n"
+        for name in ("f.json", "same.json"):
+            with pytest.raises(InputError, match=r"json is in use: another program adds to it"):
+                distribution(3, 3, runs=50, first=1000, keep=tmp_path / name)
+        distribution(3, 3, runs=5, keep=tmp_path / "another.json")
+        first.communicate("go on\n")
+    assert first.returncode == 0
+    found = distribution(3, 3, runs=50, first=1000, keep=path)
+    assert found.numbers == read_distribution(path).numbers == (range(5), range(1000, 1050))
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["another.json", "f.json", "same.json"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files are not locked there")
+def test_a_program_that_was_killed_keeps_no_other_from_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    with subprocess.Popen(
+        [sys.executable, "-c", FIRST, path], stdin=PIPE, stdout=PIPE, text=True
+    ) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "begun\n"
+        first.kill()
+    assert len(list(tmp_path.glob(".popsnet-*.lock"))) == 1
+    assert distribution(3, 3, runs=5, keep=path).runs == 5
+    assert [one.name for one in tmp_path.iterdir()] == ["f.json"]
 
 
 def one_more(record: dict[str, Any]) -> None:

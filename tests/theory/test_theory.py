@@ -208,9 +208,9 @@ def test_c_with_slot_five_is_what_the_fluid_limit_takes(k: int) -> None:
     assert steps == pytest.approx(c_with_slot_five(k) * (k - 1), abs=1)
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_published_loses_the_share_of_the_fluid_limit(k: int) -> None:
-    runs = route(64 * k, 64, variant="published", runs=3, engine="slots")
+@pytest.mark.parametrize("k", [1, 1.5, 2, 2.25, 4])
+def test_published_loses_the_share_of_the_fluid_limit(k: float) -> None:
+    runs = route(int(64 * k), 64, variant="published", runs=3, engine="slots")
     lost = runs.lost.sum() / (3 * runs.experiment.network.n)
     assert lost == pytest.approx(lost_share(k), abs=0.01)
 

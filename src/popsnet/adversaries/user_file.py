@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, did_you_mean, require_text
 from popsnet.routing.plugin import execute_file
 
 Algorithm = TypeVar("Algorithm")
@@ -69,6 +69,7 @@ def find_algorithm(
     usage: str,
 ) -> Algorithm:
     """Return the shipped algorithm of that name, or load the file ``name.py``."""
+    require_text("name", name)
     if name.endswith(".py"):
         return load(name)
     if name not in known:

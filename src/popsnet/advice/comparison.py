@@ -388,7 +388,8 @@ def compare(
 def _packets(network: Network, **given: Any) -> dict[str, Any]:
     """Return the permutation, or the demand, as parameters of an experiment."""
     given = {name: value for name, value in given.items() if value is not None}
-    is_default = isinstance(given["permutation"], str) and given["permutation"] == "random"
+    permutation = given.setdefault("permutation", "random")
+    is_default = isinstance(permutation, str) and permutation == "random"
     if len(given) > 1 and is_default:
         del given["permutation"]
     return with_demand(network, given)

@@ -76,7 +76,10 @@ class Prediction(Reported):
     means: tuple[PredictedMean, ...]
     tail: tuple[TailProbability, ...]
     constants: Mapping[str, float]
-    """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5."""
+    """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5.
+
+    All are for the limit of large networks with this d/g.
+    """
     bounds: tuple[tuple[Bound, float | None], ...]
     """The bounds with their slots on this network, upper bounds first."""
     tail_bounds: tuple[TailBound, ...]
@@ -93,8 +96,9 @@ class Prediction(Reported):
         if constants:
             parts.append(
                 f"c = e^(1 + 1/e) = {constants['c']:.4f}; with slot 5 counted "
-                f"{constants['c_with_slot_5']:.4f}; the published protocol loses "
-                f"{100 * constants['lost_share']:.1f} % of the packets."
+                f"{constants['c_with_slot_5']:.4f}. In the limit of large networks with this d/g "
+                f"the published protocol loses {100 * constants['lost_share']:.1f} % of the "
+                "packets; with few groups it loses another share."
             )
         for table in (self._tail(), self._bounds(), self._tail_bounds(), self._growth()):
             parts += ["", table] if table.columns else [table]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, require_several
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import shown_time, time_column, timing_notes
 from popsnet.network import Network, shape_of
@@ -228,6 +228,8 @@ def recommend(
     '4 slots on every permutation, the fewest of all on-line routers; relay takes the same number.'
     """
     network = Network(*shape_of(d, g))
+    if routers is not None:
+        require_several("routers", routers)
     found = forecasts(network, None if routers is None else map(find_router, routers))
     best = next((one for one in found if one.router.online), None)
     if best is None:

@@ -20,7 +20,7 @@ from popsnet.advice.comparison import (
     require_different,
     takes_long,
 )
-from popsnet.errors import InputError
+from popsnet.errors import InputError, require_several
 from popsnet.experiment import Experiment, whole_number
 from popsnet.faults import Faults
 from popsnet.faults.faults import PARTS
@@ -300,6 +300,7 @@ def survival(
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_PROCESSORS:,}.")
     if kind not in PARTS:
         raise InputError(f"kind = {kind!r}: give one of {', '.join(PARTS)}.")
+    require_several("numbers", numbers)
     dead = sorted({whole_number("numbers", number, 0) for number in numbers})
     if not dead:
         raise InputError("numbers = []: give at least one number of dead parts.")

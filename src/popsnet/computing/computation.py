@@ -16,7 +16,8 @@ from popsnet.arrays import named_errors, read_npy
 from popsnet.coins import Coins
 from popsnet.computing import moves
 from popsnet.computing.moves import Steps, Values
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, did_you_mean, require_text
+from popsnet.experiment import seed_number
 from popsnet.files import write_whole
 from popsnet.hardware import EVERY_SLOT_WAITS, Timing
 from popsnet.hardware.shown import with_elapsed
@@ -159,6 +160,8 @@ def compute(
     """
     require_network(network)
     require_one_wavelength(network)
+    seed_number("seed", seed)
+    require_text("what", what)
     if what not in COMPUTATIONS:
         raise InputError(
             f"There is no computation {what!r}.{did_you_mean(what, COMPUTATIONS)} Give one of: "
@@ -307,6 +310,7 @@ def sort(
     """
     require_network(network)
     require_one_wavelength(network)
+    seed_number("seed", seed)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} values.")
     origin = "values"

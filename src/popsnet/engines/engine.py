@@ -5,7 +5,7 @@ from __future__ import annotations
 from popsnet import system
 from popsnet.engines import cuda, fused, objects, slots
 from popsnet.engines.session import Engine
-from popsnet.errors import InputError, SizeError, did_you_mean
+from popsnet.errors import InputError, SizeError, did_you_mean, require_text
 from popsnet.experiment import Experiment
 
 _FEW_PACKETS = 2**21
@@ -74,6 +74,7 @@ def choose_engine(
     >>> choose_engine("auto", Experiment(8, 8), runs=100_000).name
     'fused'
     """
+    require_text("engine", name)
     unable = None
     if name == "auto":
         packets = experiment.packets

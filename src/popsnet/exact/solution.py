@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError
+from popsnet.errors import InputError, abbreviated
 from popsnet.exact.steps import StepsDistribution, steps_distribution
 from popsnet.network import Network, shape_of
 from popsnet.permutations import find_permutation, make_permutation
@@ -161,8 +161,11 @@ def exact_steps(
     Fraction(136, 45)
     """
     network = Network(*shape_of(d, g))
-    if upto is not None and upto < 1:
-        raise InputError(f"upto = {upto}: the report would list nothing; give at least 1.")
+    if upto is not None and not (isinstance(upto, int) and upto >= 1):
+        raise InputError(
+            f"upto = {abbreviated(upto)}: the report would list nothing; give an "
+            "integer of at least 1."
+        )
     destination = _destination(network, permutation)
     with patient_progress(f"exact chain of {router} on {network}", None) as update:
 

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count, islice, takewhile
 from math import isqrt
 
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, did_you_mean, require_text
 from popsnet.exact.chain import Chain, Progress, Step
 from popsnet.exact.schedule import ChainStage, read_schedule
 from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
@@ -348,6 +348,7 @@ def steps_distribution(
     >>> steps_distribution(Network(2, 2)).mean
     Fraction(136, 45)
     """
+    require_text("router", router)
     if router not in ROUTERS:
         raise InputError(
             f"router = {router} has no exact chain.{did_you_mean(router, ROUTERS)} Give "

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, abbreviated
 from popsnet.hardware.basis import GIVEN, Basis
 from popsnet.hardware.presets import LINKS, LinkPreset, find_preset
 from popsnet.hardware.units import LOSS, POWER, milliwatts
@@ -157,14 +157,14 @@ class Architecture:
     largest_d_power_of_two : int
         The largest power of two among them, as stars are mostly made.
     largest_n : int
-        The most processors: for this g with many transmitters, for any shape with one.
+        The most processors for this g: g times the largest d.
 
     Examples
     --------
     >>> import popsnet
     >>> one = popsnet.budget(32, 32, preset="pon").architecture("one")
     >>> one.closes, one.largest_d, one.largest_n
-    (False, 8, 285)
+    (False, 8, 256)
     """
 
     transmitters: Transmitters
@@ -217,7 +217,7 @@ class PowerBudget(Reported):
         received = link.transmit - loss
         return Architecture(
             kind, loss, received, received - link.sensitivity - link.margin, link.closes(parts), d,
-            0 if not d else 1 << (d.bit_length() - 1), d * g if kind == "many" else largest,
+            0 if not d else 1 << (d.bit_length() - 1), d * g,
         )  # fmt: skip
 
     @property
@@ -242,7 +242,7 @@ class PowerBudget(Reported):
 
     @property
     def largest_n(self) -> int:
-        """The most processors: for this g with many transmitters, for any shape with one."""
+        """The most processors for this g: g times the largest d."""
         return self.architecture().largest_n
 
     def report(self) -> Report:
@@ -309,10 +309,7 @@ class PowerBudget(Reported):
             return [f"{which} closes this budget.", _LEFT_OUT]
         size = f"Largest d with {counted(self.network.g, 'group')}: {d:,}"
         size += f" ({two:,} as a power of two)" if two != d else ""
-        n_max = (
-            f"{n:,} processors" if self.transmitters == "many" else f"{n:,} processors in any shape"
-        )
-        return [f"{size}; largest n: {n_max}.", _LEFT_OUT]
+        return [f"{size}; largest n = d·g: {n:,} processors.", _LEFT_OUT]
 
     def _cure(self) -> str:
         if self.closes:
@@ -418,7 +415,7 @@ def budget(
     """
     network = Network(*shape_of(d, g))
     if transmitters not in get_args(Transmitters):
-        raise InputError(f"transmitters = {transmitters:.40}: give many or one.")
+        raise InputError(f"transmitters = {abbreviated(transmitters)}: give many or one.")
     figures = {"transmit": transmit, "sensitivity": sensitivity, "margin": margin,
                "connectors": connectors, "excess": excess}  # fmt: skip
     given = {name: value for name, value in figures.items() if value is not None}

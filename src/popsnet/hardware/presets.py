@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, did_you_mean, require_text
 from popsnet.hardware.basis import Basis
 from popsnet.hardware.timing import Timing
 
@@ -170,6 +170,7 @@ def find_preset(name: str, preset: str, presets: Mapping[str, _Preset]) -> _Pres
     >>> find_preset("timing", "sirius", TIMINGS).payload_bits
     4808.0
     """
+    require_text(name, preset)
     if preset not in presets:
         raise InputError(
             f"{name} = {preset:.40}: there is no such preset.{did_you_mean(preset, presets)} Give "

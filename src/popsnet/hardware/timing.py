@@ -224,7 +224,7 @@ class Timing:
     def notes(self) -> tuple[str, ...]:
         """Return the timing in a few lines, with what is assumed."""
         tau, bits = self.propagation_slots, self.payload_bits
-        carries = "" if bits is None else f"; a message carries {bits / 8:,.4g} bytes"
+        carries = "" if bits is None else f"; a message carries {_plain(bits / 8)} bytes"
         away = "" if not self.fibre else (
             f"; {LENGTH.shown(self.fibre)} of fibre delay a message by {tau:,} "
             f"slot{'' if tau == 1 else 's'}"
@@ -237,6 +237,11 @@ class Timing:
 
 
 _FIELDS = {"slot": TIME, "guard": TIME, "rate": RATE, "fibre": LENGTH, "per_metre": TIME}
+
+
+def _plain(number: float) -> str:
+    """Return a number with all digits before the point, and four digits at least."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
 
 
 def _exact(value: float) -> Fraction:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import isfinite, log10
 from typing import Any
 
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, abbreviated, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -65,22 +65,30 @@ class Dimension:
             return self._of_text(name, value)
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
             raise InputError(f"{name} = {value!r:.40}: give {self._wanted}.")
-        if not isfinite(value):
+        if isinstance(value, float) and not isfinite(value):
             raise InputError(f"{name} = {value}: it must be finite; give {self._wanted}.")
-        return self._in_range(name, value, value)
+        return self._in_range(name, value, Fraction(value))
 
-    def _in_range(self, name: str, given: object, value: float | Fraction) -> float:
-        """Return a value in the base unit, and refuse one that no network has."""
+    def _in_range(self, name: str, given: object, value: Fraction) -> float:
+        """Return a value in the base unit, and refuse one that no network has, or no float."""
         least, most = self.limits
-        if value != 0 and not least <= abs(float(value)) <= most:
+        if value != 0 and not least <= abs(value) <= most:
             span = f"{least:g} to {most:g} {self.base}" if least else f"up to {most:g} {self.base}"
-            raise InputError(f"{name} = {given!s:.40}: it is out of range, which is {span}.")
+            raise InputError(
+                f"{name} = {abbreviated(given)}: it is out of range, which is {span}. Give "
+                f"{self._wanted} in this range."
+            )
         return float(value)
 
     def _of_text(self, name: str, text: str) -> float:
         found = _QUANTITY.fullmatch(text.strip())
         if found is None:
             raise InputError(f"{name} = {text[:40]}: this is not a quantity; give {self._wanted}.")
+        if len(found[1]) > _MOST_DIGITS:
+            raise InputError(
+                f"{name} = {text[:40]}: at most {_MOST_DIGITS} characters are read as a number; "
+                f"give {self._wanted}."
+            )
         number, unit = Fraction(found[1].replace("−", "-")), found[2]
         if not unit:
             raise InputError(f"{name} = {text[:40]} has no unit; give {self._wanted}.")
@@ -97,8 +105,8 @@ class Dimension:
         if watts <= 0:
             raise InputError(f"{name} = {text[:40]}: a power in watts must be above 0.")
         if not _LEAST_WATTS <= watts <= 1 / _LEAST_WATTS:  # before a logarithm of a float
-            return self._in_range(name, text, 2 * self.limits[1])
-        return self._in_range(name, text, 10 * log10(watts * 1000))
+            return self._in_range(name, text, Fraction(2 * self.limits[1]))
+        return self._in_range(name, text, Fraction(10 * log10(watts * 1000)))
 
     @property
     def _wanted(self) -> str:
@@ -133,6 +141,7 @@ def _plain(number: float, digits: int) -> str:
 
 
 _QUANTITY = re.compile(r"([+\-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s.,+\-].*)?")
+_MOST_DIGITS = 1000
 _LEAST_WATTS = Fraction(1, 10**30)
 
 _SHOWN = (

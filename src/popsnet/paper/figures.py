@@ -289,7 +289,8 @@ def _label(row: RouterRow) -> str:
         return _first_label(row.router)
     if router.schedules is not None and row.variant == DIRECT:
         return ""
-    return f"{row.router} ({row.variant})" if len(router.variants) > 1 else row.router
+    family = row.variant.partition(":")[0]  # of schedules that are planned for each network
+    return f"{row.router} ({family})" if len(router.variants) > 1 else row.router
 
 
 def _first_label(name: str) -> str:

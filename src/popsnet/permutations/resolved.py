@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, PermutationError, did_you_mean
-from popsnet.network import Network
+from popsnet.errors import InputError, PermutationError, abbreviated, did_you_mean, require_text
+from popsnet.network import Network, require_network
 from popsnet.permutations.files import SUFFIXES, read_permutation, require_permutation
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import UniformPermutation
@@ -136,6 +136,9 @@ def make_permutation(name: str, network: Network, coins: Coins) -> Array:
     >>> popsnet.make_permutation("transpose", popsnet.Network(2, 3), popsnet.Coins(0))
     array([0, 3, 1, 4, 2, 5], dtype=int32)
     """
+    require_network(network)
+    if not isinstance(coins, Coins):
+        raise InputError(f"coins = {abbreviated(coins)}: give Coins, as in Coins(0).")
     made = find_permutation(name, network)(network, coins)
     return made.array() if isinstance(made, KeyedPermutation | UniformPermutation) else made
 
@@ -167,6 +170,7 @@ def find_permutation(name: str, network: Network | None = None) -> Maker:
     >>> find_permutation("reversal")(Network(2, 2), Coins(0))
     array([3, 2, 1, 0], dtype=int32)
     """
+    require_text("name", name)
     if name == "bit-reversal" and network is not None:
         _require_power_of_two(network)
     if name in NAMES:

@@ -14,7 +14,17 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
 from popsnet.network import Network
-from popsnet.plots.style import GREY, LOOKS, PALE, Look, centred, row_of_axes, settled, styled
+from popsnet.plots.style import (
+    GREY,
+    LOOKS,
+    PALE,
+    Look,
+    centred,
+    legend_below,
+    row_of_axes,
+    settled,
+    styled,
+)
 from popsnet.runs.phase_analysis import StepAnalysis
 from popsnet.theory.conflict_graph import ConflictGraph
 
@@ -84,8 +94,8 @@ def draw_conflicts(step: StepAnalysis) -> Figure:
         axes.set_title(title)
         _draw_panel(axes, network, places, shown, bold)
     handles = [Line2D([], [], label=f"{one}", **_look(one).curve) for one in range(network.g)]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=9, handlelength=3.5,
+    legend_below(
+        figure, handles, 9, handlelength=3.5,
         title="intermediate group, chosen at random", title_fontsize=7,
     )  # fmt: skip
     return settled(figure)

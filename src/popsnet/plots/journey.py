@@ -12,7 +12,17 @@ from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network
 from popsnet.plots.network import Coupler, SlotDiagram, Stroke, messages_of
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, WIDTH, centred, settled, styled
+from popsnet.plots.style import (
+    BLUE,
+    GREY,
+    PALE,
+    VERMILION,
+    WIDTH,
+    centred,
+    legend_below,
+    settled,
+    styled,
+)
 from popsnet.trace import Event
 
 _PITCH = 4.0
@@ -104,7 +114,7 @@ def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figu
         "other packets (×: destroyed)": Stroke(PALE, "-", _THIN),
     }
     handles = [stroke.handle(label) for label, stroke in strokes.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, handlelength=2.6)
+    legend_below(figure, handles, 5, handlelength=2.6)
     return settled(figure)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from math import log2
+from math import ceil, log2
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,10 +15,15 @@ from matplotlib.ticker import FixedLocator, Locator, LogLocator, MaxNLocator
 
 from popsnet.plots import style
 
-_FILLS: tuple[Literal["full", "none", "left"], ...] = ("full", "none", "left")
+_FILLS: tuple[Literal["full", "none", "left", "bottom", "right", "top"], ...] = (
+    "full", "none", "left", "bottom", "right", "top",
+)  # fmt: skip
 
 _ONE_PANEL = 4.3
 """The width of a figure with one panel, in inches: readable on a narrow screen."""
+
+_DOT_COLUMNS = 2
+"""Columns of the legend of a figure with a dot for each router."""
 
 _LANES = (0.0, -0.27, 0.27)
 """Where dots of a row are drawn, from its middle and as parts of its height."""
@@ -32,9 +37,6 @@ _MANY_TIMES = 600
 
 _FEW_SIZES = 4
 """Up to this many values of n, each has a tick."""
-
-_WIDEST = 80
-"""Characters of a legend's line."""
 
 _MOST_FINE = 12
 """Up to this many doublings of n, ticks are a factor of 4 apart, and beyond it 16."""
@@ -99,7 +101,7 @@ class Dot(NamedTuple):
     look: int = 0
     """The index of its look in the style."""
     variant: int = 0
-    """How the look is filled: wholly, not at all, or one half."""
+    """How the look is filled: wholly, not at all, or one of four halves."""
     text: str = ""
     """A few characters beside the dot."""
 
@@ -266,7 +268,8 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
     'mean slots, logarithmic'
     """
     labels = list(dict.fromkeys(dot.label for dots in rows.values() for dot in dots))
-    figure, (axes,) = style.row_of_axes(1, 1.0 + 0.42 * len(rows), _ONE_PANEL)
+    height = 0.55 + 0.42 * len(rows) + 0.16 * ceil(len(labels) / _DOT_COLUMNS)
+    figure, (axes,) = style.row_of_axes(1, height, _ONE_PANEL)
     _dot_axes(axes, rows)
     figure.draw_without_rendering()  # the width of the panel is known from here on
     heights = [
@@ -288,7 +291,7 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
                     dot.text, (dot.slots, y), xytext=(5, 0), textcoords="offset points",
                     va="center", fontsize=6.5, color=style.GREY,
                 )  # fmt: skip
-    return style.with_legend(figure, columns=3)
+    return style.with_legend(figure, _DOT_COLUMNS)
 
 
 def _dot_axes(axes: Axes, rows: Mapping[str, Sequence[Dot]]) -> None:
@@ -351,7 +354,7 @@ def draw_losses(series: Sequence[Series]) -> Figure:
     axes.set_ylabel("packets lost")
     axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(lambda part, _: f"{100 * part:g}%")
-    return style.with_legend(figure, columns=max(1, min(3, _WIDEST // max(map(_length, series)))))
+    return style.with_legend(figure)
 
 
 @style.styled()
@@ -481,11 +484,6 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     row[0].set_ylabel("probability")
     return style.with_legend(figure, columns=2)
-
-
-def _length(series: Series) -> int:
-    """Return the characters of a series in a legend, its marker included."""
-    return 8 + len(_label(series))
 
 
 def _label(series: Series) -> str:

@@ -22,6 +22,7 @@ from popsnet.plots.style import (
     VERMILION,
     WIDTH,
     centred,
+    legend_below,
     row_of_axes,
     settled,
     styled,
@@ -116,7 +117,7 @@ def _draw_packets(schedule: Schedule) -> Figure:
     if schedule.relayed:
         patches.insert(0, Patch(color=BLUE, label="to a relay"))
     patches.append(Patch(facecolor="white", edgecolor=PALE, label="not in use"))
-    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
+    legend_below(figure, patches, len(patches))
     return settled(figure)
 
 
@@ -206,7 +207,7 @@ def _draw_use(schedule: Schedule) -> Figure:
             Line2D([], [], color=GREY, linestyle="--", label="the most possible, as d < g")
         )
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+        legend_below(figure, handles, len(handles))
     return settled(figure)
 
 

@@ -15,7 +15,17 @@ from matplotlib.lines import Line2D
 from popsnet.errors import InputError
 from popsnet.network import Network, require_one_wavelength
 from popsnet.plots.network import SentMessage, SlotDiagram, Stroke, messages_of
-from popsnet.plots.style import BLUE, GREEN, GREY, PALE, VERMILION, centred, settled, styled
+from popsnet.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PALE,
+    VERMILION,
+    centred,
+    legend_below,
+    settled,
+    styled,
+)
 from popsnet.trace import SlotLine, read_trace
 
 _PITCH = 4.4
@@ -205,5 +215,5 @@ def _add_legend(figure: Figure, columns: int) -> float:
         )
     )  # fmt: skip
     columns = min(columns, 4)
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3)
+    legend_below(figure, handles, columns, handlelength=3)
     return 0.2 + 0.25 * ceil(len(handles) / columns)

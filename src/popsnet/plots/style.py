@@ -124,8 +124,17 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+    legend_below(figure, list(found.values()), columns, labels=list(found))
     return settled(figure)
+
+
+def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **options: Any) -> None:
+    """Add a legend below all panels, in this many columns, or in fewer if they do not fit."""
+    for number in range(columns, 0, -1):
+        legend = figure.legend(handles=handles, loc="outside lower center", ncols=number, **options)
+        if legend.get_window_extent().width <= figure.bbox.width or number == 1:
+            return
+        legend.remove()
 
 
 class Part(NamedTuple):

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from popsnet.advice.survival import FaultRow, Survival
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, settled, styled
+from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
 from popsnet.routing import find_router
 from popsnet.terminal import visible
 
@@ -66,13 +66,7 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
             axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
             axes.set_xlabel(f"dead {one.kind}")
             _scale(axes)
-    handles = {
-        label: handle
-        for (lost, _) in rows
-        for handle, label in zip(*lost.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
-    return settled(figure)
+    return with_legend(figure, 4)
 
 
 def _draw(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
 
 from popsnet.errors import InputError, how_to_install
 from popsnet.files import write_whole
@@ -184,13 +184,11 @@ class Table:
         return data_frame(self.records())
 
     def csv(self) -> str:
-        """Return all fields as comma-separated values with a header line. Mappings are JSON."""
+        """Return all fields as comma-separated values with a header line; see :func:`write_csv`."""
         text, records = io.StringIO(), self.records()
         names = dict.fromkeys(name for record in records for name in record)
         headings = list(names) or [column.key for column in self.columns]
-        writer = csv.DictWriter(text, headings, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: _csv_value(one) for name, one in row.items()} for row in records)
+        write_csv([headings, *([row.get(name) for name in headings] for row in records)], text)
         return text.getvalue()
 
     def write_csv(self, folder: Path) -> None:
@@ -379,8 +377,51 @@ def _fields(row: Row) -> Mapping[str, Any]:
     return dict(flat(asdict(row) if known else row._asdict()))
 
 
-def _csv_value(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, Mapping) else value
+def write_csv(rows: Iterable[Iterable[Any]], file: TextIO) -> None:
+    """Write rows of values as lines of comma-separated values. A mapping is JSON.
+
+    A spreadsheet takes a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
+    return for a formula, which may send data elsewhere. Such a text gets a ``'`` in front, unless
+    it is a number.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from popsnet.report import write_csv
+    >>> write_csv([["name", "dBm"], ["=1+1", "-28"]], sys.stdout)
+    name,dBm
+    '=1+1,-28
+    """
+    writer = csv.writer(_Lines(file), lineterminator="\r\n")
+    writer.writerows(map(_csv_cell, row) for row in rows)
+
+
+class _Lines:
+    """A file in which lines end with a line feed, and cells with either end are quoted."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, line: str) -> int:
+        return self._file.write(line.removesuffix("\r\n") + "\n")
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value)
+    return f"'{value}" if is_formula else value
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

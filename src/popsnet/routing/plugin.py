@@ -11,7 +11,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, require_text
 from popsnet.files import is_file
 from popsnet.routing import router as registry
 from popsnet.routing.router import Route, Router, Variant
@@ -97,6 +97,8 @@ def find_variant(
     >>> find_variant("relay:P2 P1 R1")[1]
     'P2 P1 R1'
     """
+    if variant is not None:
+        require_text("variant", variant)
     named = _NAMED.fullmatch(router) if isinstance(router, str) else None
     if named is None or str(router).endswith(".py") or is_file(Path(str(router))):
         return find_router(router), variant

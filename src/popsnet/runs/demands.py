@@ -14,7 +14,13 @@ from popsnet.experiment import seed_number
 from popsnet.network import Network, require_network
 from popsnet.permutations import make_permutation, require_permutation
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.files import Rounding, demand_of_matrix, read_demand, read_matrix
+from popsnet.schedules.files import (
+    Rounding,
+    demand_of_matrix,
+    read_demand,
+    read_matrix,
+    require_unit,
+)
 from popsnet.system import available_memory
 
 I64 = npt.NDArray[np.int64]
@@ -98,6 +104,7 @@ def read_given(
         read = read_demand(value, network, unit)
         return Given(network, read.demand, NO_COUNTS, read.rounding)
     if unit is not None:
+        require_unit(unit)
         raise InputError(f"unit = {unit:g}: a permutation has no amounts. Leave the unit out.")
     return Given(network, _demand(network, permutation_seed, value), NO_COUNTS, None)
 
@@ -135,6 +142,7 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
     unit = given.get("unit")
     if not ways:
         if unit is not None:
+            require_unit(unit)
             raise InputError(f"unit = {unit:g}: a permutation has no amounts. Leave the unit out.")
         return rest
     if "permutation" in rest:

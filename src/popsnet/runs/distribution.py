@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
-from popsnet.errors import InputError
+from popsnet.errors import InputError, as_path
 from popsnet.experiment import Experiment, whole_number
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
@@ -450,6 +451,7 @@ def distribution(
     keep : str or Path, optional
         A file with the runs that are finished, written every 30 seconds and at the end, also if
         interrupted. Runs that it has already are not repeated, and the result has all its runs.
+        A file to which another program adds runs is refused.
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
@@ -484,18 +486,20 @@ def distribution(
     if threads is not None:
         whole_number("threads", threads, 1)
     _require_confidence(confidence)
-    keeper = None if keep is None else Keeper(keep, experiment)
-    chosen = choose_engine(engine, experiment, runs=runs, threads=threads)
-    shown = not callable(progress) and progress is not False
-    expected = expected_tails(experiment, exact=exact, shown=shown)
-    found = RunsDistribution(experiment, chosen.name, (), Tally(), Tally(), 0, confidence, expected)
-    if keeper is not None and keeper.before is not None:
-        found = found._with_kept(keeper.before)
-    missing = _missing(range(first, first + runs), found.numbers)
-    if not missing:
-        return found
-    found = replace(found, engine=_joined_engines(found.engine, chosen.name))
-    return _executed(found, chosen, missing, threads, progress, keeper)
+    with nullcontext() if keep is None else Keeper.opened(keep, experiment) as keeper:
+        chosen = choose_engine(engine, experiment, runs=runs, threads=threads)
+        shown = not callable(progress) and progress is not False
+        expected = expected_tails(experiment, exact=exact, shown=shown)
+        found = RunsDistribution(
+            experiment, chosen.name, (), Tally(), Tally(), 0, confidence, expected
+        )
+        if keeper is not None and keeper.before is not None:
+            found = found._with_kept(keeper.before)
+        missing = _missing(range(first, first + runs), found.numbers)
+        if not missing:
+            return found
+        found = replace(found, engine=_joined_engines(found.engine, chosen.name))
+        return _executed(found, chosen, missing, threads, progress, keeper)
 
 
 def read_distribution(
@@ -531,8 +535,9 @@ def read_distribution(
     1000
     """
     _require_confidence(confidence)
-    kept = read_kept(Path(path))
-    experiment = kept.reopened(Path(path))
+    named = as_path("path", path)
+    kept = read_kept(named)
+    experiment = kept.reopened(named)
     expected = expected_tails(experiment, exact=exact)
     nothing = RunsDistribution(experiment, "", (), Tally(), Tally(), 0, confidence, expected)
     return nothing._with_kept(kept)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,9 +16,9 @@ from msgspec.json import decode
 
 from popsnet.engines import Tally
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
-from popsnet.errors import InputError, PopsnetError
+from popsnet.errors import InputError, PopsnetError, as_path
 from popsnet.experiment import Experiment
-from popsnet.files import require_writable, write_whole
+from popsnet.files import alone_with, require_writable, write_whole
 
 _SECONDS_BETWEEN_WRITES = 30.0
 
@@ -151,12 +152,12 @@ def write_kept(path: Path, kept: Kept) -> None:
 class Keeper:
     """The file of one distribution while its runs are executed.
 
-    A file that another program writes to in the meantime is not overwritten.
+    Several programs could not add to it at once: each would write the runs that it has itself. So
+    only one has it, and a file that has changed nevertheless is not overwritten.
     """
 
-    def __init__(self, path: str | Path, experiment: Experiment) -> None:
-        self.path = Path(path)
-        require_writable(self.path)
+    def __init__(self, path: Path, experiment: Experiment) -> None:
+        self.path = path
         experiment.to_json()  # refused if the router or the permutation has no name
         self.before: Kept | None = None
         """The runs that the file has at the beginning, None if there is no file."""
@@ -164,6 +165,15 @@ class Keeper:
             self.before = read_kept(self.path)
             self.before.require(experiment, self.path)
         self._note()
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: str | Path, experiment: Experiment) -> Iterator[Keeper]:
+        """Return a keeper for a block, and refuse a file that another program adds to."""
+        named = as_path("keep", path)
+        require_writable(named)
+        with alone_with(named):
+            yield cls(named, experiment)
 
     def write(self, kept: Kept) -> None:
         """Write the runs that are finished now."""

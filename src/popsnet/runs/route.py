@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.engines import Engine, Outcomes, choose_engine
-from popsnet.errors import InputError
+from popsnet.errors import InputError, as_path
 from popsnet.experiment import Experiment, whole_number
 from popsnet.faults import Faults
 from popsnet.files import require_writable
@@ -141,7 +141,7 @@ def route(
             raise InputError(
                 f"trace = {trace}: a trace records one run, not runs = {runs}; give runs = 1."
             )
-        require_writable(Path(trace))
+        require_writable(as_path("trace", trace))
         require_traceable(experiment)
     chosen = choose_engine(engine, experiment, runs=runs, threads=threads, traced=trace is not None)
     numbers, done, seconds, finished = range(first, first + runs), [], [], 0

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.engines import ENGINES, Instance, Outcome
+from popsnet.errors import as_path
 from popsnet.experiment import seed_number
 from popsnet.files import require_writable, write_whole
 from popsnet.hardware import Propagation, Timing
@@ -353,7 +354,7 @@ def schedule(
     """
     seed_number("seed", seed)
     if trace is not None:
-        require_writable(Path(trace))
+        require_writable(as_path("trace", trace))
     kind = require_hops(hops)
     given = read_given(
         network, permutation_seed, unit, demand=demand, permutation=permutation, packets=packets,

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, abbreviated
 from popsnet.network import Network
 from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
 from popsnet.schedules.construction import MOST_ROUNDS, make_two_hops, one_slot
@@ -84,6 +84,8 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     >>> make_schedule(demand).slots, make_schedule(demand, hops=2).slots
     (2, 4)
     """
+    if not isinstance(demand, Demand):
+        raise InputError(f"demand = {abbreviated(demand)}: give a Demand.")
     kind = _on(demand.network, hops)
     if kind == "2":
         return make_two_hops(demand, seed=seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, abbreviated, did_you_mean, require_text
 from popsnet.sorting.bag_tree import bag_tree
 from popsnet.sorting.batcher import bitonic, merge_exchange
 from popsnet.sorting.comparators import ComparatorNetwork
@@ -49,6 +49,9 @@ def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:
     >>> make_network("merge-exchange", 8).depth
     6
     """
+    require_text("name", name)
+    if not isinstance(n, int) or n < 1:
+        raise InputError(f"n = {abbreviated(n)}: a sorting network must have at least 1 wire.")
     if name not in NETWORKS:
         raise InputError(
             f"There is no sorting network {name!r}.{did_you_mean(name, NETWORKS)} Give one of: "

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, require_several
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,7 @@ def summarize(sample: Sequence[int]) -> Summary:
             "summarize takes a sequence of integers, such as runs.slots; for all counts of runs "
             "use runs.summary()."
         )
+    require_several("sample", sample)
     return summarize_counts(Counter(sample))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from popsnet.errors import InputError, how_to_install
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable, write_whole
-from popsnet.report import Table
+from popsnet.report import Table, write_csv
 from popsnet.sweeps.rows import I64, RUN_COLUMNS
 from popsnet.sweeps.shard import SHARD_RUNS
 
@@ -146,11 +146,9 @@ def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
 
 
 def _runs_csv(tables: Sequence[RunTable], file: TextIO) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    for place, record in enumerate(record for table in tables for record in table.records()):
-        if not place:
-            writer.writerow(record)
-        writer.writerow(record.values())
+    records = (record for table in tables for record in table.records())
+    first = next(records)
+    write_csv(chain([first, first.values()], (one.values() for one in records)), file)
 
 
 def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from popsnet.engines import Tally, choose_engine
-from popsnet.errors import InputError
+from popsnet.errors import InputError, require_several
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps import points as traffic_points
 from popsnet.sweeps.precision import Precision
@@ -98,6 +98,8 @@ class Goals:
     ) -> Goals:
         """Check and resolve the parameters of :func:`popsnet.collect`."""
         traffic = experiments.traffic if isinstance(experiments, Sweep) else ()
+        if not isinstance(experiments, Sweep):
+            require_several("experiments", experiments)
         wanted = _pairs(experiments, 1 if runs is None and until_se is not None else runs)
         for experiment, _ in wanted:
             _require_storable(experiment)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from popsnet.engines import Tally
-from popsnet.errors import InputError, StoreError
+from popsnet.errors import InputError, StoreError, as_path
 from popsnet.experiment import Experiment
 from popsnet.report import Report, data_frame
 from popsnet.sweeps import database as sqlite
@@ -132,7 +132,7 @@ class Store:
     """
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
-        self.path, self._writes = Path(path), create
+        self.path, self._writes = as_path("store", path), create
         self._in_log_mode = self._is_damaged = self._has_all_points = False
         self._sound: set[str] = set()
         self.traffic = PointTable(self)

@@ -7,7 +7,7 @@ from math import exp, expm1
 
 import numpy as np
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, abbreviated
 from popsnet.network import Network
 from popsnet.theory.stages import after_sweep
 
@@ -46,6 +46,7 @@ def loads(ratio: float) -> Iterator[float]:
     >>> [round(load, 4) for load in islice(loads(1), 4)]
     [0.7454, 0.497, 0.2736, 0.1046]
     """
+    require_ratio(ratio)
     if ratio > _MOST_RATIO:
         raise InputError(
             f"d/g = {ratio:.3g}: the fluid limit is computed for d/g of at most "
@@ -57,6 +58,12 @@ def loads(ratio: float) -> Iterator[float]:
         load -= x * exp(-x - x * exp(-x))
         step += 1
         yield load
+
+
+def require_ratio(ratio: float) -> None:
+    """Refuse a ratio d/g that is not a number of at least 1."""
+    if not isinstance(ratio, int | float) or not ratio >= 1:
+        raise InputError(f"d/g = {abbreviated(ratio)}: it must be a number of at least 1.")
 
 
 def _participation(ratio: float, step: int) -> float:

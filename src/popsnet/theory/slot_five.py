@@ -16,9 +16,9 @@ grows with y below 1.
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, floor
 
-from popsnet.theory.fluid import loads
+from popsnet.theory.fluid import loads, require_ratio
 
 C = exp(1 + exp(-1))
 """The steps needed to reduce the load by one packet per coupler: about 3.927."""
@@ -35,7 +35,7 @@ def c_with_slot_five(ratio: float) -> float:
     Parameters
     ----------
     ratio : float
-        The ratio d/g, at least 1.
+        The ratio d/g, at least 1. The formula is derived for integers.
 
     Returns
     -------
@@ -48,7 +48,8 @@ def c_with_slot_five(ratio: float) -> float:
     >>> round(c_with_slot_five(1), 3), round(c_with_slot_five(1000), 3)
     (3.927, 5.065)
     """
-    return C / _alone(1 / C, ratio)
+    require_ratio(ratio)
+    return float(C * (1 - 1 / (C * ratio)) ** (1 - ratio))
 
 
 def lost_share(ratio: float) -> float:
@@ -62,13 +63,15 @@ def lost_share(ratio: float) -> float:
     Returns
     -------
     float
-        The share of lost packets.
+        The share of lost packets. Networks with few groups lose another share: POPS(16, 4) loses
+        15.0 % and not 17.2 %.
 
     Notes
     -----
     The sources drop packets that have arrived at the temporary group, so loads fall as in the fluid
     limit. Of y packets per coupler that arrive in a step, y(1 - (1 - y/k)^(k - 1)) collide in
-    slot 5.
+    slot 5. If k is not an integer, some couplers of slot 5 lead to ⌊k⌋ destinations of a residue
+    and the others to ⌈k⌉; a packet arrives for each of them with probability y/k.
 
     Examples
     --------
@@ -76,16 +79,16 @@ def lost_share(ratio: float) -> float:
     >>> round(lost_share(1), 3), round(lost_share(4), 3)
     (0.0, 0.172)
     """
+    require_ratio(ratio)
+    fewest = floor(min(ratio, 2**53))  # the limit is refused for ratios that are much smaller
+    more = ratio - fewest
     lost, load = 0.0, ratio
     for after in loads(ratio):
-        arrived = load - after
-        lost += arrived * (1 - _alone(arrived, ratio))
+        arrives = (load - after) / ratio
+        alone = (1 - more) * fewest * (1 - arrives) ** (fewest - 1)
+        alone += more * (fewest + 1) * (1 - arrives) ** fewest
+        lost += arrives * (ratio - alone)
         load = after
         if load < _NOTHING:
             return lost / ratio
     raise AssertionError("loads never end")
-
-
-def _alone(arrived: float, ratio: float) -> float:
-    """Return the probability that no packet arrives for the other destinations of the residue."""
-    return float((1 - arrived / ratio) ** (ratio - 1))

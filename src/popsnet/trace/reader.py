@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.json import Decoder
 
-from popsnet.errors import InputError, TraceFormatError
+from popsnet.errors import InputError, TraceFormatError, as_path
 from popsnet.network import Network
 from popsnet.trace.event import FORMAT, VERSION, Arrival, Hold, Listen
 
@@ -171,7 +171,7 @@ def read_trace(path: str | Path, progress: Callable[[int], None] | None = None) 
     >>> len(slots), outcome.delivered
     (2, 4)
     """
-    return TraceReader(str(path), _lines(Path(path), progress))
+    return TraceReader(str(path), _lines(as_path("path", path), progress))
 
 
 def _lines(path: Path, progress: Callable[[int], None] | None) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, abbreviated
 from popsnet.experiment import seed_number, whole_number
 from popsnet.faults import Faults
 from popsnet.faults.faults import faults_of
@@ -465,8 +465,14 @@ class TrafficExperiment:
         TrafficExperiment
             An equal experiment; :meth:`reopened` gives one that can be run.
         """
-        values = json.loads(text)
-        return cls.recorded(values["identity"], values["given"])
+        try:
+            values = json.loads(text)
+            return cls.recorded(values["identity"], values["given"])
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise InputError(
+                f"An experiment of traffic is a JSON object, as to_json writes it; this is "
+                f"{abbreviated(text)}."
+            ) from error
 
 
 NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": False}

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, require_text
 
 _RANGE = re.compile(r"([^:,]+):([^:,]+):(\d{1,4})(:log)?")
 
@@ -38,6 +38,7 @@ def read_loads(text: str) -> list[float]:
     >>> read_loads("0.01:1:3:log")
     [0.01, 0.1, 1.0]
     """
+    require_text("loads", text)
     found = _RANGE.fullmatch(text.strip())
     try:
         if found is None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, did_you_mean, require_text
 from popsnet.faults.faults import PARTS
 from popsnet.files import is_file
 from popsnet.hardware.propagation import INTERLEAVED, Propagation
@@ -415,6 +415,8 @@ def find_scheduler_variant(
     >>> find_scheduler_variant("aloha:0.50")
     (<scheduler aloha: one hop, with collisions and acknowledgements>, '0.5')
     """
+    if variant is not None:
+        require_text("variant", variant)
     named = _NAMED.fullmatch(scheduler) if isinstance(scheduler, str) else None
     if named is None or str(scheduler).endswith(".py") or is_file(Path(str(scheduler))):
         found = find_scheduler(scheduler)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, as_path
 from popsnet.experiment import whole_number
 from popsnet.files import require_writable, write_whole
 from popsnet.network import Network, shape_of
@@ -214,7 +214,7 @@ def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int = 20
     """
     most = max(1, _MOST_TRACED // experiment.network.n)
     slots = whole_number("trace_slots", slots, 1, most)
-    require_writable(Path(path))
+    require_writable(as_path("trace", path))
     scheduler, network = experiment.resolved_scheduler, experiment.network
     faults = experiment.open_faults()
     with write_whole(Path(path)) as file:

@@ -19,7 +19,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from popsnet.errors import InputError, TraceFormatError
+from popsnet.errors import InputError, TraceFormatError, as_path
 from popsnet.files import write_whole
 from popsnet.network import Network
 from popsnet.trace import Arrival
@@ -179,7 +179,7 @@ class Page:
 
     def save(self, path: Path | str) -> Path:
         """Write the page to a file, whole or not at all, and return its path."""
-        path = Path(path)
+        path = as_path("path", path)
         with write_whole(path) as file:
             file.write(self.html)
         return path

@@ -1,0 +1,187 @@
+"""Every text of every figure lies inside it, with data as long as people have."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import pytest
+from matplotlib.figure import Figure
+
+import popsnet
+from popsnet import Coins, Experiment, Network, Store, Sweep, collect, plots
+from popsnet.adversaries import attack_rigid, measure_congestion, measure_separation
+from popsnet.paper.figures import paper_figures
+from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow
+from popsnet.runs.phase_analysis import analyse_phases
+from popsnet.sorting import merge_exchange
+from popsnet.trace import Event
+from tests.plots import test_plots
+from tests.plots.texts import texts_of, texts_outside
+
+COMMITTED = Path(__file__).parents[2] / "results" / "paper"
+AnyRow = TypeVar("AnyRow")
+
+
+def read_rows(name: str, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
+    """The rows of a committed table."""
+    with (COMMITTED / f"{name}.csv").open(newline="") as file:
+        texts = {field for field, of in kind.__annotations__.items() if of == "str"}
+        rows = [
+            {field: one if one or field in texts else None for field, one in row.items()}
+            for row in csv.DictReader(file)
+        ]
+    return msgspec.convert(rows, tuple[kind, ...], strict=False)  # type: ignore[valid-type]
+
+
+def committed() -> PaperRows:
+    """The committed tables, with variants of relay that are planned for each network."""
+    relay = tuple(row for row in read_rows("relay", RelayRow) if row.n <= 1024)
+    plan = popsnet.find_router("relay").choose_variant
+    routers = [  # the committed plans are those of the release that made them
+        replace(row, variant=plan(None, row.network)) if row.variant.startswith("P") else row
+        for row in read_rows("routers", RouterRow)
+    ]
+    survive = [
+        replace(row, variant=f"{family}: V(7,5,{row.n}) VF VF | VF VF V8", mean=2 * row.mean)
+        for row in routers for family in ("survive", "survive-flooded") if row.variant == "census"
+    ]  # fmt: skip
+    return PaperRows(
+        read_rows("steps", StepsRow), read_rows("slots", SlotsRow), (*routers, *survive), relay
+    )
+
+
+LONG = "survive-flooded: V(7,5,4) VF VF VF VF VF VF VF VF VF VF VF | VF VF VF VF V8"
+"""A schedule as the planner writes it, by which a variant is named."""
+
+
+def slot() -> Figure:
+    events: list[Event] = []
+    popsnet.route(12, 3, router="relay", variant="S", observers=[events.append])
+    figure = Figure(figsize=(5.0, 4.6), layout="constrained")
+    plots.draw_slot(figure.add_subplot(), Network(12, 3), *events[0].records())
+    return figure
+
+
+def trace() -> Figure:
+    popsnet.route(3, 3, router="relay", variant="S", trace="run.jsonl")
+    return plots.draw_trace("run.jsonl", range(1, 5))
+
+
+def results() -> Figure:
+    names = ["mei-rizzi", "direct", "relay:S", f"relay:{LONG}", "datta", "batcher", "offline"]
+    sweep = Sweep.of_grid(shapes=[[8, 8], [16, 16]], routers=names, runs=10)
+    collect(sweep, store="r.sqlite", progress=False)
+    with Store("r.sqlite") as store:
+        return plots.draw_results(store)
+
+
+def survival() -> Figure:
+    names = ["direct", "relay:F", "relay:survive", f"relay:{LONG}", "mei-rizzi", "datta"]
+    found = [popsnet.survival(d, 8, routers=names[: 9 - d // 4], numbers=[0, 1, 4], runs=2)
+             for d in (8, 16)]  # fmt: skip
+    return plots.draw_survival(found)
+
+
+def load_curves() -> Figure:
+    names = ("rotor", "tdm", "relay")
+    return plots.draw_load_curves([
+        popsnet.simulate(4, 4, scheduler=name, load=load, slots=2000, progress=False)
+        for name in names for load in (0.02, 0.1)
+    ])  # fmt: skip
+
+
+def one_step() -> Figure:
+    one = Experiment(9, 9)
+    steps = analyse_phases(one.network, one.destination(0), Coins(0).for_run(0))
+    return plots.draw_conflicts(next(iter(steps)))
+
+
+def undelivered() -> Figure:
+    names = ("relay", f"relay ({LONG[:40]})", "randomized")
+    curves = [plots.Decline(name, (4, 7), (0.63, 0.3), (0.632, 0.296)) for name in names]
+    return plots.draw_undelivered({"d = g": curves, "d = 4g": curves}, 1e-3)
+
+
+def dots() -> Figure:
+    rows = {f"POPS({d}, 16)\nd = {d // 16}g": [
+        plots.Dot(f"relay ({LONG[:30]} {number})", 10.0 * 3**number, number, number, "12% lost")
+        for number in range(7)
+    ] for d in (16, 64)}  # fmt: skip
+    return plots.draw_dots(rows)
+
+
+def schedule(d: int = 4, g: int = 3) -> Figure:
+    return plots.draw_schedule(popsnet.schedule(Network(d, g)).schedule)
+
+
+def comparison() -> Figure:
+    names = ["direct", "mei-rizzi", "relay", f"relay:{LONG}"]
+    return plots.draw_comparison(popsnet.compare(16, 16, routers=names, runs=2))
+
+
+FIGURES: dict[str, tuple[Callable[[], Figure], ...]] = {
+    "draw_comparison": (comparison,),
+    "draw_conflicts": (test_plots.conflicts, one_step),
+    "draw_congestion": (lambda: plots.draw_congestion(measure_congestion(16, 2)),),
+    "draw_distributions": (test_plots.distributions,),
+    "draw_dots": (test_plots.dots, dots),
+    "draw_fits": (test_plots.fits,),
+    "draw_growth": (lambda: plots.draw_growth(attack_rigid("batcher", None, Network(8, 8), None)),),
+    "draw_journey": (test_plots.journey,),
+    "draw_load_curves": (load_curves,),
+    "draw_losses": (
+        test_plots.losses,
+        lambda: plots.draw_losses([replace(test_plots.MEASURED, label=f"relay ({LONG[:40]})")] * 2),
+    ),
+    "draw_network": (test_plots.comparators, lambda: plots.draw_network(merge_exchange(3))),
+    "draw_phases": (test_plots.phases,),
+    "draw_results": (results,),
+    "draw_schedule": (schedule, partial(schedule, 3, 12), partial(schedule, 64, 64)),
+    "draw_separation": (test_plots.separated,),
+    "draw_separation_study": (lambda: plots.draw_separation_study(measure_separation(16, 2)),),
+    "draw_slot": (slot,),
+    "draw_slots": (test_plots.slots,),
+    "draw_steps": (test_plots.steps,),
+    "draw_survival": (survival,),
+    "draw_tails": (
+        lambda: plots.draw_tails(
+            [popsnet.distribution(d, 4, runs=100, progress=False) for d in (4, 8)]
+        ),
+    ),
+    "draw_trace": (trace,),
+    "draw_undelivered": (undelivered,),
+}
+
+
+def test_every_text_is_inside_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set(FIGURES) == {name for name in plots.__all__ if name.startswith("draw_")}
+    drawn = {f"{name} {number}": draw() for name, several in FIGURES.items()
+             for number, draw in enumerate(several)}  # fmt: skip
+    drawn |= {one.stem: one.figure for one in paper_figures(committed())}
+    outside = {name: found for name, one in drawn.items() if (found := texts_outside(one))}
+    assert outside == {}
+
+
+def test_a_text_that_is_cut_is_found() -> None:
+    figure = Figure(figsize=(2, 2))
+    figure.text(0.9, 0.5, "too long for its place")
+    figure.text(0.1, 0.5, "inside")
+    assert texts_outside(figure) == ["too long for its place"]
+
+
+def test_a_router_has_one_entry_and_one_marker_for_a_family_of_variants() -> None:
+    (figure,) = (one.figure for one in paper_figures(committed()) if one.stem == "routers")
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    assert {"relay (survive)", "relay (survive-flooded)", "mei-rizzi (deferred)"} <= set(lines)
+    looks = {(one.get_marker(), one.get_fillstyle()) for one in lines.values()}
+    assert len(looks) == len(lines)
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == list(lines)
+    assert set(texts) <= {text.get_text() for text in texts_of(figure)}
