@@ -406,8 +406,8 @@ def _contradiction(bracket: Saturation, formula: float | None) -> str:
     else:
         return ""
     return (
-        f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another arrival "
-        "seed; the formulas of aloha and relay are approximate."
+        f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another "
+        "arrival seed; the formulas of aloha and relay are approximate."
     )
 
 
