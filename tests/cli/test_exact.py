@@ -53,7 +53,7 @@ def test_team_stages_are_solved_and_checked(cli: Cli) -> None:
         (("exact", 2, 2, "--router", "relay", "--variant", "P1"), "--variant P1: exact chains"),
         (("exact", 2, 2, "--check"), "Give --router relay"),
         (("exact", 2, 2, "--packets", 1), "--packets 1 is for --check"),
-        (("exact", 2, 2, "--router", "relay", "--check", "--upto", 3), "leave out"),
+        (("exact", 2, 2, "--router", "relay", "--check", "--upto", 3), "leave it out"),
         (("exact", 3, 3, "--router", "relay", "--check"), "Give --packets 2: 74,304 cases."),
         (("exact", 2, 2, "--router", "relay", "--check", "--packets", 9), "--packets 9: there are"),
     ],

@@ -146,7 +146,7 @@ def test_matrices_and_lists_of_packets_are_relative_to_the_file(tmp_path: Path) 
     (tmp_path / "p.csv").write_text("0,0,1\n5,2,3\n")
     network = "[[traffic]]\nd = 2\ng = 2\n"
     matrix = sweep_of(tmp_path, network + "matrix = 'm.csv'\nloads = 0.2\nslots = 40")
-    packets = sweep_of(tmp_path, network + "packets = 'p.csv'\nslots = 40\noverload = true")
+    packets = sweep_of(tmp_path, network + "packets = 'p.csv'\nslots = 40")
     (one,), (other,) = matrix.traffic, packets.traffic
     assert (one.given["matrix"], other.given["packets"]) == (
         str(tmp_path / "m.csv"), str(tmp_path / "p.csv"),

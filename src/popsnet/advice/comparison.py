@@ -280,7 +280,7 @@ def compare(
     runs: int = 10,
     permutation: str | Path | npt.ArrayLike = "random",
     seed: int = 0,
-    permutation_seed: int = 0,
+    permutation_seed: int | None = None,
     max_steps: int = MAX_STEPS,
     progress: Progress = None,
     demand: Demand | npt.ArrayLike | str | Path | None = None,
@@ -355,11 +355,14 @@ def compare(
             f"n = {network.n:,}: every message of every router is executed, so n must be at most "
             f"{MOST_PROCESSORS:,}; choose a smaller network, or use recommend()."
         )
-    packets = _packets(network, permutation=permutation, demand=demand, matrix=matrix, unit=unit)
+    packets = _packets(
+        network, permutation=permutation, permutation_seed=permutation_seed, demand=demand,
+        matrix=matrix, unit=unit,
+    )  # fmt: skip
     experiments = [
         Experiment(
             network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,
-            permutation_seed=permutation_seed, **packets,
+            **packets,
         )
         for router, variant in chosen_routers(network, routers, "demand" in packets)
     ]  # fmt: skip

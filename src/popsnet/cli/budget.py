@@ -32,16 +32,16 @@ def budget(
         str | None, typer.Option(help="Least power that a receiver needs, such as -28dBm.")
     ] = None,
     margin: Annotated[
-        str | None, typer.Option(help="Margin that must be left, such as 3dB. [default: 3dB]")
+        str | None, typer.Option(help="Margin that must be left, such as 3dB. (default: 3dB)")
     ] = None,
     connectors: Annotated[
-        str | None, typer.Option(help="Loss of all connectors, such as 2dB. [default: 2dB]")
+        str | None, typer.Option(help="Loss of all connectors, such as 2dB. (default: 2dB)")
     ] = None,
     excess: Annotated[
         str | None,
         typer.Option(
             help="Loss of a star per doubling of its size, besides the division by two. "
-            "[default: 0.3dB]"
+            "(default: 0.3dB)"
         ),
     ] = None,
     transmitters: Annotated[

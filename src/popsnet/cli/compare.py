@@ -38,7 +38,7 @@ def compare(
     matrix: opt.Matrix = None,
     unit: opt.Unit = None,
     seed: opt.Seed = 0,
-    permutation_seed: opt.PermutationSeed = 0,
+    permutation_seed: opt.SomePermutationSeed = None,
     max_steps: opt.MaxSteps = 1000,
     figure: opt.Figure = None,
     timing: Timed = None,

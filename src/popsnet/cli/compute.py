@@ -21,7 +21,9 @@ def compute(
     g: Annotated[
         int, typer.Argument(metavar="G", help="Number of groups; D·G must be a power of two.")
     ],
-    dimension: Annotated[int, typer.Option(help="Dimension of the move.")] = 0,
+    dimension: Annotated[
+        int | None, typer.Option(help="Dimension of the move (default 0).")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the values.")] = 0,
     timing: Timed = None,
 ) -> Report:

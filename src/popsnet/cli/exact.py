@@ -15,6 +15,7 @@ from popsnet.report import Report
 
 @reporting
 def exact(
+    context: typer.Context,
     d: opt.D,
     g: opt.G,
     router: Annotated[str, typer.Option(help="mei-rizzi or relay.")] = "mei-rizzi",
@@ -55,17 +56,17 @@ def exact(
             raise InputError(
                 f"--check executes stages of relay, not {router}. Give --router relay."
             )
-        if all_packets or upto is not None or permutation != "random":
-            raise InputError(
-                "--check tries all packets of all permutations, and lists no steps; leave out "
-                "--permutation, --all-packets and --upto."
-            )
+        opt.refuse_given(
+            context,
+            ("permutation", "all_packets", "upto"),
+            "is not for --check, which tries all packets of all permutations, and lists no steps; "
+            "leave it out.",
+        )
         return popsnet.testing.check_every_draw(
             d, g, variant=variant or "T2", packets=packets
         ).report()
-    if packets is not None:
-        raise InputError(f"--packets {packets} is for --check; give it, or leave --packets out.")
+    opt.refuse_given(context, ["packets"], "is for --check; give it, or leave --packets out.")
     return popsnet.exact.exact_steps(
-        d, g, router=router, variant=variant or "S", permutation=permutation,
+        d, g, router=router, variant=variant, permutation=permutation,
         all_packets=all_packets, upto=upto,
     ).report()  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,6 +47,16 @@ def require_default_applies(d: int, g: int, wavelengths: int = 1) -> None:
             f"{error} It is the default router; --router relay runs on any network, and popsnet "
             f"plan {d} {g} compares the routers."
         ) from error
+
+
+def refuse_given(context: typer.Context, names: Iterable[str], why: str) -> None:
+    """Refuse an option that was typed and would change nothing, and say why."""
+    for name in names:
+        source, value = context.get_parameter_source(name), context.params[name]
+        if source is not None and source.name == "COMMANDLINE":
+            shown = " ".join(value) if isinstance(value, list) else value
+            flag = f"--{name.replace('_', '-')}"
+            raise InputError(f"{flag if value is True else f'{flag} {shown}'} {why}")
 
 
 def require_one_of(permutation: str, demand: Path | None, matrix: Path | None) -> None:
@@ -169,6 +179,12 @@ Engine = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Random seed of the router.")]
 PermutationSeed = Annotated[int, typer.Option(help="Random seed of the permutations.")]
+SomePermutationSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--permutation-seed", help="Random seed of the permutations, if they are drawn (default 0)."
+    ),
+]
 MaxSteps = Annotated[int, typer.Option(help="Stop a run after this many steps.")]
 Fault = Annotated[
     list[str] | None,

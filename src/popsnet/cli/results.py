@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 import popsnet
+from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Figure, StoreFile, complete_permutation, complete_router
 from popsnet.cli.output import Command, for_people, reporting, with_figure
 from popsnet.errors import InputError
@@ -132,14 +133,14 @@ def plot(
     x: Annotated[
         str | None,
         typer.Option(
-            "--x", help="Horizontal axis: n, d, g or d/g; for delay: load. [default: n, or load]"
+            "--x", help="Horizontal axis: n, d, g or d/g; for delay: load. (default: n, or load)"
         ),
     ] = None,
     measure: Annotated[
         str | None,
         typer.Option(
             help="Vertical axis: slots, steps, slots_delivered or lost of runs; delay of traffic. "
-            "[default: slots, or delay if there are no runs]"
+            "(default: slots, or delay if there are no runs)"
         ),
     ] = None,
     store: StoreFile = STORE,
@@ -260,9 +261,10 @@ def _merged(results: Store, other: Store) -> dict[str, Any]:
 @app.command()
 @reporting
 def verify(
+    context: typer.Context,
     store: StoreFile = STORE,
     shards: Annotated[int, typer.Option(help="Run this many shards and points again.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of the choice.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the choice (default 0).")] = None,
     every: Annotated[bool, typer.Option("--all", help="Run all of them again.")] = False,
     router: Annotated[
         list[Path] | None,
@@ -273,6 +275,10 @@ def verify(
     ] = None,
 ) -> Report:
     """Check a store and run some of its shards and points of traffic again."""
+    if every:
+        opt.refuse_given(
+            context, ("shards", "seed"), "chooses some, and --all runs all of them; leave it out."
+        )
     with popsnet.Store(store) as results:
         some = None if every else shards
         return popsnet.verify(results, some, seed, routers=router or ()).report()

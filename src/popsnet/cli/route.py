@@ -54,7 +54,7 @@ def route(
         int, typer.Option(help="Number of runs, each with its own permutation and coins.")
     ] = 1,
     seed: opt.Seed = 0,
-    permutation_seed: opt.PermutationSeed = 0,
+    permutation_seed: opt.SomePermutationSeed = None,
     engine: opt.Engine = "auto",
     max_steps: opt.MaxSteps = 1000,
     fault: opt.Fault = None,
@@ -76,7 +76,10 @@ def route(
         variant = _SURVIVE
     opt.require_one_of(permutation, demand, matrix)
     network = popsnet.Network(d, g, wavelengths)
-    packets = _packets(network, permutation, detect, demand=demand, matrix=matrix, unit=unit)
+    packets = _packets(
+        network, permutation, detect, permutation_seed=permutation_seed, demand=demand,
+        matrix=matrix, unit=unit,
+    )  # fmt: skip
     if router == opt.DEFAULT_ROUTER and "demand" in packets:
         raise InputError(
             f"Router {router}, the default, routes permutations only; give --router relay or "
@@ -85,9 +88,8 @@ def route(
     if router == opt.DEFAULT_ROUTER and variant is None:
         opt.require_default_applies(d, g, wavelengths)
     experiment = popsnet.Experiment(
-        d, g, router=router, variant=variant, seed=seed, permutation_seed=permutation_seed,
-        max_steps=max_steps, **opt.faults(fault, loss, loss_per, fault_seed),
-        wavelengths=wavelengths, **packets,
+        d, g, router=router, variant=variant, seed=seed, max_steps=max_steps,
+        **opt.faults(fault, loss, loss_per, fault_seed), wavelengths=wavelengths, **packets,
     )  # fmt: skip
     if detect:
         experiment = experiment.replaced(variant=experiment.variant + DETECTED)
@@ -105,20 +107,20 @@ def route(
 
 
 def _packets(
-    network: popsnet.Network, permutation: str, detect: bool, **ways: Path | float | None
+    network: popsnet.Network, permutation: str, detect: bool, **given: Path | float | None
 ) -> dict[str, Any]:
     """Return the permutation, or the demand, as parameters of an experiment."""
     from popsnet.runs.demands import with_demand
 
-    given = {name: value for name, value in ways.items() if value is not None}
-    if not given:
-        return {"permutation": permutation}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if not wanted.keys() - {"permutation_seed"}:
+        return {"permutation": permutation, **wanted}
     if detect:
         raise InputError(
             "--detect asks processors whether they have their packet, and no processor knows how "
             "many packets of a demand are for it; leave it out."
         )
-    return with_demand(network, given)
+    return with_demand(network, wanted)
 
 
 def _report(done: popsnet.Runs, router: str, permutation: str, timing: Timed) -> Report:

@@ -44,7 +44,7 @@ def schedule(
         ),
     ] = "auto",
     wavelengths: opt.Wavelengths = 1,
-    permutation_seed: opt.PermutationSeed = 0,
+    permutation_seed: opt.SomePermutationSeed = None,
     seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace of the schedule to this file.")

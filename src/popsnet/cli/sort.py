@@ -26,7 +26,9 @@ def sort(
     keys: Annotated[
         str, typer.Option(help="random, or a file with D·G numbers: .npy or text.")
     ] = "random",
-    seed: Annotated[int, typer.Option(help="Random seed of the keys and of bag-tree.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed of the keys and of bag-tree (default 0).")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -41,7 +43,7 @@ def sort(
 
     values = None if keys == "random" else Path(keys)
     done = popsnet.sort(popsnet.Network(d, g), values, comparators=network, seed=seed)
-    report = done.report(timing).plus(Fact("keys", keys), Fact("seed", seed))
+    report = done.report(timing).plus(Fact("keys", keys), Fact("seed", seed or 0))
     if out is None:
         return report
     write_keys(out, done.values)

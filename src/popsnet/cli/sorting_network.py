@@ -22,7 +22,9 @@ def sorting_network(
         ),
     ],
     n: Annotated[int, typer.Argument(metavar="N", help="Number of wires.")],
-    seed: Annotated[int, typer.Option(help="Random seed of bag-tree and of --check.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed of bag-tree and of --check (default 0).")
+    ] = None,
     figure: Annotated[
         Path | None,
         typer.Option(
@@ -44,6 +46,6 @@ def sorting_network(
     """Make a sorting network, draw it, or check that it sorts."""
     drawn = None
     if figure is not None:  # first: what does not fit a page is refused before any work
-        drawn = popsnet.plots.draw_network(popsnet.sorting.make_network(name, n, seed))
+        drawn = popsnet.plots.draw_network(popsnet.sorting.make_network(name, n, seed or 0))
     report = popsnet.sorting.examine(name, n, seed=seed, check=check, growth=growth).report()
     return report if figure is None or drawn is None else with_figure(report, figure, drawn)

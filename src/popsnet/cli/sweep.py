@@ -75,7 +75,7 @@ def sweep(
     ] = None,
     max_runs: Annotated[
         int | None,
-        typer.Option(help="The most runs of an experiment with --until-se. [default: 10000]"),
+        typer.Option(help="The most runs of an experiment with --until-se. (default: 10000)"),
     ] = None,
     time: Annotated[
         str | None, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10min, 2h.")

@@ -35,6 +35,7 @@ _PATTERNS = (
 @reporting
 @timed
 def traffic(
+    context: typer.Context,
     d: opt.D,
     g: opt.G,
     scheduler: Annotated[
@@ -84,11 +85,14 @@ def traffic(
     ] = 0,
     slots: Annotated[
         int | None,
-        typer.Option(help="Slots to measure. [default: until the mean delay is precise]"),
+        typer.Option(help="Slots to measure. (default: until the mean delay is precise)"),
     ] = None,
     precision: Annotated[
-        float, typer.Option(help="Precise is a 95 % interval of ± this share of the mean.")
-    ] = 0.02,
+        float | None,
+        typer.Option(
+            help="Precise is a 95 % interval of ± this share of the mean. (default: 0.02)"
+        ),
+    ] = None,
     max_slots: Annotated[int | None, typer.Option(help="The most slots to measure.")] = None,
     wavelengths: opt.Wavelengths = 1,
     overload: Annotated[
@@ -110,7 +114,9 @@ def traffic(
         ),
     ] = False,
     trace: opt.Trace = None,
-    trace_slots: Annotated[int, typer.Option(help="Slots of the trace, from the first on.")] = 200,
+    trace_slots: Annotated[
+        int | None, typer.Option(help="Slots of the trace, from the first on. (default: 200)")
+    ] = None,
     figure: opt.Figure = None,
     timing: Timed = None,
 ) -> Report:
@@ -118,6 +124,8 @@ def traffic(
     from popsnet import traffic as model
 
     chosen = _one_of(load, loads, saturation, arrivals)
+    for names, why in _REFUSED.get(chosen, ()):
+        opt.refuse_given(context, names, why)
     options: dict[str, Any] = {
         "pattern": pattern, "burst": burst, "matrix": matrix, "packets": arrivals,
         "buffer": buffer, "slots": slots, "precision": precision, "max_slots": max_slots,
@@ -126,7 +134,6 @@ def traffic(
         "wavelengths": wavelengths,
     }  # fmt: skip
     if chosen == "overview":
-        _refuse_without_load(scheduler, trace, figure, options["faults"], known_faults)
         network = popsnet.Network(d, g, wavelengths)
         given = {key: options[key] for key in ("pattern", "burst", "matrix")}
         overview = model.traffic_overview(network, **given, seed=arrival_seed)
@@ -139,16 +146,45 @@ def traffic(
             for name in names
             for one in values
         ]
-    if trace is not None and len(points) > 1:
-        raise InputError(f"--trace {trace}: a trace is of one point; give one scheduler and load.")
     if chosen == "saturation":
-        if figure is not None:
-            raise InputError("--figure needs --loads: a curve has several loads.")
         return _saturation(points, engine, timing)
+    if trace is not None and (len(points) > 1 or figure is not None):
+        raise InputError(
+            f"--trace {trace}: a trace is of one point; give one scheduler and load, and no "
+            "--figure."
+        )
+    if trace is None:
+        opt.refuse_given(context, ["trace_slots"], "needs --trace FILE; give it, or leave it out.")
     if len(points) == 1 and figure is None:
         return _point(points[0], engine, trace, trace_slots, timing)
     return _curves(points, engine, figure, timing)
 
+
+_REFUSED: dict[str, list[tuple[tuple[str, ...], str]]] = {
+    "overview": [
+        (
+            (
+                "scheduler", "buffer", "slots", "precision", "max_slots", "overload", "seed",
+                "engine", "fault", "loss", "loss_per", "fault_seed", "known_faults", "trace",
+                "trace_slots", "figure",
+            ),
+            "needs packets that arrive: give --load LOAD for one point, --loads FROM:TO:COUNT for "
+            "several, --saturation or --arrivals FILE.csv; or leave it out.",
+        )
+    ],
+    "saturation": [
+        (("overload",), "is for given loads; --saturation tries all there are. Leave it out."),
+        (("trace", "trace_slots"), "is for one point, and --saturation runs several; give --load."),
+        (("figure",), "is of several given loads; give --loads instead of --saturation."),
+    ],
+    "arrivals": [
+        (
+            ("pattern", "burst", "matrix", "arrival_seed"),
+            "is for packets that are drawn, and --arrivals lists them; leave one of the two out.",
+        )
+    ],
+}  # fmt: skip
+"""By what is asked for: options that would change nothing, and why."""
 
 _ANY = 1e-6
 """A load that every pattern admits. The bisection replaces it."""
@@ -178,14 +214,6 @@ def _one_of(load: float | None, loads: str | None, saturation: bool, arrivals: P
     return asked[0].removeprefix("--") if asked else "overview"
 
 
-def _refuse_without_load(*options: object) -> None:
-    if any(option for option in options):
-        raise InputError(
-            "--load is missing: give --load LOAD for one point, --loads FROM:TO:COUNT for several, "
-            "or --saturation."
-        )
-
-
 def _defaults(chosen: str, wavelengths: int) -> list[str]:
     from popsnet.traffic import all_schedulers
 
@@ -196,7 +224,11 @@ def _defaults(chosen: str, wavelengths: int) -> list[str]:
 
 
 def _point(
-    experiment: TrafficExperiment, engine: str, trace: Path | None, trace_slots: int, timing: Timed
+    experiment: TrafficExperiment,
+    engine: str,
+    trace: Path | None,
+    trace_slots: int | None,
+    timing: Timed,
 ) -> Report:
     try:
         result = popsnet.simulate(experiment, engine=engine, trace=trace, trace_slots=trace_slots)

@@ -18,6 +18,12 @@ from popsnet.report import Fact, Report
 
 _NUMBER = re.compile(r"\s?-?[0-9]+")
 
+_OF_RUNS = (
+    "router", "permutation", "seed", "permutation_seed", "max_steps", "wavelengths", "fault",
+    "loss", "loss_per", "fault_seed",
+)  # fmt: skip
+"""Parameters of runs to be done; a trace has them all already."""
+
 
 @reporting
 def view(
@@ -74,7 +80,12 @@ def view(
             ]  # fmt: skip
             runs = [*experiments]
         else:
-            _refuse_options(context, what[0])
+            opt.refuse_given(
+                context,
+                _OF_RUNS,
+                f"is for runs to be done, and {what[0]} is a trace of one; leave it out, or give D "
+                "and G.",
+            )
             for name in what:
                 opt.refuse_table(Path(name))
             runs = [Path(name) for name in what]
@@ -106,19 +117,3 @@ def _is_network(what: Sequence[str]) -> bool:
             f"called {numbers[0]} is ./{numbers[0]}."
         )
     return False
-
-
-def _refuse_options(context: typer.Context, trace: str) -> None:
-    """Refuse options of runs to be done beside a trace, which has them all already."""
-    names = (
-        "router", "permutation", "seed", "permutation_seed", "max_steps", "wavelengths", "fault",
-        "loss", "loss_per", "fault_seed",
-    )  # fmt: skip
-    for name in names:
-        source, value = context.get_parameter_source(name), context.params[name]
-        if source is not None and source.name == "COMMANDLINE":
-            value = " ".join(value) if isinstance(value, list) else value
-            raise InputError(
-                f"--{name.replace('_', '-')} {value} is for runs to be done, and {trace} is a "
-                "trace of one; leave it out, or give D and G."
-            )

@@ -116,7 +116,12 @@ class Computed(Executed, Reported):
 
 
 def compute(
-    network: Network, what: str, *, dimension: int = 0, seed: int = 0, progress: Progress = None
+    network: Network,
+    what: str,
+    *,
+    dimension: int | None = None,
+    seed: int = 0,
+    progress: Progress = None,
 ) -> Computed:
     """Compute with random values, one per processor, on n = 2^m processors.
 
@@ -128,8 +133,8 @@ def compute(
         ``move``: neighbours along ``dimension`` of a hypercube exchange their values. ``sum``:
         every processor learns the sum. ``prefix-sums``: processor j learns the sum of values
         0 … j.
-    dimension : int
-        The dimension of a move, from 0 to m - 1.
+    dimension : int, optional
+        The dimension of a move, from 0 to m - 1, by default 0.
     seed : int
         The seed of the values.
     progress : function, bool or None
@@ -169,18 +174,24 @@ def compute(
         )
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} processors.")
+    if what != "move" and dimension is not None:
+        raise InputError(
+            f"dimension = {dimension}: it is the dimension of a move, and {what} uses all of them; "
+            "leave it out."
+        )
+    along = 0 if dimension is None else dimension
     count, slots = 1 if what == "move" else moves.dimensions(network), moves.move_slots(network)
     processors = network.processors
     values = Coins(seed).draws(_LARGEST, "values to add", 0, processors).astype(np.int64)
     steps = {
-        "move": moves.move(network, values, dimension),
+        "move": moves.move(network, values, along),
         "sum": moves.add_all(network, values),
         "prefix-sums": moves.add_prefixes(network, values),
     }
     with patient_progress(f"computing on {network}", count * slots, progress, "slots") as report:
         done = execute_steps(network, steps[what], report)
     expected: dict[str, Callable[[], Values]] = {
-        "move": lambda: values[processors ^ 1 << dimension],
+        "move": lambda: values[processors ^ 1 << along],
         "sum": lambda: np.full_like(values, values.sum()),
         "prefix-sums": lambda: np.cumsum(values),
     }
@@ -268,7 +279,7 @@ def sort(
     values: npt.ArrayLike | Path | None = None,
     *,
     comparators: str = "merge-exchange",
-    seed: int = 0,
+    seed: int | None = None,
     progress: Progress = None,
 ) -> Sorted:
     """Sort n values on the machine by a sorting network, one value per processor.
@@ -281,8 +292,8 @@ def sort(
         One number per processor, or a file of them. By default random integers.
     comparators : {"merge-exchange", "bitonic", "bag-tree"}
         The sorting network.
-    seed : int
-        The seed of random values, and of a bag tree.
+    seed : int, optional
+        The seed of random values, and of a bag tree, by default 0.
     progress : function, bool or None
         A function that is called with the slots done and the largest number possible. None
         shows a bar on a terminal after two seconds, False shows nothing.
@@ -313,6 +324,12 @@ def sort(
     seed_number("seed", seed)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} values.")
+    if seed is not None and values is not None and comparators != "bag-tree":
+        raise InputError(
+            f"seed = {seed}: it is for random values and for bag-tree; with values of your own and "
+            f"{comparators} nothing is drawn. Leave it out."
+        )
+    seed = seed or 0
     origin = "values"
     if isinstance(values, Path):
         origin, values = str(values), read_keys(values, network.n)

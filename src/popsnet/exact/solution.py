@@ -115,7 +115,7 @@ def exact_steps(
     g: int | None = None,
     *,
     router: str = "mei-rizzi",
-    variant: str = "S",
+    variant: str | None = None,
     permutation: str = "random",
     all_packets: bool = False,
     upto: int | None = None,
@@ -130,9 +130,9 @@ def exact_steps(
         Groups, if the first argument is a number.
     router : {"mei-rizzi", "relay"}
         The router.
-    variant : str
+    variant : str, optional
         The schedule of relay: plain sweeps S and team stages Tr, as in ``S S T2``, the last one
-        repeated.
+        repeated. By default S.
     permutation : str
         ``random`` for the mean over all permutations, or one permutation by name or from a file.
     all_packets : bool

@@ -313,7 +313,7 @@ def steps_distribution(
     destination: Sequence[int] | None = None,
     *,
     all_packets: bool = False,
-    schedule: str = "S",
+    schedule: str | None = None,
     progress: Progress | None = None,
     left: Fraction = _LEFT,
 ) -> StepsDistribution:
@@ -329,8 +329,8 @@ def steps_distribution(
         The permutation; by default permutations are uniformly random.
     all_packets : bool
         For mei-rizzi and d > g: let all packets take part in every step.
-    schedule : str
-        The stages of relay: S and Tr, as in ``S S T2``, the last one repeated.
+    schedule : str, optional
+        The stages of relay: S and Tr, as in ``S S T2``, the last one repeated. By default S.
     progress : function, optional
         A function that is called with the number of transitions computed so far.
     left : Fraction
@@ -354,7 +354,7 @@ def steps_distribution(
             f"router = {router} has no exact chain.{did_you_mean(router, ROUTERS)} Give "
             f"{' or '.join(ROUTERS)}."
         )
-    if router != "relay" and schedule != "S":
+    if router != "relay" and schedule is not None:
         raise InputError(
             f"variant = {schedule} is for relay; leave it out, or give router='relay'."
         )
@@ -363,6 +363,7 @@ def steps_distribution(
             "all_packets = True is for mei-rizzi; leave it out. In relay every packet always takes "
             "part."
         )
+    schedule = "S" if schedule is None else schedule
     if router == "relay":
         chain = relay_chain(network, destination, schedule)
     else:

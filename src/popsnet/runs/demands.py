@@ -56,7 +56,7 @@ class Given(NamedTuple):
 
 
 def read_given(
-    network: Network, permutation_seed: int = 0, unit: float | None = None, **given: Any
+    network: Network, permutation_seed: int | None = None, unit: float | None = None, **given: Any
 ) -> Given:
     """Return the packets, given in one of several ways.
 
@@ -64,8 +64,8 @@ def read_given(
     ----------
     network : Network
         The network.
-    permutation_seed : int
-        The seed of a random permutation.
+    permutation_seed : int, optional
+        The seed of a random permutation, by default 0.
     unit : float, optional
         The amount of one packet, for amounts that are not numbers of packets.
     **given
@@ -93,6 +93,8 @@ def read_given(
             f"{' and '.join(given)} each give the packets to send; give only one of them."
         )
     ((name, value),) = given.items() or [("permutation", "random")]
+    if name in ("packets", "matrix") or not isinstance(value, str):
+        _require_no_seed(name, permutation_seed)
     if name == "matrix":
         require_room(network, 0, traced=False, couplers=network.couplers)
         matrix = read_matrix(value, network, unit)
@@ -109,15 +111,23 @@ def read_given(
     return Given(network, _demand(network, permutation_seed, value), NO_COUNTS, None)
 
 
-def _demand(network: Network, permutation_seed: int, value: Any) -> Demand:
+def _require_no_seed(name: str, permutation_seed: int | None) -> None:
+    if permutation_seed is not None:
+        raise InputError(
+            f"permutation_seed = {permutation_seed}: it is for a random permutation, and "
+            f"{name} gives the packets; leave it out."
+        )
+
+
+def _demand(network: Network, permutation_seed: int | None, value: Any) -> Demand:
     """Return a demand that is one already, or a permutation."""
     if isinstance(value, Demand):
         if value.network != network:
             raise InputError(f"The demand is for {value.network}, not for {network}.")
         return value
     if isinstance(value, str | Path):
-        seed_number("permutation_seed", permutation_seed)
-        coins = Coins(permutation_seed).for_run(0)  # as the first run of an experiment
+        seed = seed_number("permutation_seed", permutation_seed or 0)
+        coins = Coins(seed).for_run(0)  # as the first run of an experiment
         destination = make_permutation(str(value), network, coins)
     else:
         destination = require_permutation(np.asarray(value), network.n, "permutation")
@@ -150,6 +160,7 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
             f"permutation and {' and '.join(ways)} each give the packets to send; give only one of "
             "them."
         )
+    _require_no_seed(" and ".join(ways), rest.get("permutation_seed"))
     ways = {name: Path(one) if isinstance(one, str) else one for name, one in ways.items()}
     return {**rest, "demand": read_given(network, unit=unit, **ways).dealt()}
 

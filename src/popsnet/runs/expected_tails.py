@@ -162,7 +162,7 @@ def _exact(experiment: Experiment, shown: bool) -> StepsDistribution | None:
         return None
     if experiment.permutation != "random":
         destination = tuple(experiment.destination(0).tolist())
-    schedule = experiment.variant if experiment.router == "relay" else "S"
+    schedule = experiment.variant if experiment.router == "relay" else None
     chain = _Chain(network, experiment.router, destination, schedule)
     with patient_progress(f"exact chain of {chain.router} on {network}", None, shown) as update:
         try:
@@ -177,7 +177,7 @@ class _Chain(NamedTuple):
     network: Network
     router: str
     destination: tuple[int, ...] | None
-    schedule: str
+    schedule: str | None
 
 
 _solved_before: dict[_Chain, StepsDistribution] = {}

@@ -290,7 +290,7 @@ def schedule(
     matrix: str | Path | npt.ArrayLike | None = None,
     unit: float | None = None,
     hops: Hops | int = "auto",
-    permutation_seed: int = 0,
+    permutation_seed: int | None = None,
     seed: int = 0,
     trace: str | Path | None = None,
 ) -> Scheduled:
@@ -320,8 +320,8 @@ def schedule(
     hops : {"auto", 1, 2, "mixed"}
         1 sends every packet straight to its destination, 2 every packet through a relay, and
         "mixed" some straight and the others through relays. "auto" keeps the shortest.
-    permutation_seed : int
-        The seed of a random permutation, from 0 to 2^64 - 1.
+    permutation_seed : int, optional
+        The seed of a random permutation, from 0 to 2^64 - 1, by default 0.
     seed : int
         The random seed of the scheduler, from 0 to 2^64 - 1.
     trace : str or Path, optional

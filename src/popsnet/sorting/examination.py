@@ -169,7 +169,7 @@ def examine(
     name: str,
     n: int,
     *,
-    seed: int = 0,
+    seed: int | None = None,
     check: bool = False,
     growth: bool = False,
     progress: Progress = None,
@@ -182,8 +182,8 @@ def examine(
         The name of the network.
     n : int
         The number of wires, at most 2^20.
-    seed : int
-        The random seed of the bag tree and of the check.
+    seed : int, optional
+        The random seed of the bag tree and of the check, by default 0.
     check : bool
         Whether to run the zero-one check: all inputs for n ≤ 20, a sample above.
     growth : bool
@@ -208,6 +208,12 @@ def examine(
     """
     if n > MOST_WIRES:
         raise InputError(f"n = {n:,} wires are too many; give at most {MOST_WIRES:,} wires.")
+    if seed is not None and name != "bag-tree" and not check:
+        raise InputError(
+            f"seed = {seed}: it is for bag-tree and for the check, and {name} without a check "
+            "draws nothing. Leave it out."
+        )
+    seed = seed or 0
     network = make_network(name, n, seed)
     if growth and name != "bag-tree":
         raise InputError(

@@ -15,7 +15,7 @@ from popsnet.network import Network
 from popsnet.sweeps import tables
 from popsnet.sweeps.tables import NETWORK_KEYS, NetworksTable, Several
 from popsnet.traffic.bounds import require_admissible
-from popsnet.traffic.experiment import PRECISION, TrafficExperiment
+from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.loads import read_loads
 from popsnet.traffic.scheduler import Scheduler, find_scheduler_variant
 
@@ -36,7 +36,7 @@ class TrafficTable(NetworksTable, frozen=True):
     burst: Several[float] = ()
     buffer: Several[Annotated[int, Meta(ge=0)]] = (0,)
     slots: _Positive = 0  # as long as the precision needs
-    precision: float = PRECISION
+    precision: float | None = None  # by default
     max_slots: _Positive = 0  # by default
     seed: int = 0
     arrival_seed: int = 0
@@ -66,7 +66,7 @@ class TrafficTable(NetworksTable, frozen=True):
         given = [key for key in ("patterns", "matrix", "packets") if getattr(self, key)]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)}: give one of them; each says what arrives.")
-        for key in ("loads", "burst") if self.packets else ():
+        for key in ("loads", "burst", "overload") if self.packets else ():
             if getattr(self, key):
                 raise InputError(
                     f"{key}: a list of packets says when they arrive; leave {key} out."
@@ -117,8 +117,8 @@ class TrafficTable(NetworksTable, frozen=True):
         """Return a point, or why it does not apply."""
         try:
             point = TrafficExperiment(
-                network.d, network.g, scheduler=scheduler, variant=variant, overload=True,
-                slots=self.slots or None, precision=self.precision,
+                network.d, network.g, scheduler=scheduler, variant=variant,
+                overload=not self.packets, slots=self.slots or None, precision=self.precision,
                 max_slots=self.max_slots or None, seed=self.seed, arrival_seed=self.arrival_seed,
                 **arrivals,
             )  # fmt: skip

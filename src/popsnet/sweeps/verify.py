@@ -80,7 +80,7 @@ class Verification(Reported):
 def verify(
     store: Store,
     shards: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     workers: int | None = None,
     progress: Progress = None,
     routers: Collection[str | Path] = (),
@@ -93,13 +93,13 @@ def verify(
         What to check.
     shards : int, optional
         How many shards and points together to run again; all of them by default.
-    seed : int
-        The seed of the choice of shards.
+    seed : int, optional
+        The seed of the choice of shards, by default 0.
     workers, progress
         As for :func:`collect`.
     routers : collection of str or Path
         The files of routers and schedulers that may be run. A store can name any file, so the
-        others are not.
+        others are not. Each must be one that the store names.
 
     Returns
     -------
@@ -117,7 +117,12 @@ def verify(
     """
     if shards is not None:
         whole_number("shards", shards, 0)
-    whole_number("seed", seed, 0)
+    elif seed is not None:
+        raise InputError(
+            f"seed = {seed}: it chooses some shards, and all are run again; give shards as well, "
+            "or leave it out."
+        )
+    seed = whole_number("seed", 0 if seed is None else seed, 0)
     flaws, (there, with_digest) = store.flaws(), store.count_shards()
     points = store.traffic.count()
     found = Verification(
@@ -129,7 +134,8 @@ def verify(
         (one, shard) for one in store.experiments() for shard in store.shards(one)
     ]
     stored += [(one, 0) for one in store.traffic.experiments()]
-    work, unknown = _work(store, _sample(stored, shards, seed), routers)
+    allowed = _allowed(store, stored, routers)
+    work, unknown = _work(store, _sample(stored, shards, seed), allowed)
     simulated = 0
     unit = "shards and points" if points else "shards"
     with (
@@ -181,19 +187,41 @@ def _sample(stored: list[Stored], shards: int | None, seed: int) -> list[Stored]
     return [stored[i] for i in sorted(chosen)]
 
 
+def _allowed(store: Store, stored: Iterable[Stored], routers: Collection[str | Path]) -> set[Path]:
+    """Return the programs that may be run, and refuse one that the store does not name."""
+    allowed = {Path(one).resolve(): one for one in routers}
+    if not allowed:
+        return set()
+    named = {_program(store, *one) for one in stored} - {""}
+    for path, given in allowed.items():
+        if path not in {Path(one).resolve() for one in named}:
+            known = f"it names {', '.join(sorted(named))}" if named else "it names none"
+            raise InputError(
+                f"router = {given}: {store.path} does not name this program; {known}. Leave it out."
+            )
+    return set(allowed)
+
+
+def _program(store: Store, subject: Subject, shard: int) -> str:
+    """Return the file of the router or the scheduler, empty if it ships."""
+    if isinstance(subject, TrafficExperiment):
+        file = subject.given.get("scheduler_file") or ""
+        return file or (subject.scheduler if subject.scheduler.endswith(".py") else "")
+    return store.provenance(subject, shard).router_file
+
+
 def _work(
-    store: Store, chosen: Iterable[Stored], routers: Collection[str | Path]
+    store: Store, chosen: Iterable[Stored], allowed: set[Path]
 ) -> tuple[list[Work], list[str]]:
     """Return the shards and points that can be run again, and why others cannot."""
-    allowed = {Path(one).resolve() for one in routers}
     work: list[Work] = []
     unknown: dict[str, None] = {}
     opened: dict[tuple[Experiment, tuple[str, str]], Experiment] = {}
     for experiment, shard in chosen:
         if isinstance(experiment, TrafficExperiment):
             try:
-                file = experiment.given.get("scheduler_file") or ""
-                _require_allowed_scheduler(experiment.scheduler, file, allowed)
+                if program := _program(store, experiment, shard):
+                    _require_named("scheduler", program, allowed)
                 work.append((experiment.reopened(), ONE_PIECE))
             except InputError as error:
                 unknown[f"Experiment {experiment.digest}: {error}"] = None
@@ -218,12 +246,6 @@ def _require_allowed(name: str, file: str, allowed: set[Path]) -> None:
         get_router(name)
     else:
         _require_named("router", file, allowed)
-
-
-def _require_allowed_scheduler(name: str, file: str, allowed: set[Path]) -> None:
-    """Refuse a scheduler that is in a file, unless the caller has named this file."""
-    if file or name.endswith(".py"):
-        _require_named("scheduler", file or name, allowed)
 
 
 def _require_named(what: str, file: str, allowed: set[Path]) -> None:

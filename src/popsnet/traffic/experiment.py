@@ -51,7 +51,7 @@ class TrafficParameters(TypedDict, total=False):
     seed: int
     arrival_seed: int
     slots: int | None
-    precision: float
+    precision: float | None
     max_slots: int | None
     overload: bool
     faults: Faults | str | None
@@ -95,13 +95,13 @@ class TrafficExperiment:
         The seeds of the scheduler's coins and of the arrivals, from 0 to 2^64 - 1.
     slots : int, optional
         The slots to measure. By default as many as ``precision`` needs.
-    precision : float
+    precision : float, optional
         The half-width of the 95 % interval of the mean delay that is enough, as a share of the
-        mean.
+        mean, by default 0.02. Not given with ``slots`` or ``packets``.
     max_slots : int, optional
-        The most slots to measure.
+        The most slots to measure. Not given with ``slots`` or ``packets``.
     overload : bool
-        Allow a load above the bound that holds for any scheduler.
+        Allow a load above the bound that holds for any scheduler. Not given with ``packets``.
     faults : Faults or str, optional
         What does not work, as :class:`~popsnet.Faults` or as the text of it. By default everything
         works.
@@ -172,7 +172,7 @@ class TrafficExperiment:
         seed: int = 0,
         arrival_seed: int = 0,
         slots: int | None = None,
-        precision: float = PRECISION,
+        precision: float | None = None,
         max_slots: int | None = None,
         overload: bool = False,
         faults: Faults | str | None = None,
@@ -189,6 +189,8 @@ class TrafficExperiment:
         found.require_wavelengths(network)
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
+        _require_used(slots, packets, precision, max_slots, overload)
+        precision = PRECISION if precision is None else precision
         Plan.make(network, slots=slots, precision=precision, max_slots=max_slots)
         arrivals = make_arrivals(
             network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
@@ -204,7 +206,7 @@ class TrafficExperiment:
             MappingProxyType(named), (found, arrivals),
             {key: value for key, value in given.items() if named[key] == _UNNAMED},
         )  # fmt: skip
-        if not overload and packets is None:  # a list ends, so that any load can be carried
+        if not overload and packets is None:
             require_admissible(self.bounds, arrivals.load)
 
     def _fill(self, *values: object) -> None:
@@ -273,11 +275,12 @@ class TrafficExperiment:
         here = TrafficExperiment(
             self.d, self.g, scheduler=self.given.get("scheduler_file") or self.scheduler,
             variant=self.variant, load=None if files.get("packets") else self.load,
-            buffer=self.buffer, seed=self.seed, arrival_seed=self.arrival_seed, slots=self.slots,
-            precision=self.precision, max_slots=self.max_slots, overload=True, faults=self.faults,
-            fault_seed=self.fault_seed, known_faults=self.known_faults,
-            wavelengths=self.wavelengths, **files,
+            buffer=self.buffer, seed=self.seed, arrival_seed=self.arrival_seed,
+            overload=not files.get("packets"), faults=self.faults, fault_seed=self.fault_seed,
+            known_faults=self.known_faults, wavelengths=self.wavelengths, **files,
         )  # fmt: skip
+        for name in _LENGTH:  # a store may have more of them than are needed
+            object.__setattr__(here, name, getattr(self, name))
         for name, there in self.identity.items():
             found = getattr(here, name)
             if there != found:
@@ -425,8 +428,8 @@ class TrafficExperiment:
         left_out = (*_NO_ARRIVALS, "load")
         given = {key: value for key, value in self.given.items() if key not in left_out}
         same = (
-            "d", "g", "buffer", "seed", "arrival_seed", "slots", "precision", "max_slots",
-            "faults", "fault_seed", "known_faults", "wavelengths",
+            "d", "g", "buffer", "seed", "arrival_seed", *_LENGTH, "faults", "fault_seed",
+            "known_faults", "wavelengths",
         )  # fmt: skip
         if not self.given.get("packets"):
             given["load"] = self.load
@@ -439,6 +442,10 @@ class TrafficExperiment:
         }
         if "scheduler" in changes:
             del before["variant"]
+        if any(one.get(name) for one in (before, changes) for name in ("slots", "packets")):
+            del before["precision"], before["max_slots"]
+        if any(name in changes for name in ("precision", "max_slots")):
+            del before["slots"]
         return TrafficExperiment(**{**before, **changes})
 
     def to_json(self) -> str:
@@ -481,6 +488,32 @@ NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": Fals
 _MOST_FLOWS = 2**12
 """Processors of the largest network on which the bounds with dead parts are computed: they need
 all pairs of processors."""
+
+
+_LENGTH = ("slots", "precision", "max_slots")
+"""The parameters of how long a point is measured."""
+
+
+def _require_used(
+    slots: int | None,
+    packets: str | Path | None,
+    precision: float | None,
+    max_slots: int | None,
+    overload: bool,
+) -> None:
+    """Refuse parameters that change nothing."""
+    if overload and packets is not None:
+        raise InputError(
+            "overload = True: a list of packets ends, so that any load of it is allowed; leave it "
+            "out."
+        )
+    given = {"precision": precision, "max_slots": max_slots}
+    for name, value in given.items() if slots is not None or packets is not None else ():
+        if value is not None:
+            why = f"slots = {slots}" if slots is not None else "the list of packets"
+            raise InputError(
+                f"{name} = {value}: {why} says how long to measure; leave one of the two out."
+            )
 
 
 def _require_one_wavelength(network: Network, faults: Faults) -> None:

@@ -32,7 +32,7 @@ def simulate(
     *,
     engine: str = "auto",
     trace: str | Path | None = None,
-    trace_slots: int = 200,
+    trace_slots: int | None = None,
     progress: Progress = None,
     **parameters: Unpack[TrafficParameters],
 ) -> TrafficResult:
@@ -51,8 +51,8 @@ def simulate(
         is the default where it can. The results do not depend on it.
     trace : str or Path, optional
         Also write every message of the first slots to this file.
-    trace_slots : int
-        The number of these slots.
+    trace_slots : int, optional
+        The number of these slots, by default 200.
     progress : function, bool or None
         A function that is called with the slots done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
@@ -87,6 +87,11 @@ def simulate(
     experiment = _experiment(d, g, parameters)
     if trace is not None:
         write_trace(experiment, trace, trace_slots)
+    elif trace_slots is not None:
+        raise InputError(
+            f"trace_slots = {trace_slots}: it is the length of a trace; give trace as well, or "
+            "leave it out."
+        )
     name = choose_traffic_engine(engine, experiment)
     session = open_session(experiment, name)
     faults = experiment.open_faults()
@@ -188,11 +193,14 @@ def open_session(
     )  # fmt: skip
 
 
+_TRACED = 200
+"""Slots of a trace by default."""
+
 _MOST_TRACED = 2**24
 """Processor-slots of a trace."""
 
 
-def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int = 200) -> None:
+def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int | None = None) -> None:
     """Execute the first slots of an experiment and write every message to a file.
 
     Parameters
@@ -201,8 +209,8 @@ def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int = 20
         The experiment.
     path : str or Path
         The file, which appears when the slots are done.
-    slots : int
-        The number of slots.
+    slots : int, optional
+        The number of slots, by default 200.
 
     Examples
     --------
@@ -213,7 +221,7 @@ def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int = 20
     True
     """
     most = max(1, _MOST_TRACED // experiment.network.n)
-    slots = whole_number("trace_slots", slots, 1, most)
+    slots = whole_number("trace_slots", _TRACED if slots is None else slots, 1, most)
     require_writable(as_path("trace", path))
     scheduler, network = experiment.resolved_scheduler, experiment.network
     faults = experiment.open_faults()
