@@ -124,8 +124,8 @@ def traffic(
     from popsnet import traffic as model
 
     chosen = _one_of(load, loads, saturation, arrivals)
-    for names, why in _REFUSED.get(chosen, ()):
-        opt.refuse_given(context, names, why)
+    for parameters, why in _REFUSED.get(chosen, ()):
+        opt.refuse_given(context, parameters, why)
     options: dict[str, Any] = {
         "pattern": pattern, "burst": burst, "matrix": matrix, "packets": arrivals,
         "buffer": buffer, "slots": slots, "precision": precision, "max_slots": max_slots,
