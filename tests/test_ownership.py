@@ -8,6 +8,7 @@ import pytest
 
 from popsnet import ownership
 from popsnet.ownership import NotPrivate, is_anothers, open_private_folder
+from tests.each import each
 
 grp = pytest.importorskip("grp", reason="Windows has no owners to check")
 pwd = pytest.importorskip("pwd")
@@ -58,7 +59,7 @@ def test_all_of_it_must_belong_to_this_user(
         open_private_folder(cache)
 
 
-@pytest.mark.parametrize(
+@each(
     ("what", "mode", "fault"),
     [
         ("..", 0o755, ""),

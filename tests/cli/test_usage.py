@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
 from popsnet.cli.main import app
 from popsnet.cli.usage import RENAMED_COMMANDS, RENAMED_OPTIONS
 from tests.conftest import Cli
+from tests.each import each
 
 MEANT = {
     "rout": "There is no command 'rout'. Did you mean popsnet route?",
@@ -54,7 +54,7 @@ MEANT = {
 }
 
 
-@pytest.mark.parametrize("typed", MEANT)
+@each("typed", MEANT)
 def test_what_was_meant(typed: str, cli: Cli) -> None:
     finished = cli(*typed.split())
     assert (finished.code, finished.out) == (2, "")

@@ -15,6 +15,7 @@ from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.testing import check_every_draw
 from popsnet.testing.every_draw import _number, cases, examine
+from tests.each import each
 
 NETWORK = Network(2, 2)
 
@@ -148,7 +149,7 @@ def test_a_stage_that_is_wrong_is_found_out(
     assert any(examine(NETWORK, stages, case)[0] is not None for case in some)
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "variant", "packets", "reason"),
     [
         ((3, 3), "T2", None, r"T2 on POPS\(3, 3\) has .* cases .* Give packets = 2: 74,304 cases"),
