@@ -121,8 +121,8 @@ def traffic(
     from popsnet import traffic as model
 
     chosen = _one_of(load, loads, saturation, arrivals)
-    for names, why in _REFUSED.get(chosen, ()):
-        opt.refuse_given(context, names, why)
+    for useless, why in _REFUSED.get(chosen, ()):
+        opt.refuse_given(context, useless, why)
     options: dict[str, Any] = {
         "pattern": pattern, "burst": burst, "matrix": matrix, "packets": arrivals,
         "buffer": buffer, "slots": slots, "precision": precision, "max_slots": max_slots,
@@ -156,7 +156,7 @@ def traffic(
     return _curves(points, engine, figure, timing)
 
 
-_REFUSED = {
+_REFUSED: dict[str, list[tuple[tuple[str, ...], str]]] = {
     "overview": [
         (
             (
