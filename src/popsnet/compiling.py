@@ -60,6 +60,10 @@ class Part(CPUCodeLibrary):
     is_tiny = False
     callees: tuple[Part, ...] = ()
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave this to the optimization of what it is linked to."""
+        module.data_layout = self.codegen._data_layout
+
     def finalize(self) -> None:
         """Link Numba's own functions, and what a part needs to be optimized by itself."""
         others = dict.fromkeys(self._linking_libraries)
@@ -128,7 +132,7 @@ def _machine_code(part: CompileResult) -> CompileResult:
     context.create_cpython_wrapper(library, fndesc, environment, part.call_helper, True)
     entry_point = context.get_executable(library, fndesc, environment)
     context.insert_user_function(entry_point, fndesc, [part.library])
-    result = part._replace(library=library, entry_point=entry_point)
+    result = part._replace(library=library, entry_point=entry_point, metadata={})
     for one in result._find_referenced_environments():  # exceptions are raised with their help
         library.codegen.set_env(one.env_name, one)
     return result
