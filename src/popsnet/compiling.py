@@ -60,10 +60,6 @@ class Part(CPUCodeLibrary):
     is_tiny = False
     callees: tuple[Part, ...] = ()
 
-    def _optimize_functions(self, module: Any) -> None:
-        """Leave this to the optimization of what it is linked to."""
-        module.data_layout = self.codegen._data_layout
-
     def finalize(self) -> None:
         """Link Numba's own functions, and what a part needs to be optimized by itself."""
         others = dict.fromkeys(self._linking_libraries)

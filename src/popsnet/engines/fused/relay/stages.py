@@ -324,7 +324,7 @@ def do_stages(
             return step
 
 
-@compiled
+@compiled(inline=True)
 def do_other(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, public: PublicState,
     kind: int, first: int,
