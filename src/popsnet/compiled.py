@@ -188,7 +188,7 @@ def _dispatcher(function: Callable[..., object], inline: bool) -> Any:
 
 def compiling() -> str:
     """Return a name for what is being compiled now, for people who wait, or nothing."""
-    return _compiling[0] if _compiling else ""
+    return next(iter(_compiling), "")  # another thread may change the list
 
 
 def _watch_numba() -> None:
