@@ -36,16 +36,18 @@ MOST_TRANSLATED = 6
 """Functions that Python calls: two kernels, and those that draw coins and permutations."""
 
 RAISE = """
+from typing import NamedTuple
+class Sum(NamedTuple): value: float
 @compiled
 def check(x):
     if x < 0: raise ValueError("negative", x)
-    return x + 1
+    return Sum(x + 1)
 """
 
 CALLERS = """
 from kernels.d import check
 @compiled
-def twice(x): return check(x) + check(x + 1)
+def twice(x): return check(x).value + check(x + 1).value
 """
 
 CALL_ALL = """
@@ -61,7 +63,7 @@ def failing(function):
     try: function(-5)
     except ValueError as error: return error.args
 
-print(twice(3), failing(twice), check(3), failing(check), twice(4), check(2.5))
+print(twice(3), failing(twice), *check(3), failing(check), twice(4), *check(2.5))
 print(gc.isenabled(), repr(compiling()))
 print(sum(sum(one.stats.cache_hits.values()) for one in (twice, check)))
 """

@@ -15,6 +15,7 @@ missing or the version was never tried, and then kernels are compiled as Numba d
 from __future__ import annotations
 
 from collections.abc import Hashable
+from copy import copy
 from typing import Any
 
 import numba
@@ -23,6 +24,7 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import CompileResult, Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler
+from numba.core.environment import Environment
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.targetconfig import ConfigStack
@@ -119,7 +121,10 @@ def _is_for_a_caller() -> bool:
 
 def _machine_code(part: CompileResult) -> CompileResult:
     """Translate a part and all that it calls, with a wrapper for Python."""
-    context, fndesc, environment = part.target_context, part.fndesc, part.environment
+    context, fndesc = part.target_context, copy(part.fndesc)
+    # The wrapper's constants: those of the part may be on disk already, without them.
+    fndesc.env_name += ".wrapper"
+    environment = Environment.from_fndesc(fndesc)
     library = context.codegen().create_library(part.library.name)
     library.enable_object_caching()
     library.add_linking_library(part.library)  # which finalizes it
@@ -128,7 +133,13 @@ def _machine_code(part: CompileResult) -> CompileResult:
     context.create_cpython_wrapper(library, fndesc, environment, part.call_helper, True)
     entry_point = context.get_executable(library, fndesc, environment)
     context.insert_user_function(entry_point, fndesc, [part.library])
-    result = part._replace(library=library, entry_point=entry_point, metadata={})
+    result = part._replace(
+        library=library,
+        entry_point=entry_point,
+        fndesc=fndesc,
+        environment=environment,
+        metadata={},
+    )
     for one in result._find_referenced_environments():  # exceptions are raised with their help
         library.codegen.set_env(one.env_name, one)
     return result

@@ -259,12 +259,13 @@ def route_many(
 
 
 def _kinds(program: Program) -> tuple[bool | None, bool | None]:
-    """Return for marked stages, and for other rare ones, None if the program has none of them.
+    """Return for marked stages, and for all but them and P and S, None to leave them out.
 
-    They are not compiled then, which would take as long as everything else.
+    What is left out is not compiled, which would take as long as the rest.
     """
     rare = set(program.stages["kind"].tolist()) - {PARK, SWEEP}
-    return (True if MARKED in rare else None), (True if rare - {MARKED} else None)
+    others = True if rare - {MARKED} else None
+    return (None if others and MARKED not in rare else True), others
 
 
 @compiled
