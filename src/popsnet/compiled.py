@@ -142,14 +142,14 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
             reserve_compiler_memory()
         import numba
 
-        if numba.config.DISABLE_JIT:
+        config: Any = numba.config
+        if config.DISABLE_JIT:
             return function
         with _decorating:
             if _cache is None:
                 use_cache_for(Path(__file__).parent)
                 _watch_numba()
             assert _cache is not None
-            config: Any = numba.config
             before = config.CACHE_DIR
             # Numba reads it here and never again. Other packages' functions stay where they were.
             config.CACHE_DIR = str(_cache.folder or "")
@@ -171,7 +171,7 @@ def _dispatcher(function: Callable[..., object], inline: bool) -> Any:
     """Return a function that is compiled when it is called."""
     import numba
 
-    options = {
+    options: dict[str, Any] = {
         "nopython": True,
         "nogil": True,
         "error_model": "numpy",
@@ -214,7 +214,8 @@ def _watch_numba() -> None:
 
         collects = False
 
-    event.register("numba:compile", Watch())
+    register: Any = event.register
+    register("numba:compile", Watch())
 
 
 def _name(module: str) -> str:
