@@ -141,7 +141,7 @@ def test_an_edit_to_a_callee_in_another_file_is_seen(tmp_path: Path) -> None:
     kernels = package(tmp_path, OURS)
     first = tmp_path / "cache" / "popsnet" / kernel_digest(kernels)
     assert python(tmp_path, CALL) == ["20", "0", "-"]
-    assert {path.name.split("-")[0] for path in first.rglob("*.nbc")} == {"a.caller", "b.callee"}
+    assert {path.name.split("-")[0] for path in first.rglob("*.nbc")} == {"a.caller"}
 
     (kernels / "b.py").write_text(OURS + EDITED)
     assert python(tmp_path, CALL) == ["1010", "0", "-"]
@@ -170,8 +170,10 @@ def test_the_options(tmp_path: Path) -> None:
     (package(tmp_path, OURS) / "c.py").write_text(OURS + RATIO)
     assert python(tmp_path, SHOW_OPTIONS) == [
         "inf",  # as NumPy divides
-        *("boundscheck=False", "error_model=numpy", "inline=never", "nogil=True", "nopython=True"),
-        *("boundscheck=False", "error_model=numpy", "inline=always", "nogil=True", "nopython=True"),
+        *("boundscheck=False", "error_model=numpy", "forceinline=False"),
+        *("inline=never", "nogil=True", "nopython=True"),
+        *("boundscheck=False", "error_model=numpy", "forceinline=True"),
+        *("inline=never", "nogil=True", "nopython=True"),
     ]
 
 

@@ -14,6 +14,7 @@ What is kept is run when it is read. So it is kept only in folders that no other
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -40,6 +41,7 @@ _OLD_FOLDERS_KEPT = 4
 _decorating = Lock()
 _cache: Cache | None = None
 _interpreting = False
+_compiling: list[str] = []  # the outermost function first
 
 
 class CacheWarning(UserWarning):
@@ -64,14 +66,15 @@ class Cache(NamedTuple):
 
 
 def kernel_digest(package: Path) -> str:
-    """Return a short name for the kernel sources below a folder, this file, Numba and NumPy.
+    """Return a short name for the kernel sources below a folder, the compiler, Numba and NumPy.
 
     A kernel source is a module that imports this one, which its text shows.
     """
     import numba
 
     digest = blake2b(f"{numba.__version__} {np.__version__} ".encode(), digest_size=8)
-    digest.update(Path(__file__).read_bytes())
+    for name in ("compiled.py", "compiling.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
     for path in sorted(package.rglob("*.py")):
         if path.is_file() and _MARK in (text := path.read_bytes()):
             digest.update(f"\0{path.relative_to(package).as_posix()}\0{len(text)}\0".encode())
@@ -129,7 +132,7 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
     """Compile a function at its first call, or take its code from the cache.
 
     It runs without the interpreter's lock, does not check indices and divides as NumPy does. Sums
-    keep their order. ``inline=True`` is for tiny functions: Numba puts them into their callers.
+    keep their order. ``inline=True`` is for tiny functions: LLVM puts them into their callers.
     """
 
     def compiled_later(function: Callable[..., object]) -> object:
@@ -139,22 +142,21 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
             reserve_compiler_memory()
         import numba
 
+        config: Any = numba.config
+        if config.DISABLE_JIT:
+            return function
         with _decorating:
             if _cache is None:
                 use_cache_for(Path(__file__).parent)
+                _watch_numba()
             assert _cache is not None
-            config: Any = numba.config
             before = config.CACHE_DIR
             # Numba reads it here and never again. Other packages' functions stay where they were.
             config.CACHE_DIR = str(_cache.folder or "")
             try:
-                dispatcher = numba.njit(
-                    nogil=True,
-                    cache=_cache.folder is not None,
-                    error_model="numpy",
-                    boundscheck=False,
-                    inline="always" if inline else "never",
-                )(function)
+                dispatcher = _dispatcher(function, inline)
+                if _cache.folder is not None:
+                    dispatcher.enable_caching()
             finally:
                 config.CACHE_DIR = before
             _keep_to(_cache.folder, dispatcher)
@@ -163,6 +165,67 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
         return dispatcher
 
     return compiled_later if function is None else compiled_later(function)
+
+
+def _dispatcher(function: Callable[..., object], inline: bool) -> Any:
+    """Return a function that is compiled when it is called."""
+    import numba
+
+    options: dict[str, Any] = {
+        "nopython": True,
+        "nogil": True,
+        "error_model": "numpy",
+        "boundscheck": False,
+        "inline": "never",
+        "forceinline": inline,  # set where it is False too, because callees inherit it
+    }
+    try:
+        from popsnet.compiling import Kernel
+    except ImportError:  # an unknown Numba; it compiles the same code, in more time
+        return numba.jit(**options)(function)
+    return Kernel(function, targetoptions=options)
+
+
+def compiling() -> str:
+    """Return a name for what is being compiled now, for people who wait, or nothing."""
+    return next(iter(_compiling), "")  # another thread may change the list
+
+
+def _watch_numba() -> None:
+    """Note what is compiled, and leave memory alone meanwhile.
+
+    While Numba builds data that it needs to the end, the garbage collector looks at all of it again
+    and again, for a tenth of the time. Numba compiles one function and its callees at a time.
+    """
+    from numba.core import event
+
+    class Watch(event.Listener):
+        def on_start(self, event: Any) -> None:
+            if not _compiling and gc.isenabled():
+                gc.disable()
+                self.collects = True
+            _compiling.append(_name(event.data["dispatcher"].py_func.__module__))
+
+        def on_end(self, event: Any) -> None:
+            _compiling.pop()
+            if not _compiling and self.collects:
+                self.collects = False
+                gc.enable()
+
+        collects = False
+
+    register: Any = event.register
+    register("numba:compile", Watch())
+
+
+def _name(module: str) -> str:
+    """Return a short name of a module: what it is a kernel of, or its own.
+
+    >>> _name("popsnet.engines.fused.mei_rizzi.passes"), _name("popsnet.schedules.construction")
+    ('mei-rizzi', 'construction')
+    """
+    kernel = module.partition(".fused.")[2].partition(".")[0]
+    return kernel.replace("_", "-") or module.split(".")[-1]
 
 
 def _keep_to(folder: Path | None, dispatcher: Any) -> None:
