@@ -31,7 +31,8 @@ SLOW = (
     "project/test_wheel", "routing/relay",
     "routing/test_detection", "schedules", "soak", "sorting", "stats", "sweeps/crash",
     "sweeps/test_cluster", "testing",
-    "test_compiled", "test_compiling", "test_experiment", "test_files", "test_system", "theory", "traffic",
+    "test_compiled", "test_compiling", "test_experiment", "test_files", "test_system", "theory",
+    "traffic",
     "viewer/browser",
 )  # fmt: skip
 """Folders and modules that sample, draw, or start other programs; ``make quick`` has the rest."""
