@@ -24,7 +24,7 @@ settings.load_profile("popsnet")
 
 
 SLOW = (
-    "adversaries", "advice", "cli/test_exit_codes", "cli/test_help", "engines/cuda",
+    "adversaries", "advice", "cli/test_exit_codes", "cli/test_help",
     "engines/parity", "engines/test_exactness", "exact", "fuzz", "hardware/test_propagation",
     "paper", "permutations/test_keyed", "plots",
     "project/test_bench", "project/test_docs", "project/test_public_names", "project/test_site",
