@@ -28,21 +28,16 @@ from typing import TypeAlias
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, RuleViolation
+from popsnet.errors import RuleViolation
 from popsnet.machine import Machine
-from popsnet.network import Network, shape_of
-from popsnet.progress import Progress, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
+from popsnet.network import Network
 from popsnet.routing.relay import parse_schedule
 from popsnet.routing.relay.bijection import Bijection
-from popsnet.routing.relay.marked import Mark, MarkSeveral
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.relay.state import RelayStage, RelayState
 from popsnet.routing.relay.team import TeamStage
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
 
-_MOST_CASES = 200_000
-_MOST_STAGES = 3
 _MAY_COLLIDE = (
     "team: attempt", "team: marks", "team: election", "team: fronts tell*", "marked: *",
 )  # fmt: skip
@@ -54,14 +49,7 @@ Draw: TypeAlias = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Case:
-    """Packets and the public draws of all stages.
-
-    Examples
-    --------
-    >>> from popsnet.testing import Case
-    >>> print(Case((0, 1), (2, 3), frozenset(), (((0,), (0, 1)),)))
-    packets 0 -> 2, 1 -> 3; draws ((0,), (0, 1))
-    """
+    """Packets and the public draws of all stages."""
 
     sources: tuple[int, ...]
     destinations: tuple[int, ...]
@@ -79,14 +67,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CasesChecked:
-    """The cases with one number of pending packets.
-
-    Examples
-    --------
-    >>> from popsnet.testing import check_every_draw
-    >>> check_every_draw(2, 2, variant="T1", packets=1).rows
-    (CasesChecked(packets=1, cases=24, delivered=24, left=0, failures=0),)
-    """
+    """The cases with one number of pending packets."""
 
     packets: int
     cases: int
@@ -98,168 +79,49 @@ class CasesChecked:
     """Cases in which a check failed."""
 
 
-@dataclass(frozen=True, repr=False)
-class EveryDraw(Reported):
-    """The result of executing stages with every public draw.
+@dataclass(frozen=True)
+class EveryDraw:
+    """The result of executing stages with every public draw."""
 
-    :func:`check_every_draw` returns it.
-
-    Examples
-    --------
-    >>> from popsnet.testing import check_every_draw
-    >>> check_every_draw(2, 2, variant="Q", packets=1).failure is None
-    True
-    """
-
-    network: Network
-    schedule: str
     rows: tuple[CasesChecked, ...]
     failure: str | None
     """The first case in which a check failed, and what failed."""
-
-    @property
-    def cases(self) -> int:
-        """The number of cases executed."""
-        return sum(row.cases for row in self.rows)
 
     @property
     def ok(self) -> bool:
         """Whether every check held in every case."""
         return self.failure is None
 
-    def report(self) -> Report:
-        """Return the numbers of cases as a report."""
-        columns = (
-            Column("packets", "pending packets", "integer"),
-            *(Column(name, kind="integer") for name in ("cases", "delivered", "left", "failures")),
-        )
-        title = f"{self.network}: relay's {self.schedule} with every public draw, on the machine\n"
-        table = Table("checked", "", columns, self.rows)
-        facts = (*facts_of(self, "network", "schedule", "cases"), Fact("failure", self.failure))
-        verdict = f"All checks hold in each of the {self.cases:,} cases: {_holds(self.schedule)}."
-        if self.failure is not None:
-            failed = sum(row.failures for row in self.rows)
-            verdict = f"FAILED in {failed:,} of {self.cases:,} cases; first: {self.failure}"
-        return Report(title, facts, (table,), verdict, ok=self.ok)
 
+def check_every_draw(network: Network, variant: str, packets: int | None = None) -> EveryDraw:
+    """Execute stages T, Q or X with every public draw, for all sets of up to this many packets.
 
-def _holds(schedule: str) -> str:
-    team = "a packet is delivered and its source knows exactly if it has a free candidate"
-    marked = "what a relay accepts arrives, and a source that has its ack is right"
-    if not {"Q", "X"} & set(schedule):
-        return team
-    return f"in T {team}; in Q and X {marked}" if "T" in schedule else marked
-
-
-def check_every_draw(
-    d: Network | int,
-    g: int | None = None,
-    *,
-    variant: str = "T2",
-    packets: int | None = None,
-    progress: Progress = None,
-) -> EveryDraw:
-    """Execute stages of relay with every public draw, for all sets of pending packets.
-
-    Parameters
-    ----------
-    d : int or Network
-        Processors per group, or a network, with d ≥ g.
-    g : int
-        Groups, if the first argument is a number.
-    variant : str
-        One to three stages T, Q or X, as in ``T2`` or ``Q Q``. They are executed once each.
-    packets : int, optional
-        The largest number of pending packets. By default any number.
-    progress : function or bool, optional
-        A function of the cases done and their number, or False to show nothing.
-
-    Returns
-    -------
-    EveryDraw
-        The numbers of cases, and the first failure if there is one.
-
-    Raises
-    ------
-    InputError
-        If there are too many cases, or the stages are not of these kinds.
-
-    Notes
-    -----
-    With T, a packet is delivered and its source knows exactly if one of its candidates is free on
-    both sides: the certainty lemma. With Q and X, a packet that a relay accepts arrives, and a
-    source that has its ack is right. A case takes about a millisecond.
-
-    Examples
-    --------
-    >>> from popsnet.testing import check_every_draw
-    >>> found = check_every_draw(2, 2, variant="T1", packets=1)
-    >>> found.cases, found.ok
-    (24, True)
+    A case takes about a millisecond.
     """
-    network = Network(*shape_of(d, g))
     schedule = _schedule(variant, network)
-    most = network.n if packets is None else packets
-    if not 1 <= most <= network.n:
-        raise InputError(f"packets = {packets}: there are 1 to {network.n} packets on {network}.")
-    total = _require_feasible(network, variant, schedule, most)
-    rows, failure, done = [], None, 0
-    with patient_progress(f"{variant} on {network}", total, progress, "cases") as update:
-        for number in range(1, most + 1):
-            counts = Counter[str]()
-            for case in cases(network, schedule, number):
-                problem, delivered = examine(network, schedule, case)
-                counts.update(cases=1, delivered=delivered, failures=problem is not None)
-                if problem is not None and failure is None:
-                    failure = f"{case}: {problem}"
-                done += 1
-                update(done)
-            waited = counts["cases"] * number - _arrived(network, schedule, number)
-            rows.append(
-                CasesChecked(number, counts["cases"], counts["delivered"],
-                             waited - counts["delivered"], counts["failures"])
-            )  # fmt: skip
-    return EveryDraw(network, variant, tuple(rows), failure)
+    rows, failure = [], None
+    for number in range(1, (packets or network.n) + 1):
+        counts = Counter[str]()
+        for case in cases(network, schedule, number):
+            problem, delivered = examine(network, schedule, case)
+            counts.update(cases=1, delivered=delivered, failures=problem is not None)
+            if problem is not None and failure is None:
+                failure = f"{case}: {problem}"
+        waited = counts["cases"] * number - _arrived(network, schedule, number)
+        rows.append(
+            CasesChecked(number, counts["cases"], counts["delivered"],
+                         waited - counts["delivered"], counts["failures"])
+        )  # fmt: skip
+    return EveryDraw(tuple(rows), failure)
 
 
 def _schedule(text: str, network: Network) -> tuple[RelayStage, ...]:
-    """Return the stages, and refuse those whose draws cannot be prescribed."""
-    canonical = parse_schedule(text)  # refuses what is not a schedule, or not in order
-    stages = tuple(parse_schedule(word).all_stages[0] for word in text.split() if word != "|")
-    if len(stages) > _MOST_STAGES or not all(isinstance(one, _KINDS) for one in stages):
-        raise InputError(
-            f"variant = {text}: every draw is tried for one to three stages T, Q or X, as in 'T2' "
-            "or 'Q Q'."
-        )
-    reason = canonical.obstacle(network)
-    if reason is not None:
-        raise InputError(f"{network}: {reason}")
-    return stages
+    """Return the stages, which must be in order."""
+    assert parse_schedule(text).obstacle(network) is None
+    return tuple(parse_schedule(word).all_stages[0] for word in text.split() if word != "|")
 
 
-_KINDS = (TeamStage, Mark, MarkSeveral)
-
-
-def _require_feasible(
-    network: Network, text: str, schedule: Sequence[RelayStage], most: int
-) -> int:
-    numbers = [_number(network, schedule, packets) for packets in range(1, most + 1)]
-    total = sum(numbers)
-    if total <= _MOST_CASES:
-        return total
-    fewer = max(
-        (packets for packets in range(most) if sum(numbers[:packets]) <= _MOST_CASES), default=0
-    )
-    cure = "Choose a smaller network, or fewer stages."
-    if fewer:
-        cure = f"Give packets = {fewer}: {sum(numbers[:fewer]):,} cases."
-    raise InputError(
-        f"variant = {text} on {network} has {total:,} cases with up to {most} packets, more than "
-        f"{_MOST_CASES:,}. {cure}"
-    )
-
-
-def _number(network: Network, schedule: Sequence[RelayStage], packets: int) -> int:
+def number_of_cases(network: Network, schedule: Sequence[RelayStage], packets: int) -> int:
     """Return the number of cases with this many packets."""
     draws: int = 1
     for stage in schedule:
@@ -287,7 +149,7 @@ def _arrived(network: Network, schedule: Sequence[RelayStage], packets: int) -> 
     """Return the packets that have arrived at first, in all cases together."""
     if _states(schedule, packets) == 1:
         return 0
-    return _number(network, schedule, packets) * packets // 2
+    return number_of_cases(network, schedule, packets) * packets // 2
 
 
 def _sets(network: Network, stage: TeamStage) -> list[Set]:
