@@ -5,16 +5,10 @@
 ``fused``    the paper's router and relay, compiled: only what decides which packets survive
 
 Installed distributions offer others through the entry-point group ``popsnet.engines``.
+
+Names are imported when they are first used.
 """
 
-from popsnet.engines.engine import ENGINES, choose_engine, engine_names, find_engine
-from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns, Tally
-from popsnet.engines.plugins import EngineWarning
-from popsnet.engines.session import Engine, Health, Session, needs_slots
-from popsnet.experiment import Instance
+import lazy_loader
 
-__all__ = [
-    "ENGINES", "Engine", "EngineWarning", "Health", "Instance", "Outcome", "Outcomes", "Session",
-    "TalliedRuns", "Tally", "choose_engine", "engine_names", "find_engine",
-    "needs_slots",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +86,7 @@ def _parse(
     if kind is np.float64 and separator in ";\t":
         return None  # the point could separate thousands
     try:
-        values = np.loadtxt(
+        values: npt.NDArray[Any] = np.loadtxt(
             BytesIO(body), kind, comments=None, delimiter=separator.strip(" ") or None, ndmin=2
         )
     except ValueError:
