@@ -408,7 +408,7 @@ def test_the_paper_in_small_from_end_to_end(
     assert "Show the table: 6 rows" in text
     assert (out / "figures" / "separation.svg").exists() is False
     captions = re.findall(r"<(?:fig)?caption>(.*?)<(?:/caption|/figcaption|a )", text, re.DOTALL)
-    assert len(captions) == len(FIGURES) + 1 + 7
+    assert len(captions) == len(FIGURES) + 7
     assert max(len(caption.split()) for caption in captions) <= 42
     for stem in FIGURES:
         assert (out / "figures" / f"{stem}.png").stat().st_size > 1000

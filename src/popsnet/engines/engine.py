@@ -22,7 +22,14 @@ ENGINES: dict[str, Engine] = {
 
 
 def engine_names() -> list[str]:
-    """Return the names of all engines: of those that ship, and of installed plug-ins."""
+    """Return the names of all engines: of those that ship, and of installed plug-ins.
+
+    Examples
+    --------
+    >>> from popsnet.engines import engine_names
+    >>> engine_names()[:3]
+    ['objects', 'slots', 'fused']
+    """
     return [*ENGINES, *plugins.offered()]
 
 

@@ -22,7 +22,14 @@ _RESERVED = ("auto", "objects", "slots", "fused")
 
 
 class EngineWarning(UserWarning):
-    """A plug-in with an engine does not work."""
+    """A plug-in with an engine does not work.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from popsnet.engines import EngineWarning
+    >>> warnings.simplefilter("ignore", EngineWarning)
+    """
 
 
 @cache

@@ -23,8 +23,8 @@ def needs_slots(experiment: Experiment) -> str | None:
     --------
     >>> from popsnet import Experiment
     >>> from popsnet.engines import needs_slots
-    >>> needs_slots(Experiment(4, 4, router="relay", wavelengths=2))
-    'its couplers have one wavelength, and these have several'
+    >>> needs_slots(Experiment(4, 4, router="direct", faults="processor:0"))
+    'everything works in its networks, and this one has faults'
     """
     if experiment.demand is not None:
         return "it routes permutations, and no demands"
