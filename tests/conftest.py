@@ -25,7 +25,7 @@ settings.load_profile("popsnet")
 
 SLOW = (
     "adversaries", "advice", "cli/test_exit_codes", "cli/test_help", "cli/test_options",
-    "engines/cuda", "engines/parity", "engines/test_exactness", "exact", "fuzz",
+    "engines/parity", "engines/test_exactness", "exact", "fuzz",
     "hardware/test_propagation", "paper", "permutations/test_keyed", "plots",
     "project/test_bench", "project/test_docs", "project/test_public_names", "project/test_site",
     "project/test_wheel", "routing/relay",

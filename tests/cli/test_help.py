@@ -104,11 +104,3 @@ def test_helps_are_free_of_noise(words: str, cli: Cli) -> None:
         assert "exit" not in summary
         if words not in ("exact", "plan", "results verify"):  # they take routers, or a file
             assert "--router" not in finished.out or "NAME[:VARIANT]" in finished.out
-
-
-def test_no_word_is_cut_on_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    shown = cli("schedule", "--help").out
-    assert "…" not in shown
-    assert "--permutation-seed <int>" in shown
-    assert max(map(len, shown.splitlines())) <= 40

@@ -167,10 +167,9 @@ MODES: dict[str, list[Mode]] = {
     "faults": [Mode("faults 4 4 --router mei-rizzi --router direct --runs 3 --numbers 1,2")],
     "theory": [Mode("theory 4 4")],
     "exact": [
-        Mode("exact 2 2", "variant check packets all_packets"),
-        Mode("exact 4 2", "variant check packets"),
-        Mode("exact 2 2 --router relay", "all_packets packets"),
-        Mode("exact 2 2 --router relay --check --packets 1", "permutation all_packets upto"),
+        Mode("exact 2 2", "variant all_packets"),
+        Mode("exact 4 2", "variant"),
+        Mode("exact 2 2 --router relay", "all_packets"),
     ],
     "distribution": [
         Mode("distribution 2 2 --runs 20 --engine slots", TIMES, {SMALL: "variant"}),
@@ -275,7 +274,7 @@ VALUES = {
     "results export d": "4", "results list d": "4", "results plot d": "4",
 "distribution router": "relay:S", "distribution variant": "idealized",
     "exact permutation": "identity", "exact router": "relay", "exact variant": "T1",
-    "exact packets": "2", "results merge store": "NEW.sqlite",
+    "results merge store": "NEW.sqlite",
     "results plot measure": "lost", "results verify router":
     "mine.py", "results verify store": "other.sqlite", "route router": "relay",
     "route variant": "idealized", "sort out": "NEW.txt", "sweep store": "NEW.sqlite",

@@ -454,7 +454,7 @@ def test_workers_that_come_late_do_the_work(
     sweep: Sweep, expected: list[Any], tmp_path: Path
 ) -> None:
     with running(tmp_path, workers=0) as (address, _), open_cluster(address) as executor:
-        assert (executor.workers, executor.threads) == (0, 1)
+        assert (executor.workers, executor.room) == (0, {"auto": 1})
         with late_worker(tmp_path, address):
             collect(sweep, store=tmp_path / "r", executor=executor, progress=False)
     assert results(tmp_path / "r") == expected
