@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import pickle
@@ -342,6 +343,20 @@ def test_numba_keeps_no_code_elsewhere(
     function: Any = triple()
     assert isinstance(function._cache, NullCache)
     assert function(2) == 6
+
+
+def test_code_that_cannot_be_kept_is_used(
+    triple: Callable[[], Callable[[float], float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
+    popsnet.compiled._warn_once.cache_clear()
+    function = triple()
+    with pytest.warns(CacheWarning, match="not kept: No space left on device") as found:
+        assert (function(2), function(2.5)) == (6, 7.5)
+    assert len(found) == 1
 
 
 def test_the_command_line_says_what_a_warning_says() -> None:

@@ -22,6 +22,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -45,7 +46,7 @@ _compiling: list[str] = []  # the outermost function first
 
 
 class CacheWarning(UserWarning):
-    """The folder for compiled code is not used, because another user could change it."""
+    """Compiled code is not kept where it should be: the place is unsafe, or full."""
 
 
 class Cache(NamedTuple):
@@ -162,6 +163,7 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
             _keep_to(_cache.folder, dispatcher)
             _keep_private(_cache.folder, dispatcher)
         _name_files_apart(dispatcher)
+        _go_on_without_saving(dispatcher)
         return dispatcher
 
     return compiled_later if function is None else compiled_later(function)
@@ -267,6 +269,28 @@ def _name_files_apart(dispatcher: Any) -> None:
         files = dispatcher._cache._cache_file
         stem = files._index_name.removesuffix(".nbi")
         files._data_name = lambda number: f"{stem}.{uuid4().hex}.nbc"
+
+
+def _go_on_without_saving(dispatcher: Any) -> None:
+    """Use code that cannot be kept, as on a full disk; the next program compiles it again."""
+
+    def save_if_possible(*overload: object) -> None:
+        try:
+            save(*overload)
+        except OSError as error:
+            _warn_once(f"Compiled code is not kept: {error.strerror}.")
+
+    with suppress(AttributeError):  # NUMBA_DISABLE_JIT leaves a plain function
+        save = dispatcher._cache.save_overload
+        dispatcher._cache.save_overload = save_if_possible
+
+
+@cache
+def _warn_once(text: str) -> None:
+    """Warn at the first of many failures; Numba resets Python's own memory of warnings."""
+    if _is_first_process():
+        how = f"{text} POPSNET_CACHE_DIR can name another folder."
+        warnings.warn(how, CacheWarning, stacklevel=2)
 
 
 def _user_cache() -> Path:

@@ -346,6 +346,18 @@ def test_streams_that_are_closed_full_or_not_read(command: str, ends: tuple[int,
     assert shell(command) == ends
 
 
+def test_a_full_disk_is_not_said_to_be_standard_output(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(popsnet, "route", full)
+    finished = cli("route", 4, 4)
+    assert finished.code == ExitCode.CANNOT_WRITE
+    assert finished.err == "Error: [Errno 28] No space left on device\n"
+
+
 def test_a_file_on_a_full_disk(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(number: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -450,6 +450,14 @@ def test_stores_are_refused_before_the_cluster_is_opened(
 
 
 @pytest.mark.long  # starts programs
+def test_an_empty_file_becomes_a_store(cli: Cli, tmp_path: Path) -> None:
+    """As one that was created when the disk was full."""
+    sweep_of(tmp_path, "[[grid]]\nshapes = [[2, 2]]\n")
+    (tmp_path / "s.sqlite").touch()
+    finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "s.sqlite")
+    assert (finished.code, finished.err) == (0, "Running 1 shard of 1 experiment…\n")
+
+
 def test_workers_that_come_late_do_the_work(
     sweep: Sweep, expected: list[Any], tmp_path: Path
 ) -> None:

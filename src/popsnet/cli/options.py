@@ -189,6 +189,7 @@ MaxSteps = Annotated[int, typer.Option(help="Stop a run after this many steps.")
 Fault = Annotated[
     list[str] | None,
     typer.Option(
+        "--fault",
         metavar="FAULT",
         help="A part that is dead: coupler:B,A (from group A to group B), transmitter:P, "
         "receiver:P or processor:P, with @SLOT from that slot on; or random:couplers=N. Give it "

@@ -246,14 +246,20 @@ def local_workers(address: str) -> int | None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from writing about lost workers and schedulers: popsnet says what matters."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    """Keep Dask from writing about lost workers and schedulers: popsnet says what matters.
+
+    Dask gives some of its loggers levels of their own. What its tasks raise goes to asyncio's.
+    """
+    names = [one for one in logging.root.manager.loggerDict if one.startswith("distributed.")]
+    loggers = [logging.getLogger(one) for one in ("asyncio", "distributed", *names)]
+    before = [one.level for one in loggers]
     try:
+        for one in loggers:
+            one.setLevel(logging.CRITICAL)
         yield
     finally:
-        logger.setLevel(before)
+        for one, level in zip(loggers, before, strict=True):
+            one.setLevel(level)
 
 
 def _evaluated(client: Client, address: str, expression: str) -> dict[str, str | None]:
