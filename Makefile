@@ -6,22 +6,20 @@ READY := .venv/ready
 
 CHROMIUM := chromium chromium-browser google-chrome
 
-.PHONY: help setup paper lint quick test test-long test-programs test-all test-cuda sanitize-cuda bench-cuda soak test-browser fuzz bench docs picture clean
+.PHONY: help setup paper lint quick test test-long test-programs test-plugins test-all soak test-browser fuzz bench docs picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
 	@echo "make quick         set up, then ruff, codespell, mypy and the tests that take a minute"
 	@echo "make test          set up, then ruff, codespell, mypy and the tests of every part"
-	@echo "make test-all      all tests there are: those of make test with more examples, and the next three"
+	@echo "make test-all      all tests: those of make test with more examples, and the next four, and fuzz"
 	@echo "make test-long     the statistical and large checks that take minutes, and grids of cases"
 	@echo "make test-programs what builds, starts or kills programs: the site, benchmarks, clusters"
-	@echo "make test-cuda     the engine cuda on a GPU against fused, thousands of cases"
-	@echo "make sanitize-cuda its kernels under NVIDIA's compute-sanitizer: memory errors and races"
+	@echo "make test-plugins  installs the plug-ins and runs their tests; they have Makefiles of their own"
 	@echo "make soak          random cases by every router for an hour, or SOAK='--minutes 20 --goal 1e9'"
 	@echo "make test-browser  the viewer in a real browser, which is installed if there is none"
 	@echo "make fuzz          20,000 damaged and hostile inputs, SEED=0; some minutes"
 	@echo "make bench         validate the engines and the edge colouring, then time them"
-	@echo "make bench-cuda    validate the engine cuda on a GPU, then time it"
 	@echo "make docs          build the documents as a site, which opens without a network: site/index.html"
 	@echo "make picture       draw the figures of the documents again"
 	@echo "make clean         remove .venv and what tools left behind"
@@ -48,7 +46,7 @@ lint: setup
 
 quick: lint
 	$(BIN)/pytest -n auto --dist worksteal \
-	  -m "not slow and not long and not cuda and not program and not browser"
+	  -m "not slow and not long and not program and not browser"
 
 # What is compiled is kept. One core compiles while another looks at types, and then both test.
 test: setup
@@ -63,26 +61,12 @@ test-long: setup
 test-programs: setup
 	$(BIN)/pytest -n auto --dist worksteal -m program
 
-test-all: lint test-browser
-	$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=full -m "not browser and not cuda"
+test-all: lint test-browser test-plugins
+	$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=full -m "not browser"
 	$(BIN)/python -m tests.fuzz --seed $(SEED)
 
-# `make setup` has no toolkit of CUDA. One process, because the tests share the GPU.
-test-cuda: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt '$(CUDA)'
-	$(BIN)/pytest -m cuda tests/engines
-
-sanitize-cuda: setup
-	@command -v compute-sanitizer > /dev/null || \
-	  { echo "No compute-sanitizer here; it is part of CUDA's toolkit."; exit 1; }
-	for tool in memcheck racecheck; do \
-	  compute-sanitizer --tool $$tool --error-exitcode 1 \
-	    $(BIN)/python -m tests.engines.cuda.cases || exit 1; \
-	done
-
-bench-cuda: setup
-	$(BIN)/python benchmarks/gpu.py
+test-plugins: setup
+	$(MAKE) -C plugins/popsnet-cuda lint test
 
 soak: setup
 	$(BIN)/python -m tests.soak $(SOAK)
@@ -98,7 +82,6 @@ test-browser: setup
 	    { echo "Chromium could not be installed. $$cure"; exit 1; }
 	POPSNET_BROWSER=required $(BIN)/pytest -m browser
 
-CUDA ?= numba-cuda[cu13]
 SEED ?= 0
 fuzz: setup
 	@$(BIN)/python -m tests.compile_kernels relay & $(BIN)/python -m tests.compile_kernels others; wait

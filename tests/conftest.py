@@ -25,14 +25,15 @@ settings.load_profile("quick")
 
 
 SLOW = (
-    "adversaries", "advice", "cli/test_exit_codes", "cli/test_help", "engines/cuda",
-    "engines/parity", "engines/test_exactness", "exact", "fuzz", "hardware/test_propagation",
-    "paper", "permutations/test_keyed", "plots",
+    "adversaries", "advice", "cli/test_exit_codes", "cli/test_help", "cli/test_options",
+    "engines/parity", "engines/test_exactness", "exact", "fuzz",
+    "hardware/test_propagation", "paper", "permutations/test_keyed", "plots",
     "project/test_bench", "project/test_docs", "project/test_public_names", "project/test_site",
     "project/test_wheel", "routing/relay",
     "routing/test_detection", "schedules", "soak", "sorting", "stats", "sweeps/crash",
     "sweeps/test_cluster", "testing",
-    "test_compiled", "test_experiment", "test_files", "test_system", "theory", "traffic",
+    "test_compiled", "test_compiling", "test_experiment", "test_files", "test_system", "theory",
+    "traffic",
     "viewer/browser",
 )  # fmt: skip
 """Folders and modules that sample, draw, or start other programs; ``make quick`` has the rest."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import pickle
@@ -142,7 +143,7 @@ def test_an_edit_to_a_callee_in_another_file_is_seen(tmp_path: Path) -> None:
     kernels = package(tmp_path, OURS)
     first = tmp_path / "cache" / "popsnet" / kernel_digest(kernels)
     assert python(tmp_path, CALL) == ["20", "0", "-"]
-    assert {path.name.split("-")[0] for path in first.rglob("*.nbc")} == {"a.caller", "b.callee"}
+    assert {path.name.split("-")[0] for path in first.rglob("*.nbc")} == {"a.caller"}
 
     (kernels / "b.py").write_text(OURS + EDITED)
     assert python(tmp_path, CALL) == ["1010", "0", "-"]
@@ -172,8 +173,10 @@ def test_the_options(tmp_path: Path) -> None:
     (package(tmp_path, OURS) / "c.py").write_text(OURS + RATIO)
     assert python(tmp_path, SHOW_OPTIONS) == [
         "inf",  # as NumPy divides
-        *("boundscheck=False", "error_model=numpy", "inline=never", "nogil=True", "nopython=True"),
-        *("boundscheck=False", "error_model=numpy", "inline=always", "nogil=True", "nopython=True"),
+        *("boundscheck=False", "error_model=numpy", "forceinline=False"),
+        *("inline=never", "nogil=True", "nopython=True"),
+        *("boundscheck=False", "error_model=numpy", "forceinline=True"),
+        *("inline=never", "nogil=True", "nopython=True"),
     ]
 
 
@@ -342,6 +345,20 @@ def test_numba_keeps_no_code_elsewhere(
     function: Any = triple()
     assert isinstance(function._cache, NullCache)
     assert function(2) == 6
+
+
+def test_code_that_cannot_be_kept_is_used(
+    triple: Callable[[], Callable[[float], float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
+    popsnet.compiled._warn_once.cache_clear()
+    function = triple()
+    with pytest.warns(CacheWarning, match="not kept: No space left on device") as found:
+        assert (function(2), function(2.5)) == (6, 7.5)
+    assert len(found) == 1
 
 
 def test_the_command_line_says_what_a_warning_says() -> None:

@@ -196,7 +196,7 @@ def test_a_function_is_routed_and_not_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "cuda"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_schedule_is_read_once_per_experiment(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

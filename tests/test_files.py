@@ -5,26 +5,16 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
-from typing import TextIO
 
 import pytest
 
-import popsnet
-from popsnet import files
 from popsnet.errors import InputError, StoreError
 from popsnet.files import make_folder, require_writable, write_whole
 from popsnet.sweeps import Store
 from tests.conftest import Cli
 
-ANOTHER = 4242
-root = pytest.mark.skipif(
-    getattr(os, "geteuid", lambda: 1)() != 0, reason="only root can give files away"
-)
 unix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 
 OUTPUTS = {
@@ -42,12 +32,6 @@ OUTPUTS = {
 def write(path: Path, text: str = "new") -> None:
     with write_whole(path) as file:
         file.write(text)
-
-
-@pytest.fixture(autouse=True)
-def _forget_folders() -> None:
-    """Each test looks for leftovers as a new program does."""
-    files._remove_abandoned.cache_clear()
 
 
 # Links
@@ -105,29 +89,6 @@ def test_a_link_into_a_missing_folder_is_refused(tmp_path: Path) -> None:
         make_folder(tmp_path / "link")
 
 
-@root
-def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path: Path) -> None:
-    """Linux refuses to open such links, so that no user is led to overwrite their own files."""
-    (tmp_path / "mine").write_text("old")
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "tmp").chmod(0o1777)
-    (tmp_path / "tmp" / "link").symlink_to(tmp_path / "mine")
-    (tmp_path / "first").symlink_to(tmp_path / "tmp" / "link")
-    write(tmp_path / "first")
-    os.chown(tmp_path / "tmp" / "link", ANOTHER, -1, follow_symlinks=False)
-    for name in (tmp_path / "tmp" / "link", tmp_path / "first"):
-        with pytest.raises(InputError, match="tmp/link belongs to another user"):
-            write(name, "newer")
-    assert (tmp_path / "mine").read_text() == "new"
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "tmp" / "into").symlink_to(tmp_path / "folder")
-    write(tmp_path / "tmp" / "into" / "file")
-    os.chown(tmp_path / "tmp" / "into", ANOTHER, -1, follow_symlinks=False)
-    with pytest.raises(InputError, match="tmp/into belongs to another user"):
-        write(tmp_path / "tmp" / "into" / "file", "newer")
-    assert (tmp_path / "folder" / "file").read_text() == "new"
-
-
 # Permissions, and other names of the same file
 
 
@@ -145,24 +106,6 @@ def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
             assert stat.S_IMODE(path.stat().st_mode) == mode
     finally:
         os.umask(mask)
-
-
-@root
-def test_a_file_keeps_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    path.touch()
-    path.chmod(0o664)
-    os.chown(path, ANOTHER, ANOTHER + 1)
-    write(path)
-    assert (path.stat().st_uid, path.stat().st_gid) == (ANOTHER, ANOTHER + 1)
-
-    def refused(*arguments: int) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "fchown", refused)
-    write(path)
-    assert path.stat().st_uid == os.geteuid()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o604  # nothing for a group that is another one
 
 
 def test_other_hard_links_keep_the_old_file(tmp_path: Path) -> None:
@@ -247,112 +190,3 @@ def test_the_file_that_standard_output_goes_to_is_not_replaced(
 
 
 # What killed processes leave
-
-WRITING = """
-import sys
-from pathlib import Path
-from popsnet.files import write_whole
-
-with write_whole(Path("slow")) as file:
-    file.write("half")
-    print("writing", flush=True)
-    sys.stdin.read()
-"""
-
-
-@pytest.fixture
-def writing(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that is in the middle of writing the file ``slow``."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITING],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(popsnet.__file__).parent.parent)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "writing\n"
-        yield process
-        process.kill()
-
-
-def parts(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir() if path.suffix == ".part"}
-
-
-def test_a_process_that_is_alive_is_left_alone(
-    writing: subprocess.Popen[str], tmp_path: Path
-) -> None:
-    write(tmp_path / "other")
-    assert len(parts(tmp_path)) == 1
-    writing.communicate()
-    assert writing.returncode == 0
-    assert (tmp_path / "slow").read_text() == "half"
-    assert parts(tmp_path) == set()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a leftover must be a week old")
-def test_what_a_killed_process_leaves_is_removed(
-    writing: subprocess.Popen[str], tmp_path: Path
-) -> None:
-    writing.kill()
-    writing.wait()
-    assert len(parts(tmp_path)) == 1
-    write(tmp_path / "other")
-    assert {path.name for path in tmp_path.iterdir()} == {"other"}
-
-
-@pytest.mark.parametrize("name", [".popsnet-00000000-5eed.part", ".popsnet-ab_12xyz.part"])
-def test_what_another_machine_leaves_is_removed_after_a_week(name: str, tmp_path: Path) -> None:
-    """Its locks may not be seen here. The second name is one of an earlier version."""
-    for age, there in ((6, True), (8, False)):
-        (tmp_path / name).touch()
-        past = (tmp_path / name).stat().st_mtime - age * 24 * 3600
-        os.utime(tmp_path / name, (past, past))
-        files._remove_abandoned.cache_clear()
-        write(tmp_path / "other")
-        assert (tmp_path / name).exists() == there
-
-
-@unix
-def test_nothing_else_is_removed(tmp_path: Path) -> None:
-    mine = f".popsnet-{files._machine()}"
-    (tmp_path / f"{mine}-1.part").mkdir()
-    (tmp_path / f"{mine}-2.part").symlink_to("other")
-    for name in (f"{mine}-3.part.csv", f"x{mine}-4.part", ".popsnet-.part", "popsnet-5.part"):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (0, 0))
-    before = {path.name for path in tmp_path.iterdir()}
-    write(tmp_path / "other")
-    assert {path.name for path in tmp_path.iterdir()} == before | {"other"}
-
-
-@root
-def test_what_another_user_leaves_is_theirs(tmp_path: Path) -> None:
-    left = tmp_path / f".popsnet-{files._machine()}-1.part"
-    left.touch()
-    os.chown(left, ANOTHER, ANOTHER)
-    write(tmp_path / "other")
-    assert left.exists()
-
-
-@unix
-def test_a_part_that_is_removed_before_it_is_locked_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import fcntl
-
-    flock, removed = fcntl.flock, list[Path]()
-
-    def slow(file: TextIO, how: int) -> None:
-        if not removed:
-            removed.append(Path(file.name))
-            removed[0].unlink()
-        flock(file, how)
-
-    monkeypatch.setattr(fcntl, "flock", slow)
-    write(tmp_path / "file")
-    assert (tmp_path / "file").read_text() == "new"
-    assert len(removed) == 1

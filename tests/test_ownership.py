@@ -6,9 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from popsnet import ownership
-from popsnet.ownership import NotPrivate, is_anothers, open_private_folder
-from tests.each import each
+from popsnet.ownership import NotPrivate, open_private_folder
 
 grp = pytest.importorskip("grp", reason="Windows has no owners to check")
 pwd = pytest.importorskip("pwd")
@@ -59,7 +57,7 @@ def test_all_of_it_must_belong_to_this_user(
         open_private_folder(cache)
 
 
-@each(
+@pytest.mark.parametrize(
     ("what", "mode", "fault"),
     [
         ("..", 0o755, ""),
@@ -136,41 +134,3 @@ def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     for name in ("file", "loop"):
         with pytest.raises(NotADirectoryError):
             open_private_folder(tmp_path / name / "cache")
-
-
-def test_users_outside_a_container_may_own_the_folders_above(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "number").write_text(f"{ANOTHER if IS_ROOT else os.geteuid()}\n")
-    (tmp_path / "map").write_text("         0          0 4294967295\n")
-    monkeypatch.setattr(ownership, "_OUTSIDERS", tmp_path / "number")
-    monkeypatch.setattr(ownership, "_INSIDERS", tmp_path / "map")
-    give_away(cache.parent, monkeypatch)
-    with pytest.raises(NotPrivate, match="belongs to another user"):
-        open_private_folder(cache)  # in no container
-    (tmp_path / "map").write_text("      1000       1000          1\n")
-    if IS_ROOT:
-        open_private_folder(cache)
-        cache.parent.chmod(0o777)
-        with pytest.raises(NotPrivate, match="inner can be written to"):
-            open_private_folder(cache)
-        cache.parent.chmod(0o755)
-        give_away(cache, monkeypatch)
-    with pytest.raises(NotPrivate, match="cache belongs to another user"):
-        open_private_folder(cache)
-
-
-def test_whose_an_entry_is_counts_where_all_users_can_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "link").symlink_to("nowhere")
-    tmp_path.chmod(0o1777)
-    assert not is_anothers(tmp_path / "link")
-    assert not is_anothers(tmp_path / "missing")
-    assert not is_anothers(tmp_path / "link" / "below")
-    if not IS_ROOT:
-        pytest.skip("only root can give a link away")
-    give_away(tmp_path / "link", monkeypatch)
-    assert is_anothers(tmp_path / "link")
-    tmp_path.chmod(0o755)
-    assert not is_anothers(tmp_path / "link")

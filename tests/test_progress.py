@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 import pytest
 
-from popsnet import InputError, route
+from popsnet import InputError, compiled, route
 from popsnet import progress as progress_module
 
 
@@ -44,3 +45,38 @@ def test_a_log_gets_a_line_now_and_then(
     with progress_module.patient_progress("runs", 400, unit="shards") as report:
         report(120)
     assert capsys.readouterr().err == "runs: 120 of 400 shards, 0 s\n"
+
+
+COMPILING = "compiling relay, once per version and machine"
+
+
+def test_a_log_and_a_bar_say_what_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0.0)
+    detail = progress_module._Detail("slot 3")
+    with progress_module.patient_progress("runs") as report:
+        monkeypatch.setattr(compiled, "_compiling", ["relay"])
+        report(detail="slot 3")
+        assert str(detail) == COMPILING
+    assert capsys.readouterr().err == f"runs: {COMPILING}, 0 s\n"
+    monkeypatch.setattr(compiled, "_compiling", [])
+    assert str(detail) == "slot 3"
+
+
+def test_a_notebook_sees_what_is_compiled_though_nothing_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, shown = threading.Event(), sys.stderr.write
+
+    def write(text: str) -> int:
+        if COMPILING in text:
+            seen.set()
+        return shown(text)
+
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(compiled, "_compiling", ["relay"])
+    monkeypatch.setattr(sys.stderr, "write", write)
+    with progress_module.patient_progress("runs"):
+        assert seen.wait(60)

@@ -331,7 +331,7 @@ IMPORT_ALL = """
 import popsnet
 
 for module in pkgutil.walk_packages(popsnet.__path__, "popsnet."):
-    if module.name != "popsnet.__main__" and ".cuda." not in module.name:  # needs its driver
+    if module.name != "popsnet.__main__":
         import_module(module.name)
 print(sum(name.startswith("popsnet.") for name in sys.modules))
 """

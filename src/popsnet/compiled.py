@@ -14,6 +14,7 @@ What is kept is run when it is read. So it is kept only in folders that no other
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -40,10 +42,11 @@ _OLD_FOLDERS_KEPT = 4
 _decorating = Lock()
 _cache: Cache | None = None
 _interpreting = False
+_compiling: list[str] = []  # the outermost function first
 
 
 class CacheWarning(UserWarning):
-    """The folder for compiled code is not used, because another user could change it."""
+    """Compiled code is not kept where it should be: the place is unsafe, or full."""
 
 
 class Cache(NamedTuple):
@@ -64,14 +67,15 @@ class Cache(NamedTuple):
 
 
 def kernel_digest(package: Path) -> str:
-    """Return a short name for the kernel sources below a folder, this file, Numba and NumPy.
+    """Return a short name for the kernel sources below a folder, the compiler, Numba and NumPy.
 
     A kernel source is a module that imports this one, which its text shows.
     """
     import numba
 
     digest = blake2b(f"{numba.__version__} {np.__version__} ".encode(), digest_size=8)
-    digest.update(Path(__file__).read_bytes())
+    for name in ("compiled.py", "compiling.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
     for path in sorted(package.rglob("*.py")):
         if path.is_file() and _MARK in (text := path.read_bytes()):
             digest.update(f"\0{path.relative_to(package).as_posix()}\0{len(text)}\0".encode())
@@ -129,7 +133,7 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
     """Compile a function at its first call, or take its code from the cache.
 
     It runs without the interpreter's lock, does not check indices and divides as NumPy does. Sums
-    keep their order. ``inline=True`` is for tiny functions: Numba puts them into their callers.
+    keep their order. ``inline=True`` is for tiny functions: LLVM puts them into their callers.
     """
 
     def compiled_later(function: Callable[..., object]) -> object:
@@ -139,30 +143,91 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
             reserve_compiler_memory()
         import numba
 
+        config: Any = numba.config
+        if config.DISABLE_JIT:
+            return function
         with _decorating:
             if _cache is None:
                 use_cache_for(Path(__file__).parent)
+                _watch_numba()
             assert _cache is not None
-            config: Any = numba.config
             before = config.CACHE_DIR
             # Numba reads it here and never again. Other packages' functions stay where they were.
             config.CACHE_DIR = str(_cache.folder or "")
             try:
-                dispatcher = numba.njit(
-                    nogil=True,
-                    cache=_cache.folder is not None,
-                    error_model="numpy",
-                    boundscheck=False,
-                    inline="always" if inline else "never",
-                )(function)
+                dispatcher = _dispatcher(function, inline)
+                if _cache.folder is not None:
+                    dispatcher.enable_caching()
             finally:
                 config.CACHE_DIR = before
             _keep_to(_cache.folder, dispatcher)
             _keep_private(_cache.folder, dispatcher)
         _name_files_apart(dispatcher)
+        _go_on_without_saving(dispatcher)
         return dispatcher
 
     return compiled_later if function is None else compiled_later(function)
+
+
+def _dispatcher(function: Callable[..., object], inline: bool) -> Any:
+    """Return a function that is compiled when it is called."""
+    import numba
+
+    options: dict[str, Any] = {
+        "nopython": True,
+        "nogil": True,
+        "error_model": "numpy",
+        "boundscheck": False,
+        "inline": "never",
+        "forceinline": inline,  # set where it is False too, because callees inherit it
+    }
+    try:
+        from popsnet.compiling import Kernel
+    except ImportError:  # an unknown Numba; it compiles the same code, in more time
+        return numba.jit(**options)(function)
+    return Kernel(function, targetoptions=options)
+
+
+def compiling() -> str:
+    """Return a name for what is being compiled now, for people who wait, or nothing."""
+    return next(iter(_compiling), "")  # another thread may change the list
+
+
+def _watch_numba() -> None:
+    """Note what is compiled, and leave memory alone meanwhile.
+
+    While Numba builds data that it needs to the end, the garbage collector looks at all of it again
+    and again, for a tenth of the time. Numba compiles one function and its callees at a time.
+    """
+    from numba.core import event
+
+    class Watch(event.Listener):
+        def on_start(self, event: Any) -> None:
+            if not _compiling and gc.isenabled():
+                gc.disable()
+                self.collects = True
+            _compiling.append(_name(event.data["dispatcher"].py_func.__module__))
+
+        def on_end(self, event: Any) -> None:
+            _compiling.pop()
+            if not _compiling and self.collects:
+                self.collects = False
+                gc.enable()
+
+        collects = False
+
+    register: Any = event.register
+    register("numba:compile", Watch())
+
+
+def _name(module: str) -> str:
+    """Return a short name of a module: what it is a kernel of, or its own.
+
+    >>> _name("popsnet.engines.fused.mei_rizzi.passes"), _name("popsnet.schedules.construction")
+    ('mei-rizzi', 'construction')
+    """
+    kernel = module.partition(".fused.")[2].partition(".")[0]
+    return kernel.replace("_", "-") or module.split(".")[-1]
 
 
 def _keep_to(folder: Path | None, dispatcher: Any) -> None:
@@ -204,6 +269,28 @@ def _name_files_apart(dispatcher: Any) -> None:
         files = dispatcher._cache._cache_file
         stem = files._index_name.removesuffix(".nbi")
         files._data_name = lambda number: f"{stem}.{uuid4().hex}.nbc"
+
+
+def _go_on_without_saving(dispatcher: Any) -> None:
+    """Use code that cannot be kept, as on a full disk; the next program compiles it again."""
+
+    def save_if_possible(*overload: object) -> None:
+        try:
+            save(*overload)
+        except OSError as error:
+            _warn_once(f"Compiled code is not kept: {error.strerror}.")
+
+    with suppress(AttributeError):  # NUMBA_DISABLE_JIT leaves a plain function
+        save = dispatcher._cache.save_overload
+        dispatcher._cache.save_overload = save_if_possible
+
+
+@cache
+def _warn_once(text: str) -> None:
+    """Warn at the first of many failures; Numba resets Python's own memory of warnings."""
+    if _is_first_process():
+        how = f"{text} POPSNET_CACHE_DIR can name another folder."
+        warnings.warn(how, CacheWarning, stacklevel=2)
 
 
 def _user_cache() -> Path:

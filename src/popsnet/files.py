@@ -6,18 +6,15 @@ docs/reference/files.md says what this means for links, permissions, devices and
 from __future__ import annotations
 
 import os
-import re
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
 
 from popsnet.errors import InputError
-from popsnet.ownership import CHECKED, is_anothers
 
 try:
     import fcntl
@@ -26,9 +23,6 @@ except ImportError:  # Windows
 
 _MOST_LINKS = 40
 """Symbolic links that lead to each other, as many as Linux follows."""
-
-_WEEK = 7 * 24 * 3600
-_PART = re.compile(r"\.popsnet-(?:([0-9a-f]{8})-)?\w+\.part")
 
 
 def is_file(path: Path) -> bool:
@@ -135,7 +129,6 @@ def write_whole(path: Path) -> Iterator[TextIO]:
         with _errors_named(path), target.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         return
-    _remove_abandoned(target.parent.resolve())
     with _errors_named(target):
         file = _new_part(target)
     part = Path(file.name)
@@ -145,8 +138,7 @@ def write_whole(path: Path) -> Iterator[TextIO]:
             file.flush()
             os.fsync(file.fileno())
             _take_over_permissions(file, target)
-            if fcntl is None:
-                file.close()  # Windows renames no open file; elsewhere the lock lasts until then
+        with _errors_named(target):
             part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -156,12 +148,6 @@ def _target(path: Path) -> Path:
     """Return the path that symbolic links lead to, whether or not there is a file."""
     target = path
     for _ in range(_MOST_LINKS):
-        links = [folder for folder in target.absolute().parents if folder.is_symlink()]
-        for entry in filter(is_anothers, (target, *links)):
-            raise InputError(
-                f"{entry} belongs to another user, in a folder in which all users can write; "
-                "give another name."
-            )
         if not target.is_symlink() or _is_stream(target):
             return target
         target = target.parent / target.readlink()
@@ -191,77 +177,24 @@ def _is_standard_output(path: Path) -> bool:
 
 
 def _new_part(target: Path) -> TextIO:
-    """Create the file that will replace another, with a lock on it while it is open."""
+    """Create the file that will replace another."""
     # Until it has the permissions of the file that it replaces, no other user may read it.
-    mode = 0o600 if target.exists() else 0o666
-    create = partial(os.open, mode=mode)
-    while True:
-        part = target.parent / f".popsnet-{_machine()}-{os.urandom(8).hex()}.part"
-        opened = open(part, "x", encoding="utf-8", newline="\n", opener=create)  # noqa: SIM115
-        if fcntl is not None:
-            with suppress(OSError):  # not all file systems have locks
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if part.exists():  # or another process has locked and removed it just before
-            return opened
-        opened.close()
+    create = partial(os.open, mode=0o600 if target.exists() else 0o666)
+    part = target.parent / f".popsnet-{os.urandom(8).hex()}.part"
+    return open(part, "x", encoding="utf-8", newline="\n", opener=create)
 
 
 def _take_over_permissions(file: TextIO, target: Path) -> None:
-    """Give a file the owner and the permissions of the one that it replaces, where there is one."""
+    """Give a file the permissions of the one that it replaces; another group gets none."""
     try:
         before = target.stat()
     except FileNotFoundError:
         return
     now, mode = os.fstat(file.fileno()), before.st_mode & 0o777
-    if hasattr(os, "fchown") and (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        for owner in (before.st_uid, -1):  # only root can give files away
-            with suppress(OSError):
-                os.fchown(file.fileno(), owner, before.st_gid)
-                break
-        else:
-            mode &= ~0o070  # what was allowed to one group is not allowed to another
+    if now.st_gid != before.st_gid:
+        mode &= ~0o070
     if now.st_mode & 0o777 != mode:
         Path(file.name).chmod(mode)
-
-
-@cache
-def _remove_abandoned(folder: Path) -> None:
-    """Remove what killed processes of this user have left in a folder, once per process."""
-    with suppress(OSError):
-        for path in [one for one in folder.iterdir() if _PART.fullmatch(one.name)]:
-            with suppress(OSError):
-                _remove_if_abandoned(path)
-
-
-def _remove_if_abandoned(path: Path) -> None:
-    """Remove a part of a file unless the process that writes it may be alive.
-
-    It has a lock on the part, which ends with it. Processes on other machines may not see the
-    lock: their parts must also be a week old.
-    """
-    found, writer = path.lstat(), _PART.fullmatch(path.name)
-    is_ours = stat.S_ISREG(found.st_mode) and not (CHECKED and found.st_uid != os.geteuid())
-    is_old = time.time() - found.st_mtime >= _WEEK
-    if writer is None or not is_ours or not (is_old or writer[1] == _machine()):
-        return
-    if os.name == "nt":
-        path.unlink()  # raises OSError if it is open
-    elif fcntl is not None:
-        with path.open("r+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises OSError if it is locked
-            path.unlink()
-
-
-@cache
-def _machine() -> str:
-    """Return a name for this machine, from when it was started until it is stopped.
-
-    Only Linux gives one. Elsewhere each process is taken for a machine of its own.
-    """
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
-    except OSError:
-        return os.urandom(4).hex()
 
 
 @contextmanager

@@ -14,9 +14,6 @@ from pathlib import Path
 CHECKED = hasattr(os, "geteuid")
 """Whether files have an owner and permissions that can be checked: not so on Windows."""
 
-_SHARED = stat.S_ISVTX | stat.S_IWOTH
-"""The mode of a folder like /tmp: all users may add files and remove only their own."""
-
 _OUTSIDERS = Path("/proc/sys/kernel/overflowuid")
 _INSIDERS = Path("/proc/self/uid_map")
 
@@ -49,18 +46,6 @@ def open_private_folder(path: Path) -> Path:
         raise NotPrivate(f"{path} is open to other users (mode {mode:o}; chmod go= closes it)")
     _require_contents(path)
     return path
-
-
-def is_anothers(path: Path) -> bool:
-    """Whether another user has put this entry into a folder like /tmp, where any user could."""
-    if not CHECKED:
-        return False
-    try:
-        entry, folder = path.lstat(), path.parent.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    is_shared = folder.st_mode & _SHARED == _SHARED
-    return is_shared and entry.st_uid not in (os.geteuid(), folder.st_uid)
 
 
 def _found(folder: Path) -> os.stat_result:

@@ -68,6 +68,19 @@ def patient_progress(
         yield update
 
 
+class _Detail:
+    """What to show beside a bar at the moment when it is shown: a compilation goes first."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        from popsnet import compiled  # needs NumPy, which takes time
+
+        what = compiled.compiling()
+        return f"compiling {what}, once per version and machine" if what else self._text
+
+
 def _display(what: str, total: int | None) -> AbstractContextManager[_Show | None]:
     if sys.stderr is not None and sys.stderr.isatty():
         return _bar(what, total)
@@ -85,7 +98,8 @@ def _log(what: str) -> _Show:
         nonlocal next_update
         if (now := time.monotonic()) >= next_update:
             next_update = now + _SECONDS_BETWEEN_LINES
-            sys.stderr.write(f"{what}: {detail or f'{done:,.0f} done'}, {now - begin:.0f} s\n")
+            text = _Detail(detail or f"{done:,.0f} done")
+            sys.stderr.write(f"{what}: {text}, {now - begin:.0f} s\n")
             sys.stderr.flush()
 
     return show
@@ -107,14 +121,14 @@ def _bar(what: str, total: int | None) -> Iterator[_Show]:
         transient=True,
     )
     length = None if total == 1 else total
-    task, next_update = bar.add_task(what, total=length, detail=""), 0.0
+    task, next_update = bar.add_task(what, total=length, detail=_Detail("")), 0.0
 
     def show(done: float, detail: str) -> None:
         nonlocal next_update
         now = time.monotonic()
         if now >= next_update:
             next_update = now + _SECONDS_BETWEEN_UPDATES
-            bar.update(task, completed=done, detail=detail)
+            bar.update(task, completed=done, detail=_Detail(detail))
 
     with _patience(bar.start, bar.stop):
         yield show
@@ -138,27 +152,38 @@ def _patience(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[No
 def _line(what: str) -> Iterator[_Show]:
     """Show a line that is rewritten, for notebooks, which have no terminal."""
     begin = time.monotonic()
-    next_update, written = begin + _PATIENCE_SECONDS, False
+    next_update, written, over = begin + _PATIENCE_SECONDS, False, threading.Event()
 
     def write(text: str) -> None:
         nonlocal written
         written = True
-        sys.stderr.write(f"\r{text:<78}")
+        sys.stderr.write(f"\r{text[:78]:<78}")
         sys.stderr.flush()
+
+    def write_compilations() -> None:
+        """Write a first line, and while work compiles, which does not report, others."""
+        write(f"{what} …")
+        while not over.wait(10 * _SECONDS_BETWEEN_UPDATES):
+            if text := str(_Detail("")):
+                write(f"{what}: {text}, {time.monotonic() - begin:.0f} s")
 
     def show(done: float, detail: str) -> None:
         nonlocal next_update
         if (now := time.monotonic()) >= next_update:
             next_update = now + 10 * _SECONDS_BETWEEN_UPDATES
-            write(f"{what}: {detail or f'{done:,.0f} done'}, {now - begin:.0f} s"[:78])
+            text = _Detail(detail or f"{done:,.0f} done")
+            write(f"{what}: {text}, {now - begin:.0f} s")
 
     def clear() -> None:
         if written:
             write("")
             sys.stderr.write("\r")
 
-    with _patience(lambda: write(f"{what} …"), clear):
-        yield show
+    with _patience(write_compilations, clear):
+        try:
+            yield show
+        finally:
+            over.set()
 
 
 def duration(seconds: float) -> str:

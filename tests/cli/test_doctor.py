@@ -1,4 +1,4 @@
-"""``popsnet doctor``: GPU and clusters, and what is missing to use them."""
+"""``popsnet doctor``: libraries, engines and clusters, and what is missing to use them."""
 
 from __future__ import annotations
 
@@ -10,46 +10,12 @@ from pathlib import Path
 import pytest
 
 import popsnet
-from popsnet.engines.cuda.device import DeviceStatus
 from popsnet.errors import InputError
 from popsnet.sweeps.cluster import WorkerStatus
 from tests.conftest import Cli
 from tests.project.schemas import require_schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-
-H200 = DeviceStatus(True, "", "NVIDIA H200", "9.0", 150_000_000_000, "13.0", "12.9", "0.30.4")
-NO_DRIVER = DeviceStatus(
-    False, "there is no usable NVIDIA driver", runtime="12.9", package="0.30.4"
-)
-NOTHING = DeviceStatus(False, "the package numba-cuda is not installed")
-
-
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        (H200, {"numba-cuda": "0.30.4", "CUDA driver": "for CUDA 13.0", "CUDA toolkit": "12.9",
-                "GPU": "NVIDIA H200, compute capability 9.0, 150.0 GB memory"}),
-        (NO_DRIVER, {"CUDA driver": "not found", "CUDA toolkit": "12.9",
-                     "GPU": "there is no usable NVIDIA driver"}),
-        (NOTHING, {"CUDA driver": "not known without numba-cuda",
-                   "GPU": "the package numba-cuda is not installed"}),
-    ],
-)  # fmt: skip
-def test_the_gpu_is_described(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, status: DeviceStatus, expected: dict[str, str]
-) -> None:
-    monkeypatch.setattr("popsnet.engines.cuda.device.describe_device", lambda: status)
-    finished = cli("doctor", "--json")
-    assert finished.code == 0  # a GPU is not needed
-    printed = json.loads(finished.out)
-    require_schema("doctor", printed)
-    assert printed["gpu"]["name"] == status.name
-    found = {one["what"]: one for one in printed["findings"]}
-    assert {name: found[name]["detail"] for name in expected} == expected
-    assert found["GPU"]["ok"] == status.available
-    if status.package is None:
-        assert "pip install 'popsnet[cuda]'" in found["numba-cuda"]["detail"]
 
 
 def test_the_workers_of_a_cluster_are_shown(cli: Cli) -> None:
@@ -60,18 +26,20 @@ def test_the_workers_of_a_cluster_are_shown(cli: Cli) -> None:
     (worker,) = printed["workers"]
     python = ".".join(map(str, sys.version_info[:3]))
     assert (worker["popsnet"], worker["python"]) == (popsnet.__version__, python)
-    assert (worker["threads"], worker["memory"], worker["gpus"]) == (1, None, 0)
-    assert "1 worker with 1 thread; none has the resource GPU" in printed["findings"][-1]["detail"]
+    assert (worker["threads"], worker["memory"], worker["resources"]) == (1, None, "")
+    assert printed["findings"][-1]["detail"] == "1 worker with 1 thread"
 
 
-def worker(number: int, version: str | None = popsnet.__version__, gpus: int = 0) -> WorkerStatus:
-    return WorkerStatus(f"tcp://host:{number}", version, "3.13.1", 4, 8_000_000_000, gpus)
+def worker(
+    number: int, version: str | None = popsnet.__version__, resources: str = ""
+) -> WorkerStatus:
+    return WorkerStatus(f"tcp://host:{number}", version, "3.13.1", 4, 8_000_000_000, resources)
 
 
 @pytest.mark.parametrize(
     ("workers", "code", "words"),
     [
-        ([worker(1, gpus=1), worker(2)], 0, "2 workers with 8 threads and 1 GPU"),
+        ([worker(1, resources="GPU=1"), worker(2)], 0, "2 workers with 8 threads"),
         ([worker(1), worker(2, "0.0.7")], 1, "0.0.7 on tcp://host:2, and"),
         ([worker(1, None)], 1, "none on tcp://host:1"),
         ([], 1, "there are no workers. Start some with 'dask worker tcp://host:8786'."),
@@ -116,7 +84,7 @@ assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
 """
 
 
-def test_neither_dask_nor_cuda_is_imported_before_it_is_used(tmp_path: Path) -> None:
+def test_neither_dask_nor_a_gpu_is_imported_before_it_is_used(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text("runs = 300\n[[grid]]\nn = 16\nratio = 1\n")
     program = [sys.executable, "-c", IMPORTS]
     subprocess.run(program, cwd=tmp_path, check=True, capture_output=True)

@@ -26,7 +26,6 @@ from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import Reproduction
 from popsnet.paper.rows import make_rows
 from popsnet.paper.theory.section import Theory
-from popsnet.routing.relay.state import RelayState
 from tests.cli.test_help import COMMANDS
 from tests.conftest import Cli
 from tests.each import each
@@ -147,14 +146,6 @@ def stopped_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction, "route", partial(popsnet.route, max_steps=1))
 
 
-def wrong_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a slot with an ack every source takes its packet for delivered."""
-    acknowledge = RelayState.acknowledge
-    monkeypatch.setattr(
-        RelayState, "acknowledge", lambda self, sources: acknowledge(self, self.pending)
-    )
-
-
 def lost_packet(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduled = popsnet.schedule(popsnet.Network(4, 4))
     outcome = replace(scheduled.execute(), delivered=15)
@@ -209,7 +200,6 @@ FAILING: dict[str, list[tuple[Prepare, str]]] = {
     "faults": [(nothing, "4 4 --router relay:survive --runs 2 --max-steps 1")],
     "paper": [(another_mean, "")],
     "theory": [(stopped_runs, "4 4 --runs 10")],
-    "exact": [(wrong_stage, "2 2 --router relay --variant Q --check --packets 1")],
     "distribution": [
         (nothing, "3 3 --runs 20 --max-steps 1"),
         (nothing, "8 2 --runs 9 --variant published"),
@@ -355,6 +345,18 @@ FULL = "Error: Standard output could not be written: No space left on device.\n"
 )
 def test_streams_that_are_closed_full_or_not_read(command: str, ends: tuple[int, str, str]) -> None:
     assert shell(command) == ends
+
+
+def test_a_full_disk_is_not_said_to_be_standard_output(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(popsnet, "route", full)
+    finished = cli("route", 4, 4)
+    assert finished.code == ExitCode.CANNOT_WRITE
+    assert finished.err == "Error: [Errno 28] No space left on device\n"
 
 
 def test_a_file_on_a_full_disk(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,20 @@ def test_a_signal_in_a_callback_is_not_lost(cli: Cli, monkeypatch: pytest.Monkey
     assert (finished.code, finished.out, finished.err) == (143, "", "Interrupted.\n")
 
 
+def test_what_fails_after_a_signal_in_a_callback(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a compiler does whose callback was interrupted: the signal has not come again yet."""
+
+    def send(*arguments: object, **options: object) -> None:
+        value = {1}
+        gone = weakref.ref(value, lambda _: os.kill(os.getpid(), TERM))
+        del value
+        raise RuntimeError(gone)
+
+    monkeypatch.setattr("popsnet.recommend", send)
+    finished = cli("plan", 4, 4)
+    assert (finished.code, finished.out, finished.err) == (143, "", "Interrupted.\n")
+
+
 def test_a_signal_that_becomes_another_exception(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python before 3.12 does this while it makes a class."""
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typer.core import TyperGroup
-from typer.main import get_command
+import pytest
 
-from popsnet.cli.main import app
-from popsnet.cli.usage import RENAMED_COMMANDS, RENAMED_OPTIONS
 from tests.conftest import Cli
-from tests.each import each
 
 MEANT = {
     "rout": "There is no command 'rout'. Did you mean popsnet route?",
     "Sorting_Network": "Did you mean popsnet sorting-network?",
-    "network 8": "Did you mean popsnet sorting-network?",
-    "adversary average": "Did you mean popsnet adversary congestion?",
     "adversary rigidd 4 4": "Did you mean popsnet adversary rigid?",
     "results lst": "Did you mean popsnet results list?",
     "zzz": "There is no command 'zzz'. Give one of: demo, view, route,",
@@ -22,9 +16,6 @@ MEANT = {
     "--vesion": "Did you mean --version?",
     "route 4 4 --rnus 3": "popsnet route has no option --rnus. Did you mean --runs?",
     "route 4 4 --zzz": "popsnet route has no option --zzz. See popsnet route --help.",
-    "exact 2 2 --everybody": "Did you mean --all-packets?",
-    "adversary two-hop 4 4 --save x.npy": "Did you mean --out?",
-    "adversary congestion --seed 1": "Did you mean --permutation-seed?",
     "route 4 4 --router mei_rizzi": "Did you mean 'mei-rizzi'?",
     "route 4 4 --router Mei-Rizzi": "Did you mean 'mei-rizzi'?",
     "route 4 4 --variant Idealised": "Did you mean 'idealized'?",
@@ -54,7 +45,7 @@ MEANT = {
 }
 
 
-@each("typed", MEANT)
+@pytest.mark.parametrize("typed", MEANT)
 def test_what_was_meant(typed: str, cli: Cli) -> None:
     finished = cli(*typed.split())
     assert (finished.code, finished.out) == (2, "")
@@ -74,20 +65,3 @@ def test_the_usage_follows_what_cannot_be_understood(cli: Cli) -> None:
         "Usage: popsnet route [OPTIONS] D G",
         "Help: popsnet route --help",
     ]
-
-
-def test_new_names_exist_and_old_ones_do_not() -> None:
-    root = get_command(app)
-    assert isinstance(root, TyperGroup)
-
-    def known(words: str) -> bool:
-        command: object = root
-        for word in words.split():
-            command = command.commands.get(word) if isinstance(command, TyperGroup) else None
-        return command is not None
-
-    for old, new in RENAMED_COMMANDS.items():
-        assert not known(old)
-        assert known(new) or new in ("--help", "--version")
-    for old in RENAMED_OPTIONS:
-        assert known(old.rpartition(" ")[0])

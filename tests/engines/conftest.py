@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
 
-from popsnet.engines import ENGINES
+from popsnet.engines import ENGINES, find_engine
 from popsnet.engines.fused import session
 from popsnet.engines.session import Engine
 
 LARGE = "fused large"
 """The fused engine as it does large runs, one at a time on all threads, on networks of any size."""
-
-CUDA = pytest.param("cuda", marks=pytest.mark.cuda)
-"""The cuda engine needs a GPU, so only ``make test-cuda`` tests it; tests/engines/cuda has more."""
 
 UNSUPPORTED = [
     ("objects", "d > g|d < g", "it needs d = g"),
@@ -43,8 +41,8 @@ def gap(engine: str, test: str) -> str | None:
     return None
 
 
-HERE = [CUDA if name == "cuda" else name for name in ENGINES]
-"""All engines, those that need a GPU with their mark."""
+HERE = [*ENGINES, *filter(None, [os.environ.get("POPSNET_TEST_ENGINE")])]
+"""The engines that ship, and one of a plug-in, if it is named."""
 
 
 @pytest.fixture(params=[*HERE, LARGE])
@@ -55,4 +53,4 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> E
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     if name == LARGE:
         monkeypatch.setattr(session, "RESIDENT", 0)
-    return ENGINES[name.removesuffix(" large")]
+    return find_engine(name.removesuffix(" large"))

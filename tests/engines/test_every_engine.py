@@ -214,6 +214,6 @@ def test_every_gap_is_one_of_a_test(request: pytest.FixtureRequest) -> None:
         pytest.skip("not all tests of this file were collected")
     engines = {engine for engine, _ in tests}
     for one in UNSUPPORTED:
-        if one[0] == "cuda" and "cuda" not in engines:
-            continue
+        if not any(re.match(one[0], engine) for engine in engines):
+            continue  # an engine of a plug-in that is not tested
         assert any(re.match(one[0], engine) and re.search(one[1], name) for engine, name in tests)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from scipy.stats import skew
 
 from popsnet import Coins, Experiment, InputError, Memory, Network, Slot, register, route, view
 from popsnet.engines import Tally
-from popsnet.paper.animation import AnimatedRun
 from popsnet.paper.figures import PaperFigure, paper_figures
 from popsnet.paper.headlines import headlines
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed, make_plan
@@ -232,24 +230,6 @@ def test_headlines_are_what_the_rows_say() -> None:
     assert "0 of 0" not in " ".join(findings(plan, nothing).values())
 
 
-def test_an_animation_has_the_deliveries_of_the_run() -> None:
-    experiment = Experiment(4, 4, seed=5, permutation_seed=5)
-    run, outcome = AnimatedRun.of(experiment), route(experiment)[0].outcome
-    assert len(run.frames) == outcome.slots
-    after = [frame.delivered for frame in run.frames[4::5]]
-    assert after == [16 - left for left in outcome.survivors]
-    assert [frame.delivered for frame in run.frames] == sorted(
-        frame.delivered for frame in run.frames
-    )
-    load = Counter(line.coupler for line in run.frames[0].sent)
-    assert all(line.collides == (load[line.coupler] > 1) for line in run.frames[0].sent)
-    svg = run.svg()
-    ET.fromstring(svg)
-    assert svg.count('class="slot n') == outcome.slots
-    assert "prefers-reduced-motion" in svg
-    assert "http" not in svg
-
-
 def test_capped_runs_are_marked() -> None:
     plan = make_plan(runs=10, max_n=4)
     steps, slots = Counter({3: 8, 1000: 2}), Counter({15: 8, 5000: 2})
@@ -406,7 +386,7 @@ def test_the_paper_in_small_from_end_to_end(
     text = (out / "report.html").read_text()
     page = Page(text)
     assert text.count('<svg role="img"') == len(FIGURES)
-    assert page.tags["figure"] == len(FIGURES) + 1  # the run that plays
+    assert page.tags["figure"] == len(FIGURES)
     assert page.tags["table"] == page.tags["caption"] == 7
     assert page.tags["script"] == page.tags["img"] == 0
     inside = {link[1:] for link in page.links if link.startswith("#")}
@@ -431,7 +411,7 @@ def test_the_paper_in_small_from_end_to_end(
     assert (out / "figures" / "separation.svg").exists() is False
     assert {one.stem: cut for one in figures if (cut := texts_outside(one.figure))} == {}
     captions = re.findall(r"<(?:fig)?caption>(.*?)<(?:/caption|/figcaption|a )", text, re.DOTALL)
-    assert len(captions) == len(FIGURES) + 1 + 7
+    assert len(captions) == len(FIGURES) + 7
     assert max(len(caption.split()) for caption in captions) <= 42
     for stem in FIGURES:
         assert (out / "figures" / f"{stem}.png").stat().st_size > 1000

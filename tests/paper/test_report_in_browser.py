@@ -87,20 +87,3 @@ def test_panels_and_legend_are_stacked_where_it_is_narrow(
             "all => all.map(one => one.getBBox().width)"
         )
         assert min(drawn) > 0  # each names a part that is there
-
-
-def test_the_run_plays_and_can_be_paused(browser: Browser, report: Path) -> None:
-    states = "[...new Set(document.getAnimations().map(one => one.playState))]"
-    with opened(browser, report, 1280) as tab:
-        assert tab.evaluate(states) == ["running"]
-        tab.get_by_label("Pause").check(force=True)
-        assert tab.evaluate(states) == ["paused"]
-
-
-def test_with_reduced_motion_one_slot_stands_still(browser: Browser, report: Path) -> None:
-    with opened(browser, report, 1280, reduced_motion="reduce") as tab:
-        assert tab.evaluate("document.getAnimations().length") == 0
-        seen = "one => getComputedStyle(one).opacity === '1'"
-        assert tab.evaluate(
-            f"[...document.querySelectorAll('.slot')].filter({seen}).map(one => one.classList[1])"
-        ) == ["n0"]

@@ -248,6 +248,7 @@ def _command(folder: Path) -> Path:
 @contextmanager
 def routers_kept() -> Iterator[None]:
     """Afterwards the registers are as before, as in a program of its own: routers, schedulers."""
+    router.all_routers(), scheduler.all_schedulers()  # those that ship stay
     stores: list[dict[Any, Any]] = [
         router._ROUTERS, plugin._LOADED, scheduler._SCHEDULERS, scheduler._LOADED,
     ]  # fmt: skip

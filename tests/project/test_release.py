@@ -30,6 +30,14 @@ def test_the_version_is_written_in_one_place_and_agrees_elsewhere() -> None:
     assert released[0] == f"{popsnet.__version__} ({citation.RELEASED})"
 
 
+def test_plug_ins_need_the_popsnet_that_they_are_released_with() -> None:
+    """They call functions of it that may change."""
+    plugin = tomllib.loads((ROOT / "plugins/popsnet-cuda/pyproject.toml").read_text())["project"]
+    assert plugin["version"] == popsnet.__version__
+    same = ".".join(popsnet.__version__.split(".")[:2])
+    assert f"popsnet=={same}.*" in plugin["dependencies"]
+
+
 def test_the_citation_file_and_the_command_cite_the_same(cli: Cli) -> None:
     cff = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     (paper,) = cff["references"]

@@ -42,7 +42,6 @@ COMMANDS = (
     ("results export", "results export r.csv --per-run", 0),
     ("results plot", "results plot --figure r.svg", 0),
     ("exact", "exact 2 2 --router relay --upto 5", 0),
-    ("exact", "exact 2 2 --router relay --variant T1 --check --packets 1", 0),
     ("distribution", "distribution 2 2 --runs 50 --no-exact --figure d.svg", 0),
     ("distribution", "distribution 4 2 --router relay:S --runs 20 --max-steps 1", 1),
     ("sorting-network", "sorting-network bag-tree 256 --growth", 0),

@@ -453,11 +453,19 @@ def test_stores_are_refused_before_the_cluster_is_opened(
 
 
 @pytest.mark.long  # starts programs
+def test_an_empty_file_becomes_a_store(cli: Cli, tmp_path: Path) -> None:
+    """As one that was created when the disk was full."""
+    sweep_of(tmp_path, "[[grid]]\nshapes = [[2, 2]]\n")
+    (tmp_path / "s.sqlite").touch()
+    finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "s.sqlite")
+    assert (finished.code, finished.err) == (0, "Running 1 shard of 1 experiment…\n")
+
+
 def test_workers_that_come_late_do_the_work(
     sweep: Sweep, expected: list[Any], tmp_path: Path
 ) -> None:
     with running(tmp_path, workers=0) as (address, _), open_cluster(address) as executor:
-        assert (executor.workers, executor.threads) == (0, 1)
+        assert (executor.workers, executor.room) == (0, {"auto": 1})
         with late_worker(tmp_path, address):
             collect(sweep, store=tmp_path / "r", executor=executor, progress=False)
     assert results(tmp_path / "r") == expected

@@ -271,7 +271,7 @@ def _cells(line: str) -> list[str]:
     return line.split()
 
 
-def test_large_plain_files_are_read_by_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_plain_files_are_read_by_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = 20_000
     numbers = np.arange(2 * rows).reshape(rows, 2)
     text = "source,destination\n" + "".join(f"{a},{b}\n" for a, b in numbers.tolist())

@@ -9,13 +9,11 @@ from math import factorial
 import numpy as np
 import pytest
 
-from popsnet import InputError, Network
+from popsnet import Network
 from popsnet.routing.relay import marked, parse_schedule, team
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Ints, Slot
-from popsnet.testing import check_every_draw
-from popsnet.testing.every_draw import _number, cases, examine
-from tests.each import each
+from tests.testing.every_draw import cases, check_every_draw, examine, number_of_cases
 
 NETWORK = Network(2, 2)
 
@@ -47,7 +45,7 @@ def test_safety_of_marked_stages_on_every_bijection(variant: str, packets: int) 
     ],
 )  # fmt: skip
 def test_more_cases(d: int, g: int, variant: str, packets: int) -> None:
-    found = check_every_draw(d, g, variant=variant, packets=packets)
+    found = check_every_draw(Network(d, g), variant=variant, packets=packets)
     assert found.ok, found.failure
 
 
@@ -60,14 +58,16 @@ def test_a_part_of_all_cases_with_three_packets_on_pops_3_3() -> None:
         problem, _ = examine(network, schedule, case)
         assert problem is None, (case, problem)
         count += 1
-    assert count == -(-_number(network, schedule, 3) // 101)
+    assert count == -(-number_of_cases(network, schedule, 3) // 101)
 
 
 @pytest.mark.parametrize("variant", ["T1", "T2", "Q", "X2", "Q Q"])
 def test_the_number_of_cases_is_known_before(variant: str) -> None:
     stages = [parse_schedule(word).all_stages[0] for word in variant.split()]
     for packets in (1, 2):
-        assert sum(1 for _ in cases(NETWORK, stages, packets)) == _number(NETWORK, stages, packets)
+        assert sum(1 for _ in cases(NETWORK, stages, packets)) == number_of_cases(
+            NETWORK, stages, packets
+        )
 
 
 def all_relays_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,23 +147,3 @@ def test_a_stage_that_is_wrong_is_found_out(
     stages = parse_schedule(variant).all_stages
     some = chain.from_iterable(islice(cases(NETWORK, stages, m), 0, None, 7) for m in (2, 3))
     assert any(examine(NETWORK, stages, case)[0] is not None for case in some)
-
-
-@each(
-    ("network", "variant", "packets", "reason"),
-    [
-        ((3, 3), "T2", None, r"T2 on POPS\(3, 3\) has .* cases .* Give packets = 2: 74,304 cases"),
-        ((4, 4), "Q", 1, r"Choose a smaller network"),
-        ((2, 2), "S", None, r"variant = S: every draw is tried for one to three stages T, Q or X"),
-        ((2, 2), "Q Q Q Q", None, r"one to three stages"),
-        ((2, 2), "Q T2", None, r"T needs that every source knows"),
-        ((2, 3), "T2", None, r"d >= g"),
-        ((2, 2), "T2", 5, r"packets = 5: there are 1 to 4 packets"),
-        ((2, 2), "T2", 0, r"packets = 0"),
-    ],
-)
-def test_what_cannot_be_tried_is_refused(
-    network: tuple[int, int], variant: str, packets: int | None, reason: str
-) -> None:
-    with pytest.raises(InputError, match=reason):
-        check_every_draw(*network, variant=variant, packets=packets)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from popsnet.engines import ENGINES, Engine
-from popsnet.engines.cuda import ENGINE as CUDA
+from popsnet.engines import ENGINES
+from popsnet.engines.plugins import usable
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.network import Network
@@ -64,14 +64,9 @@ def _engines(router: Router) -> list[str]:
     found = list(_experiments(router))
     return [
         name
-        for name, engine in ENGINES.items()
-        if any(_obstacle(engine, one) is None for one in found)
+        for name, engine in {**ENGINES, **usable()}.items()
+        if any(engine.obstacle(experiment) is None for experiment in found)
     ]
-
-
-def _obstacle(engine: Engine, experiment: Experiment) -> str | None:
-    """Return why an engine cannot run an experiment, whether or not there is a GPU here."""
-    return (CUDA.obstacle if engine is CUDA else engine.supports)(experiment)
 
 
 def _experiments(router: Router) -> Iterator[Experiment]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from dataclasses import asdict
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from math import isqrt
@@ -16,11 +15,10 @@ from popsnet.cli.options import Cluster
 from popsnet.cli.output import reporting
 from popsnet.errors import InputError, how_to_install
 from popsnet.progress import Update, patient_progress
-from popsnet.report import Column, Fact, Report, Table, counted
+from popsnet.report import Column, Report, Table, counted
 from popsnet.system import amount
 
 if TYPE_CHECKING:
-    from popsnet.engines.cuda.device import DeviceStatus
     from popsnet.sweeps.cluster import WorkerStatus
 
 _NEEDED = (
@@ -53,14 +51,12 @@ class Finding(NamedTuple):
 @reporting
 def doctor(cluster: Cluster = None) -> Report:
     """Check that everything popsnet needs is installed and works here."""
-    from popsnet.engines.cuda.device import describe_device
     from popsnet.sweeps.cluster import local_workers
 
     if cluster is not None:
         local_workers(cluster)  # refuses what cannot be an address
     with patient_progress("trying libraries and engines") as update:
-        gpu = describe_device()
-        findings = [*_libraries(), *_gpu(gpu), *_engines(update), *_computer()]
+        findings = [*_libraries(), *_engines(update), *_plugins(update), *_computer()]
     workers = None
     if cluster is not None:
         workers, about = _cluster(cluster)
@@ -74,7 +70,7 @@ def doctor(cluster: Cluster = None) -> Report:
     parts: tuple[Table, ...] = (Table("findings", "", columns, findings),)
     if workers is not None:
         parts += (Table("workers", f"Workers of {cluster}", _WORKER_COLUMNS, workers),)
-    return Report(facts=(Fact("gpu", asdict(gpu)),), parts=parts, verdict=verdict, ok=not broken)
+    return Report(parts=parts, verdict=verdict, ok=not broken)
 
 
 _WORKER_COLUMNS = (
@@ -85,7 +81,7 @@ _WORKER_COLUMNS = (
     Column(
         "memory", kind="text", show=lambda row: amount(row.memory) if row.memory else "no limit"
     ),
-    Column("gpus", "GPU", "integer"),
+    Column("resources", kind="text", show=lambda row: row.resources or "–"),
 )
 
 
@@ -106,33 +102,24 @@ def _cluster(address: str) -> tuple[list[WorkerStatus] | None, Finding]:
     if not workers:
         detail = f"there are no workers. Start some with 'dask worker {address}'."
         return workers, Finding(what, False, True, detail)
-    threads, gpus = (sum(getattr(one, name) for one in workers) for name in ("threads", "gpus"))
+    threads = sum(one.threads for one in workers)
     detail = f"{counted(len(workers), 'worker')} with {counted(threads, 'thread')}"
-    with_gpu = (
-        f" and {counted(gpus, 'GPU')}"
-        if gpus
-        else ("; none has the resource GPU ('dask worker --resources GPU=1')")
-    )
-    return workers, Finding(what, True, True, f"{detail}{with_gpu}")
+    return workers, Finding(what, True, True, "; ".join([detail, *_lacking(workers)]))
 
 
-def _gpu(status: DeviceStatus) -> Iterator[Finding]:
-    """Say what there is of a GPU, and what is missing to use it."""
-    install = f"Needed for engine cuda. {how_to_install('cuda')}"
-    missing = "not found" if status.package else "not known without numba-cuda"
-    driver, runtime = status.driver, status.runtime
-    yield Finding("numba-cuda", status.package is not None, False, status.package or install)
-    yield Finding("CUDA driver", bool(driver), False, f"for CUDA {driver}" if driver else missing)
-    yield Finding("CUDA toolkit", bool(runtime), False, runtime or missing)
-    if status.available:
-        about = [status.name]
-        if status.compute_capability is not None:
-            about.append(f"compute capability {status.compute_capability}")
-        if status.memory is not None:
-            about.append(f"{amount(status.memory)} memory")
-        yield Finding("GPU", True, False, ", ".join(filter(None, about)))
-    else:
-        yield Finding("GPU", False, False, f"{status.name or ''}: {status.reason}".lstrip(": "))
+def _lacking(workers: list[WorkerStatus]) -> Iterator[str]:
+    """Say which engines need resources that no worker states."""
+    from popsnet.engines.plugins import usable
+    from popsnet.sweeps.cluster import stated
+
+    for name, engine in usable().items():
+        if not any(
+            all(f"{one}=" in worker.resources for one in engine.resources) for worker in workers
+        ):
+            yield (
+                f"none has the resources of engine {name} "
+                f"('dask worker --resources {stated(engine.resources)}')"
+            )
 
 
 def _libraries() -> Iterator[Finding]:
@@ -166,20 +153,37 @@ def _library(name: str, needed: bool, cure: str) -> Finding:
 def _engines(update: Update) -> Iterator[Finding]:
     from popsnet.engines import ENGINES
 
-    for name, engine in ENGINES.items():
-        if name == "cuda" and engine.supports(popsnet.Experiment(4, 4)) is not None:
-            continue  # there is no GPU
+    for name in ENGINES:
         update(detail=f"engine {name}: compiled at its first use")
-        yield _engine(name)
+        yield _engine(name, needed=True)
 
 
-def _engine(name: str) -> Finding:
-    """Find out whether an engine routes; one for a GPU is not needed."""
-    from popsnet.engines import ENGINES
+def _plugins(update: Update) -> Iterator[Finding]:
+    """Say what other distributions offer, what that needs, and whether it routes."""
+    from popsnet.engines import plugins
 
-    needed = name != "cuda"
-    if not needed and (reason := ENGINES[name].supports(popsnet.Experiment(4, 4))):
-        return Finding(f"engine {name}", False, False, reason)
+    for name, point in plugins.offered().items():
+        engine, what = plugins.load(name), f"plug-in {name}"
+        if isinstance(engine, str):
+            yield Finding(what, False, False, engine)
+            continue
+        yield Finding(what, True, False, plugins.origin_of(point))
+        try:
+            for row in engine.health():
+                yield Finding(row.what, row.ok, False, row.detail)
+            update(detail=f"engine {name}")
+            reason = engine.supports(popsnet.Experiment(4, 4))
+            yield (
+                Finding(f"engine {name}", False, False, reason)
+                if reason
+                else _engine(name, needed=False)
+            )
+        except Exception as error:  # the plug-in may do anything
+            yield Finding(f"engine {name}", False, False, f"it fails: {error!r}")
+
+
+def _engine(name: str, *, needed: bool) -> Finding:
+    """Find out whether an engine routes."""
     outcome = popsnet.route(4, 4, engine=name, progress=False)[0].outcome
     routes = outcome.delivered == 16
     detail = f"routes POPS(4, 4) in {outcome.slots} slots" if routes else "does not route"

@@ -59,7 +59,7 @@ FAILURES = {
     "faults": "a router that states that it survives the faults did not deliver all packets.",
     "paper": "a value differs from the paper's, from its formula or from an exact one.",
     "theory": "a run is capped.",
-    "exact": "with --check, a check fails in a case.",
+    "exact": "",
     "distribution": "a run is capped, or packets are not delivered.",
     "adversary oblivious": "the machine does not confirm the congestion.",
     "adversary congestion": "",

@@ -7,9 +7,9 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -113,6 +113,36 @@ for panel, commands in _COMMANDS.items():
             _add(panel, command)
 
 
+_STANDARD_OUTPUT = "standard output"
+
+
+class _Output:
+    """Standard output, whose errors have its name and not that of no file."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with _named():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _named():
+            self._stream.flush()
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        error.filename = _STANDARD_OUTPUT
+        raise
+
+
 def main() -> None:
     """Run the command line; see :class:`ExitCode` for how it ends."""
     _open_closed_streams()
@@ -120,7 +150,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
     warnings.formatwarning = _worded
-    with signals.interrupting():
+    with signals.interrupting(), redirect_stdout(_Output(sys.stdout)):
         try:
             code = _flushed(_run())
         except KeyboardInterrupt:  # in the last lines of either
@@ -189,7 +219,7 @@ def _of_system_exit(end: SystemExit) -> int:
 def _of_os_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.BROKEN_PIPE
-    if error.filename is None and _is_of_output(error):
+    if error.filename is _STANDARD_OUTPUT and _is_of_output(error):
         _complain(f"Standard output could not be written: {error.strerror}.")
         return ExitCode.CANNOT_WRITE
     _complain(str(error))

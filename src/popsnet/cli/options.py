@@ -29,7 +29,7 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
 
     def complete(incomplete: str) -> list[str]:
         found = getattr(import_module(f"popsnet.{module}"), name)
-        names = [one.name for one in found()] if callable(found) else found
+        names = [getattr(one, "name", one) for one in found()] if callable(found) else found
         return [one for one in (*others, *names) if one.startswith(incomplete)]
 
     return complete
@@ -173,8 +173,8 @@ Unit = Annotated[
 Engine = Annotated[
     str,
     typer.Option(
-        help="auto, objects, slots, fused or cuda.",
-        autocompletion=_completing("engines", "ENGINES", "auto"),
+        help="auto, objects, slots, fused, or one of a plug-in.",
+        autocompletion=_completing("engines", "engine_names", "auto"),
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed of the router.")]
@@ -189,6 +189,7 @@ MaxSteps = Annotated[int, typer.Option(help="Stop a run after this many steps.")
 Fault = Annotated[
     list[str] | None,
     typer.Option(
+        "--fault",
         metavar="FAULT",
         help="A part that is dead: coupler:B,A (from group A to group B), transmitter:P, "
         "receiver:P or processor:P, with @SLOT from that slot on; or random:couplers=N. Give it "

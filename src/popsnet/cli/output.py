@@ -123,7 +123,7 @@ _PARAMETERS = "|".join(
      "permutation", "permutation_seed", "precision", "preset", "rate", "router", "runs",
      "scheduler", "seed", "sensitivity", "shards", "slot", "slots", "timing", "trace",
      "trace_slots", "transmit", "transmitters", "unit", "until_se", "upto", "variant",
-     "wavelengths", "workers")
+     "wavelengths", "workers", "worst")
 )  # fmt: skip
 
 

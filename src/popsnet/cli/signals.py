@@ -28,13 +28,17 @@ _first = 0
 """The number of the first signal, 0 if there was none."""
 _came = 0.0
 """When it came."""
+_lost = 0
+"""The number of a signal whose interrupt came in a callback."""
+_again: Timer | None = None
+"""What sends it again."""
 
 
 @contextmanager
 def interrupting() -> Iterator[None]:
     """Let the first signal raise a KeyboardInterrupt, whichever it is."""
-    global _first
-    _first = 0
+    global _first, _again
+    _first, _again = 0, None
     before = {one: signal.getsignal(one) for one in _SIGNALS}
     heeded = [one for one, handler in before.items() if handler != signal.SIG_IGN]
     try:
@@ -53,20 +57,26 @@ def interrupting() -> Iterator[None]:
 
 def _raise_again(otherwise: Callable[[Any], object], lost: Any) -> None:
     """Send a signal again soon, if its interrupt came in a callback, where exceptions are lost."""
-    global _first
+    global _first, _lost, _again
     if not issubclass(lost.exc_type, KeyboardInterrupt) or not _first:
         otherwise(lost)
         return
-    again = Timer(_SECONDS_UNTIL_AGAIN, signal.raise_signal, [_first])
-    again.daemon, _first = True, 0
-    again.start()
+    _again = Timer(_SECONDS_UNTIL_AGAIN, signal.raise_signal, [_first])
+    _again.daemon, _lost, _first = True, _first, 0
+    _again.start()
 
 
 def was_interrupted(error: BaseException | None) -> bool:
     """Whether an interrupt is behind an exception.
 
     Compiled code makes a SystemError of one, and Python a RuntimeError if a class is being made.
+    What called a callback that lost one may fail before the signal comes again, and needs no other.
     """
+    global _first
+    if _again is not None:
+        _again.cancel()
+        _first = _lost
+        return True
     while error is not None and not isinstance(error, KeyboardInterrupt | typer.Abort):
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return error is not None

@@ -56,6 +56,14 @@ def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> No
     typer.echo(f"Running {' and '.join(parts)}{where}…", err=True)
 
 
+def _require_usable(store: Path) -> None:
+    """Refuse what cannot become a store, before a cluster is started; an empty file can."""
+    if store.exists() and not (store.is_file() and store.stat().st_size == 0):
+        popsnet.Store(store).close()
+    else:
+        require_writable(store)
+
+
 @reporting
 def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run.")],
@@ -78,7 +86,8 @@ def sweep(
         typer.Option(help="The most runs of an experiment with --until-se. (default: 10000)"),
     ] = None,
     time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10min, 2h.")
+        str | None,
+        typer.Option("--time", metavar="TIME", help="Stop after this time: 90s, 10min, 2h."),
     ] = None,
     part: Annotated[
         str | None,
@@ -101,10 +110,7 @@ def sweep(
     try:
         wanted = popsnet.Sweep.read(file)
         goals = Goals.of(wanted, until_se=until_se, max_runs=max_runs, part=part)
-        if store.exists():
-            popsnet.Store(store).close()  # refused before a cluster is started
-        else:
-            require_writable(store)
+        _require_usable(store)
         opened = ExitStack()
         executor = None if cluster is None else opened.enter_context(open_cluster(cluster))
     except KeyboardInterrupt:

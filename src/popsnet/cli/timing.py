@@ -45,7 +45,9 @@ _OPTIONS = {
     ],
     "rate": Annotated[
         str | None,
-        typer.Option(metavar="RATE", help="Line rate, such as 100Gbps.", rich_help_panel=_PANEL),
+        typer.Option(
+            "--rate", metavar="RATE", help="Line rate, such as 100Gbps.", rich_help_panel=_PANEL
+        ),
     ],
     "fibre": Annotated[
         str | None,

@@ -54,6 +54,7 @@ def traffic(
     loads: Annotated[
         str | None,
         typer.Option(
+            "--loads",
             metavar="LOADS",
             help="Several loads: FROM:TO:COUNT, FROM:TO:COUNT:log (equal ratios), or 0.1,0.2,0.5.",
         ),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 import typer
@@ -17,31 +15,13 @@ from popsnet.errors import InputError, closest
 
 _SIZES = ("D", "G", "N")
 
-RENAMED_COMMANDS = {
-    "network": "sorting-network",
-    "adversary average": "adversary congestion",
-    "help": "--help",
-    "version": "--version",
-}
-"""Earlier names of commands, and words that one would try."""
-
-RENAMED_OPTIONS = {
-    "exact --everybody": "--all-packets",
-    "adversary oblivious --save": "--out",
-    "adversary rigid --save": "--out",
-    "adversary two-hop --save": "--out",
-    "adversary oblivious --seed": "--permutation-seed",
-    "adversary congestion --seed": "--permutation-seed",
-}
-"""Earlier names of options, by command."""
+_MEANT = {"help": "--help", "version": "--version"}
+"""Words that one would try."""
 
 _ELSEWHERE = dict.fromkeys(
     ("--demand", "--matrix"), "Demands and matrices are for popsnet schedule, route and compare."
 )
 """Options that one would expect of other commands, too."""
-
-_NARROW, _INDENT = 60, 4
-"""On a terminal with fewer columns, the help has what an option does below it, indented."""
 
 _LIKE_NUMBERS = re.compile(r"-\d+")
 
@@ -56,14 +36,6 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; a flag has no type that its help would have to name."""
         return _without_types(super().get_params(ctx))
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help; on a narrow terminal without a table, whose columns would cut words."""
-        if (columns := get_terminal_size().columns) < _NARROW:
-            self.rich_markup_mode = None
-            formatter.width = columns - 2
-            formatter.write_dl = partial(formatter.write_dl, col_max=_INDENT)
-        super().format_help(ctx, formatter)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, with arguments as the help names them."""
@@ -117,7 +89,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands that shows its help if none is named, and knows earlier names."""
+    """A group of commands that shows its help if none is named."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; a flag has no type that its help would have to name."""
@@ -162,7 +134,7 @@ class Group(TyperGroup):
             raise InputError(f"{program} needs a command first: {', '.join(known)}.")
         words = f"{words_of(ctx)} {name}".strip()
         prefix, known = f"{words_of(ctx)} ".lstrip(), self.list_commands(ctx)
-        meant = RENAMED_COMMANDS.get(words)
+        meant = _MEANT.get(words)
         if meant is None and (close := closest(name, known)):
             meant = prefix + close
         cure = f"Did you mean popsnet {meant}?" if meant else f"Give one of: {', '.join(known)}."
@@ -206,7 +178,7 @@ def _refuse_option(command: str, option: str, known: Iterable[str]) -> NoReturn:
     where = f"popsnet {command}".strip()
     if option in _ELSEWHERE:
         raise InputError(f"{where} has no option {option}. {_ELSEWHERE[option]}")
-    meant = RENAMED_OPTIONS.get(f"{command} {option}") or closest(option, known)
+    meant = closest(option, known)
     cure = f"Did you mean {meant}?" if meant else f"See {where} --help."
     raise InputError(f"{where} has no option {option}. {cure}")
 

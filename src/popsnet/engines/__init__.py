@@ -3,15 +3,12 @@
 ``objects``  processors and couplers as objects, for d = g; the specification
 ``slots``    any router on the array machine, every message of every slot
 ``fused``    the paper's router and relay, compiled: only what decides which packets survive
-``cuda``     the same on a GPU
+
+Installed distributions offer others through the entry-point group ``popsnet.engines``.
+
+Names are imported when they are first used.
 """
 
-from popsnet.engines.engine import ENGINES, choose_engine
-from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns, Tally
-from popsnet.engines.session import Engine, Session
-from popsnet.experiment import Instance
+import lazy_loader
 
-__all__ = [
-    "ENGINES", "Engine", "Instance", "Outcome", "Outcomes", "Session", "TalliedRuns",
-    "Tally", "choose_engine",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from popsnet import system
-from popsnet.engines import cuda, fused, objects, slots
+from popsnet.engines import fused, objects, plugins, slots
 from popsnet.engines.session import Engine
 from popsnet.errors import InputError, SizeError, did_you_mean, require_text
 from popsnet.experiment import Experiment
@@ -12,16 +12,53 @@ _FEW_PACKETS = 2**21
 _FEW_RUNS = 256
 """Up to this many packets and runs, ``auto`` executes every message."""
 
-_MANY_PACKETS = 2**32
-"""From this many packets in all runs on, ``auto`` uses a GPU, if there is one: seconds of work for
-``fused``, and so more than it takes to compile for the GPU. An estimate, not yet measured."""
-
 _TRACE_BYTES_PER_PROCESSOR = 700
 """For the lists of one slot on their way to a file: measured, rounded up."""
 
 ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (objects.ENGINE, slots.ENGINE, fused.ENGINE, cuda.ENGINE)
+    engine.name: engine for engine in (objects.ENGINE, slots.ENGINE, fused.ENGINE)
 }
+"""The engines that ship."""
+
+
+def engine_names() -> list[str]:
+    """Return the names of all engines: of those that ship, and of installed plug-ins.
+
+    Examples
+    --------
+    >>> from popsnet.engines import engine_names
+    >>> engine_names()[:3]
+    ['objects', 'slots', 'fused']
+    """
+    return [*ENGINES, *plugins.offered()]
+
+
+def find_engine(name: str) -> Engine:
+    """Return the engine of that name.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine, or its plug-in cannot be loaded.
+
+    Examples
+    --------
+    >>> from popsnet.engines import find_engine
+    >>> find_engine("slots").messages
+    True
+    """
+    if name in ENGINES:
+        return ENGINES[name]
+    if name in plugins.offered():
+        found = plugins.load(name)
+        if isinstance(found, str):
+            raise InputError(f"engine = {name!r}: {found}")
+        return found
+    known = ["auto", *engine_names()]
+    cure = did_you_mean(name, known) or " Distributions with other engines must be installed."
+    raise InputError(
+        f"engine = {name!r}: there is no such engine.{cure} Give one of {', '.join(known)}."
+    )
 
 
 def choose_engine(
@@ -37,11 +74,12 @@ def choose_engine(
 
     Parameters
     ----------
-    name : {"auto", "objects", "slots", "fused", "cuda"}
-        The name. ``auto`` is ``slots`` for a trace, for experiments that ``fused`` does not
-        support, and for up to 256 runs with 2^21 packets in all. It is ``cuda`` for a known number
-        of runs with at least 2^32 packets in all, if there is a GPU and its kernels suit the
-        network. Otherwise it is ``fused``.
+    name : {"auto", "objects", "slots", "fused"} or str
+        The name; others are those of installed plug-ins. ``auto`` is ``slots`` for a trace, and
+        for up to 256 runs with 2^21 packets in all. For more it is a plug-in that declares itself
+        worth it, the fastest by its own estimate; otherwise ``fused``, or ``slots`` for
+        experiments that ``fused`` does not support. A plug-in that needs resources of a worker is
+        taken for a known number of runs only.
     experiment : Experiment
         The experiment.
     runs : int, optional
@@ -75,41 +113,48 @@ def choose_engine(
     'fused'
     """
     require_text("engine", name)
-    unable = None
-    if name == "auto":
-        packets = experiment.packets
-        few = runs is not None and runs <= _FEW_RUNS and runs * packets <= _FEW_PACKETS
-        unable = ENGINES["fused"].supports(experiment)
-        name = "slots" if few or traced or unable else _fastest(experiment, runs)
-    if name not in ENGINES:
-        known = ["auto", *ENGINES]
-        raise InputError(
-            f"engine = {name!r}: there is no such engine.{did_you_mean(name, known)} Give one of "
-            f"{', '.join(known)}."
-        )
-    engine = ENGINES[name]
+    engine = _best(experiment, runs, traced) if name == "auto" else find_engine(name)
     reason = engine.supports(experiment)
     if reason is not None:
+        unable = ENGINES["fused"].supports(experiment) if name == "auto" else None
         neither = f" Neither does engine fused: {unable}." if unable else ""
         raise InputError(
-            f"Engine {name} does not run {experiment}: {reason}.{neither} "
+            f"Engine {engine.name} does not run {experiment}: {reason}.{neither} "
             f"{_other(experiment, engine)}"
         )
     if traced and not engine.messages:
         raise InputError(
-            f"Engine {name} executes no messages, so it cannot write a trace; use engine='slots'."
+            f"Engine {engine.name} executes no messages, so it cannot write a trace; "
+            "use engine='slots'."
         )
     if fitting:
         _require_memory(experiment, engine, runs, threads, traced)
     return engine
 
 
-def _fastest(experiment: Experiment, runs: int | None) -> str:
-    """Return the name of the compiled engine for an experiment that ``fused`` runs."""
-    # Without a number of runs they are done in parts, by workers that would share the GPU.
-    if runs is None or runs * experiment.packets < _MANY_PACKETS:
-        return "fused"
-    return "cuda" if cuda.ENGINE.is_worthwhile(experiment) else "fused"
+def shipped_engine(experiment: Experiment, runs: int | None = None, traced: bool = False) -> Engine:
+    """Return what ``auto`` is without plug-ins, and so on every computer."""
+    few = _are_few(experiment, runs)
+    unable = few or traced or ENGINES["fused"].supports(experiment)
+    return ENGINES["slots" if unable else "fused"]
+
+
+def _best(experiment: Experiment, runs: int | None, traced: bool) -> Engine:
+    willing: list[Engine] = []
+    if not traced and not _are_few(experiment, runs):
+        willing = [
+            engine
+            for engine in plugins.usable().values()
+            if (runs is not None or not engine.resources)
+            and plugins.is_worth(engine, experiment, runs)
+        ]
+    if willing:
+        return min(willing, key=lambda engine: engine.seconds(experiment, 1))
+    return shipped_engine(experiment, runs, traced)
+
+
+def _are_few(experiment: Experiment, runs: int | None) -> bool:
+    return runs is not None and runs <= _FEW_RUNS and runs * experiment.packets <= _FEW_PACKETS
 
 
 def _require_memory(

@@ -363,6 +363,11 @@ def steps_distribution(
             "all_packets = True is for mei-rizzi; leave it out. In relay every packet always takes "
             "part."
         )
+    if all_packets and network.d == network.g:
+        raise InputError(
+            f"all_packets = True: on {network} every packet takes part anyway, since d = g; leave "
+            "it out."
+        )
     schedule = "S" if schedule is None else schedule
     if router == "relay":
         chain = relay_chain(network, destination, schedule)

@@ -19,7 +19,6 @@ import popsnet
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
 from popsnet.notebook import record
-from popsnet.paper.animation import AnimatedRun
 from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.tables import only_time_division
@@ -41,9 +40,6 @@ _USE = re.compile(r'(href="#|url\(#)([^")]*)')
 
 _LOSING_SEED = 17
 """Of coins and permutation: the published protocol loses two of six packets."""
-
-_PLAYED_SEED = 5
-"""Of coins and permutation: a run of 20 slots, where the mean is 22."""
 
 _CAPTIONS = {
     "lost-packets.html": "The published protocol loses two packets on POPS(3, 2). Beside it, the "
@@ -136,11 +132,9 @@ def write_report(
     if only_time_division(found.rows.relay):
         folded.add("relay")
     about = metadata("popsnet")
-    played = AnimatedRun.of(Experiment(4, 4, seed=_PLAYED_SEED, permutation_seed=_PLAYED_SEED))
     page = environment.from_string(text).render(
         found=found, tables=tables, figures=figures, facts=facts, pages=pages,
-        folded=folded, played=played, animation=Markup(played.svg()),  # noqa: S704
-        icon=b64encode(_ICON.encode()).decode(), version=popsnet.__version__,
+        folded=folded, icon=b64encode(_ICON.encode()).decode(), version=popsnet.__version__,
         author=about["Author"], licence=about["License-Expression"],
     )  # fmt: skip
     with write_whole(found.report_file) as file:

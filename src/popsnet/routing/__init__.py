@@ -1,42 +1,8 @@
-"""Routers, one idea per file. Importing this package registers those that ship."""
+"""Routers, one idea per file.
 
-from popsnet.routing import announced as announced
-from popsnet.routing import deterministic as deterministic
-from popsnet.routing import direct as direct
-from popsnet.routing import mei_rizzi as mei_rizzi
-from popsnet.routing import offline as offline
-from popsnet.routing import relay as relay
-from popsnet.routing.facts import Claims, Expectation, Words
-from popsnet.routing.plugin import find_router, find_variant
-from popsnet.routing.relation import Relation
-from popsnet.routing.router import (
-    Route,
-    Router,
-    Schedules,
-    Variant,
-    all_bounds,
-    all_routers,
-    get_router,
-    register,
-    register_relation,
-    register_variant,
-)
+Names are imported when they are first used, and the routers that ship when one is asked for.
+"""
 
-__all__ = [
-    "Claims",
-    "Expectation",
-    "Relation",
-    "Route",
-    "Router",
-    "Schedules",
-    "Variant",
-    "Words",
-    "all_bounds",
-    "all_routers",
-    "find_router",
-    "find_variant",
-    "get_router",
-    "register",
-    "register_relation",
-    "register_variant",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -24,8 +24,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from threading import RLock
 from typing import Required, TypeAlias, TypedDict, Unpack
 
 from popsnet.coins import Coins
@@ -524,6 +526,24 @@ def _held(buffers: int) -> int:
 
 _ROUTERS: dict[str, Router] = {}
 
+_SHIPPED = ("announced", "deterministic", "direct", "mei_rizzi", "offline", "relay")
+"""Modules that register routers, in this package."""
+
+_importing = RLock()
+_imported = False
+
+
+def _known(route: Route | None = None) -> dict[str, Router]:
+    """Return the register, with the routers that ship unless one of these is registered now."""
+    global _imported
+    with _importing:
+        if not (_imported or _module(route).startswith(f"{__package__}.")):
+            _imported = True
+            for name in _SHIPPED:
+                import_module(f"{__package__}.{name}")
+    return _ROUTERS
+
+
 _PROGRAM = "__main__"
 
 
@@ -634,7 +654,7 @@ def register(
     """
 
     def add(route: Route) -> Route:
-        if name in _ROUTERS and not _defined_again(_ROUTERS[name], route):
+        if name in _known(route) and not _defined_again(_ROUTERS[name], route):
             raise InputError(_taken(_ROUTERS[name], route))
         if missing := [f"{fact}=" for fact in _REQUIRED if fact not in facts]:
             raise InputError(
@@ -725,7 +745,7 @@ def register_variant(
     """
 
     def add(route: Route) -> Route:
-        known = _ROUTERS[router]
+        known = _known(route)[router]
         first = next(iter(known.variants.values()))
         new = Variant(
             route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
@@ -796,7 +816,7 @@ def register_relation(
     """
 
     def add(route: Route) -> Route:
-        known = _ROUTERS[router]
+        known = _known(route)[router]
         said = next(iter(known.variants.values())).words if words is None else words
         relation = Relation(route, variant, buffers, said, wavelengths)
         _ROUTERS[router] = replace(known, relations={**known.relations, variant: relation})
@@ -831,7 +851,7 @@ def all_routers() -> list[Router]:
     >>> [router.name for router in popsnet.all_routers() if not router.file]
     ['aks', 'batcher', 'datta', 'direct', 'mei-rizzi', 'offline', 'relay']
     """
-    return [_ROUTERS[name] for name in sorted(_ROUTERS)]
+    return [router for _, router in sorted(_known().items())]
 
 
 def all_bounds() -> tuple[Bound, ...]:
@@ -862,7 +882,7 @@ def is_storable(router: Router) -> bool:
     return bool(router.file) or (is_registered(router) and not in_program)
 
 
-def _module(route: Route) -> str:
+def _module(route: Route | None) -> str:
     return str(getattr(route, "__module__", ""))
 
 
@@ -896,7 +916,7 @@ def get_router(name: str) -> Router:
     'any d and g'
     """
     try:
-        return _ROUTERS[name]
+        return _known()[name]
     except KeyError:
         known = ", ".join(sorted(_ROUTERS))
         raise InputError(

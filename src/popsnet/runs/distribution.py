@@ -439,7 +439,7 @@ def distribution(
         A run is capped after this many steps, by default 1000.
     first : int
         The number of the first run. Results of other runs of the same experiment can be added.
-    engine : {"auto", "objects", "slots", "fused", "cuda"}
+    engine : {"auto", "objects", "slots", "fused"} or str
         What executes the runs. The results do not depend on it.
     threads : int, optional
         Threads of the ``fused`` engine, by default all processors of the computer.

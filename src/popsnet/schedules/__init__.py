@@ -1,20 +1,8 @@
-"""Off-line schedules: demands, and the slots in which they are sent without collisions."""
+"""Off-line schedules: demands, and the slots in which they are sent without collisions.
 
-from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
-from popsnet.schedules.cache import schedule_permutation
-from popsnet.schedules.demand import Demand
-from popsnet.schedules.linear_program import linear_bound
-from popsnet.schedules.schedule import Schedule
-from popsnet.schedules.shortest import make_schedule, schedule_matrix
+Names are imported when they are first used.
+"""
 
-__all__ = [
-    "Demand",
-    "Schedule",
-    "linear_bound",
-    "lower_bound",
-    "make_schedule",
-    "matrix_bound",
-    "offline_slots",
-    "schedule_matrix",
-    "schedule_permutation",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -33,8 +33,8 @@ _TUNED = ("sends_on_wavelength", "listens_to_wavelength")
 
 _ROWS = 2**16
 """Rows that are written at once, at least."""
-_BYTES = 20
-"""The most bytes of a number and the comma after it."""
+_POWERS = 10 ** np.arange(1, 19)
+"""The smallest numbers of two digits and more."""
 
 
 def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
@@ -156,7 +156,17 @@ def _write(heading: tuple[str, ...], slots: Iterable[I64], file: TextIO) -> None
 
 
 def _text(rows: I64) -> str:
-    from popsnet.tables.digits import format_digits
-
-    text = np.empty(rows.size * _BYTES, np.uint8)
-    return text[: format_digits(rows, text)].tobytes().decode("ascii")
+    """Return rows of numbers with commas between them; a negative number is an empty cell."""
+    left = rows.ravel()
+    digits = np.where(left < 0, 0, 1 + np.searchsorted(_POWERS, left, side="right"))
+    ends = np.cumsum(digits + 1)  # behind the commas
+    text = np.full(ends[-1:].sum(), ord(","), np.uint8)
+    text[ends.reshape(rows.shape)[:, -1] - 1] = ord("\n")
+    places = ends - 2
+    while len(left):
+        written = digits > 0
+        left, places, digits = left[written], places[written], digits[written]
+        left, last = np.divmod(left, 10)
+        text[places] = ord("0") + last
+        places, digits = places - 1, digits - 1
+    return text.tobytes().decode("ascii")

@@ -8,7 +8,7 @@ import math
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import popsnet
 from popsnet import system
+from popsnet.engines import Engine
+from popsnet.engines.plugins import usable
 from popsnet.errors import InputError, PopsnetError, how_to_install
 from popsnet.progress import patient_progress
 from popsnet.sweeps.parcels import Finished, Sender, different_versions, execute_parcel, unpack
-from popsnet.sweeps.work import ANYWHERE, ON_GPU, Work
+from popsnet.sweeps.work import ANYWHERE, Work
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -29,9 +31,6 @@ _P = ParamSpec("_P")
 
 MOST_WORKERS = 1024
 """The most worker processes that are started here."""
-
-_GPU = "GPU"
-"""The resource that workers with a GPU have, as in ``dask worker --resources GPU=1``."""
 
 _VERSION = "__import__('popsnet').__version__"
 _PROTOCOLS = "(?:tcp|tls|ucx|ws|wss)://"
@@ -93,14 +92,14 @@ class WorkerStatus:
         How many pieces of work it does at once.
     memory : int or None
         Its limit of memory in bytes, None if there is none.
-    gpus : int
-        Its resource GPU.
+    resources : str
+        What it states to have, as in ``dask worker --resources NAME=1``.
 
     Examples
     --------
     >>> from popsnet.sweeps.cluster import WorkerStatus
-    >>> WorkerStatus("tcp://host:1234", "0.6.0", "3.13.1", 4, None, gpus=1).gpus
-    1
+    >>> WorkerStatus("tcp://host:1234", "0.6.0", "3.13.1", 4, None, "NAME=1").resources
+    'NAME=1'
     """
 
     address: str
@@ -108,7 +107,7 @@ class WorkerStatus:
     python: str | None
     threads: int
     memory: int | None
-    gpus: int
+    resources: str
 
 
 def describe_workers(address: str) -> list[WorkerStatus]:
@@ -144,7 +143,7 @@ def describe_workers(address: str) -> list[WorkerStatus]:
         return [
             WorkerStatus(
                 name, popsnet_there.get(name), python_there.get(name), one["nthreads"],
-                one["memory_limit"] or None, int(one["resources"].get(_GPU, 0)),
+                one["memory_limit"] or None, stated(one["resources"]),
             )
             for name, one in sorted(there.items())
         ]  # fmt: skip
@@ -247,14 +246,20 @@ def local_workers(address: str) -> int | None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from writing about lost workers and schedulers: popsnet says what matters."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    """Keep Dask from writing about lost workers and schedulers: popsnet says what matters.
+
+    Dask gives some of its loggers levels of their own. What its tasks raise goes to asyncio's.
+    """
+    names = [one for one in logging.root.manager.loggerDict if one.startswith("distributed.")]
+    loggers = [logging.getLogger(one) for one in ("asyncio", "distributed", *names)]
+    before = [one.level for one in loggers]
     try:
+        for one in loggers:
+            one.setLevel(logging.CRITICAL)
         yield
     finally:
-        logger.setLevel(before)
+        for one, level in zip(loggers, before, strict=True):
+            one.setLevel(level)
 
 
 def _evaluated(client: Client, address: str, expression: str) -> dict[str, str | None]:
@@ -308,14 +313,16 @@ class ClusterExecutor(Executor):
     def __init__(self, client: Client, address: str, is_local: bool = False) -> None:
         self.address = address
         self._client, self._is_local = client, is_local
-        self._executors = {
-            ANYWHERE: client.get_executor(pure=False),
-            ON_GPU: client.get_executor(pure=False, resources={_GPU: 1}),
+        self._engines = {name: one for name, one in usable().items() if one.resources}
+        self._executors = {ANYWHERE: client.get_executor(pure=False)} | {
+            name: client.get_executor(pure=False, resources=dict(one.resources))
+            for name, one in self._engines.items()
         }
         self._sender = Sender()
         self._contents: dict[str, Any] = {}
         self._looked = -math.inf
-        self._workers = self._threads = self._gpus = 0
+        self._workers = 0
+        self._room: dict[str, int] = {}
         self._memory = math.inf
 
     def submit(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
@@ -326,7 +333,7 @@ class ClusterExecutor(Executor):
     def send(self, work: Sequence[Work], engine: str = ANYWHERE) -> Future[bytes]:
         """Hand over pieces of work as one task; :meth:`received` reads the result.
 
-        Work for the engine ``cuda`` is done by workers that have the resource GPU.
+        Work for an engine that needs resources is done by workers that state them.
         """
         self.require_scheduler()
         parcel, digests = self._sender.pack(work, engine)
@@ -382,19 +389,14 @@ class ClusterExecutor(Executor):
         return self._workers
 
     @property
-    def threads(self) -> int:
-        """How many pieces of work the workers do at once besides those on GPUs, at least 1.
+    def room(self) -> dict[str, int]:
+        """How many pieces of work the workers do at once: by engine that needs resources, and else.
 
-        Workers with a GPU are counted if there are no others.
+        For work that needs no resources these are the threads of workers that state none of them;
+        those of all workers if there are no others, and at least 1.
         """
         self._look()
-        return max(self._threads, 1)
-
-    @property
-    def gpus(self) -> int:
-        """How many pieces of work the workers do at once on GPUs, by their resource GPU."""
-        self._look()
-        return self._gpus
+        return self._room
 
     @property
     def memory(self) -> float:
@@ -414,12 +416,28 @@ class ClusterExecutor(Executor):
             raise self._lost() from error
         there = list(found["workers"].values())
         limits = [one["memory_limit"] for one in there]  # 0 if there is none
-        gpus = [int(one["resources"].get(_GPU, 0)) for one in there]
-        threads = [one["nthreads"] for one in there]
-        others = [some for some, gpu in zip(threads, gpus, strict=True) if not gpu]
-        self._workers, self._gpus = len(there), sum(gpus)
-        self._threads = sum(others) or sum(threads)
+        self._workers, self._room = len(there), _room(there, self._engines)
         self._memory = float(sum(limits)) if limits and all(limits) else math.inf
         if self._is_local:
             self._memory = float(system.available_memory())
         self._looked = time.monotonic()
+
+
+def stated(resources: Mapping[str, float]) -> str:
+    """Return resources as they are given to a worker."""
+    return ",".join(f"{name}={amount:g}" for name, amount in resources.items())
+
+
+def _room(workers: Sequence[dict[str, Any]], engines: Mapping[str, Engine]) -> dict[str, int]:
+    """Return how many pieces of work workers do at once, by engine."""
+    found = {name: [_pieces(one, engine) for one in workers] for name, engine in engines.items()}
+    threads = [one["nthreads"] for one in workers]
+    others = [some for some, *has in zip(threads, *found.values(), strict=True) if not any(has)]
+    with_room = {name: sum(some) for name, some in found.items() if any(some)}
+    return {**with_room, ANYWHERE: max(sum(others) or sum(threads), 1)}
+
+
+def _pieces(worker: dict[str, Any], engine: Engine) -> int:
+    """Return how many pieces of work for an engine the resources of a worker are enough for."""
+    there = worker["resources"]
+    return min(int(there.get(name, 0) / amount) for name, amount in engine.resources.items())

@@ -12,7 +12,9 @@ from typing import Any
 from popsnet.errors import StoreError
 from popsnet.files import require_writable
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.pages import MAGIC
+
+MAGIC = b"SQLite format 3\0"
+"""The first bytes of an SQLite file."""
 
 _PATIENCE_SECONDS = 60.0
 _LONGEST_ROW = 2**24
@@ -165,6 +167,12 @@ def _tables(database: sqlite3.Connection, path: Path) -> set[str]:
     if missing := stored.TABLES.keys() - found - set(stored.ADDED):
         raise damaged(path, f"it has no table {min(missing)}")
     return found
+
+
+def sound_tables(database: sqlite3.Connection) -> set[str]:
+    """Return the tables that are as popsnet creates them, whatever else there is."""
+    schema = fetch(database, "SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    return {name for name, text in schema if _same(text, stored.TABLES.get(name, ""))}
 
 
 def _same(text: object, statement: str) -> bool:

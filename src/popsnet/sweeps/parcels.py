@@ -19,13 +19,13 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 import popsnet
-from popsnet.engines import ENGINES
+from popsnet.engines import find_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment
 from popsnet.routing import plugin
 from popsnet.sweeps.points import Point, execute_point
 from popsnet.sweeps.shard import Shards, execute_shards
-from popsnet.sweeps.work import ON_GPU, Subject, Work
+from popsnet.sweeps.work import ANYWHERE, Subject, Work
 from popsnet.traffic import scheduler as schedulers
 from popsnet.traffic.experiment import TrafficExperiment
 
@@ -58,7 +58,7 @@ class Sender:
         self._files: dict[str, File] = {}
         self._sent: dict[Subject, Sent] = {}
 
-    def pack(self, work: Sequence[Work], engine: str = "auto") -> tuple[bytes, list[str]]:
+    def pack(self, work: Sequence[Work], engine: str = ANYWHERE) -> tuple[bytes, list[str]]:
         """Return a parcel for an engine, and the digests of the files that it needs."""
         pieces = [(self._packed(subject), shards) for subject, shards in work]
         needed = {file.digest: None for sent, _ in pieces for file in sent.files.values()}
@@ -120,19 +120,23 @@ def execute_parcel(version: str, parcel: bytes, digests: Sequence[str], *content
             point = execute_point(subject)
             results.append((point.result, point.provenance))
         else:
-            if engine == ON_GPU:
-                _require_gpu(subject)
+            if engine != ANYWHERE:
+                _require(engine, subject)
             done = execute_shards(subject, shards, engine=engine)
             results.append((done.outcomes, done.provenance))
     return pickle.dumps(results)
 
 
-def _require_gpu(experiment: Experiment) -> None:
-    """Refuse work for a GPU on a worker that has none, whatever its resources say."""
-    if (reason := ENGINES[ON_GPU].supports(experiment)) is not None:
+def _require(name: str, experiment: Experiment) -> None:
+    """Refuse work for an engine that this worker cannot use, whatever its resources say."""
+    try:
+        reason = find_engine(name).supports(experiment)
+    except InputError as error:
+        reason = str(error).rstrip(".")
+    if reason is not None:
         raise InputError(
-            f"Worker {platform.node()} states the resource GPU and cannot run {experiment} on it: "
-            f"{reason}. Install what is missing, or start it without the resource."
+            f"Worker {platform.node()} states the resources of engine {name} and cannot run "
+            f"{experiment} with it: {reason}. Install what is missing, or start it without them."
         )
 
 

@@ -12,7 +12,6 @@ from popsnet.sweeps.shard import NEGLIGIBLE, Stopped, versions_here
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import TrafficResult
 from popsnet.traffic.scheduler import all_schedulers
-from popsnet.traffic.simulate import choose_traffic_engine, simulate
 
 _SLOT_SECONDS = {"slots": (2e-4, 1e-6), "fused": (5e-7, 1e-8)}
 """Seconds of one slot, and of a slot per processor; only their ratios matter."""
@@ -53,6 +52,8 @@ def execute_point(
     experiment: TrafficExperiment, stopped: Callable[[], bool] | None = None
 ) -> Point:
     """Simulate a point on the calling thread; it stops soon after ``stopped()`` is true."""
+    from popsnet.traffic.simulate import simulate
+
     begin = time.perf_counter()
 
     def watch(done: int, total: int) -> None:
@@ -78,6 +79,8 @@ def estimate_point(experiment: TrafficExperiment) -> float:
 
     Two significant digits are kept, so that different machines agree on the order of points.
     """
+    from popsnet.traffic.simulate import choose_traffic_engine
+
     fixed, each = _SLOT_SECONDS[choose_traffic_engine("auto", experiment)]
     frames = _FRAMES * _frame(experiment) / (1.1 - experiment.load)
     slots = experiment.slots or min(frames, experiment.max_slots or frames)

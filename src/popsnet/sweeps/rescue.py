@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,10 +20,13 @@ from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, Table, counted, facts_of
 from popsnet.sweeps import point_rows
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.pages import Pages, page_sizes, stated_pages
+from popsnet.sweeps.database import connect, sound_tables
 from popsnet.sweeps.rows import Row
 from popsnet.sweeps.store import Store, is_old
 from popsnet.sweeps.sweep import Sweep
+
+OF_SHARDS = {"shards", "provenance", *stored.OF_SHARDS}
+"""The tables with a row for each shard."""
 
 _Key = tuple[str, int]
 _Rows = tuple[list[Row], ...]
@@ -29,11 +35,11 @@ _Rows = tuple[list[Row], ...]
 _NAMELESS = "the description of the experiment cannot be read"
 _DESCRIBE = "The sweep that made the store describes it: give that as well."
 
-_MOST_VERSIONS = 20
-"""More rows of one shard are not compared."""
+_LONGEST = 2**36
+"""Bytes of a file. A longer one that is too short is taken for one with a damaged header."""
 
-_Found = dict[str, dict[Any, set[Row]]]
-"""The rows of each table by their key; unused pages may have other versions of a row."""
+_Found = dict[str, dict[Any, Row]]
+"""The rows of each table by their key."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,10 +56,8 @@ class Rescue(Reported):
     """Shards among them that have no digest."""
     lost: tuple[tuple[str, int, str], ...] = ()
     """Shards that were lost: experiment, number of the shard, reason."""
-    pages: int = 0
-    """Pages of the file."""
-    pages_missing: int = 0
-    """Pages that the file should have according to its first page, and does not have."""
+    unread: tuple[str, ...] = ()
+    """Tables that SQLite could not read to the end, or at all."""
     points: int = 0
     """Points of traffic that were copied."""
     points_lost: tuple[tuple[str, str], ...] = ()
@@ -62,12 +66,11 @@ class Rescue(Reported):
     @property
     def ok(self) -> bool:
         """Whether everything was copied, as far as the file shows."""
-        return not self.lost and not self.points_lost and not self.pages_missing
+        return not self.lost and not self.points_lost and not self.unread
 
     def report(self) -> Report:
         """Return the outcome as it is shown."""
-        names = "copied", "without_digest", "pages", "pages_missing"
-        facts = facts_of(self, "store", "new", *names)
+        facts = facts_of(self, "store", "new", "copied", "without_digest", "unread")
         reasons = Counter(reason for _, _, reason in self.lost)
         notes = [
             f"{counted(count, 'shard')} lost: {why}."
@@ -79,9 +82,10 @@ class Rescue(Reported):
             f"{counted(count, 'point')} of traffic lost: {why}."
             for why, count in points.most_common()
         ]
-        if self.pages_missing:
-            pages = f"{self.pages_missing:,} of {counted(self.pages + self.pages_missing, 'page')}"
-            notes.append(f"{pages} are missing from the file, so that more may be lost.")
+        if self.unread:
+            notes.append(
+                f"Tables not read to the end: {', '.join(self.unread)}. More shards may be lost."
+            )
         if self.without_digest:
             notes.append(
                 f"{counted(self.without_digest, 'shard')} copied without a digest: only running "
@@ -134,7 +138,7 @@ def rescue(
         Experiments that the store may have: shards can be assigned to them if their own
         description is lost.
     progress : function, bool or None
-        As for :func:`collect`, counting pages.
+        As for :func:`collect`, counting shards.
 
     Returns
     -------
@@ -150,9 +154,10 @@ def rescue(
 
     Notes
     -----
-    The file is read page by page, without the help of SQLite, so that neither its first page nor
-    the links between pages are needed. A shard that left no row in any table is not known to be
-    lost; the next sweep finds it missing.
+    SQLite reads a copy of the file row by row. Where it finds damage in a table, the rows after it
+    are read backwards from the end, and one by one under the names that other tables have. So
+    the first page and the upper pages of a table are needed. A shard that left no row in any table
+    is not known to be lost; the next sweep finds it missing.
 
     Examples
     --------
@@ -169,14 +174,14 @@ def rescue(
     if target.exists():
         raise InputError(f"{target} exists and is not overwritten; give the name of a new file.")
     require_writable(target)
-    found, size, pages = _read(damaged, progress)
     known = experiments.experiments if isinstance(experiments, Sweep) else experiments
-    for one in known:
-        found["points"].setdefault(one.digest, set()).add(stored.point_row(one))
+    described = {one.digest: stored.point_row(one) for one in known}
     lost: list[tuple[str, int, str]] = []
-    points, points_lost = _points(found)
     copied = without_digest = 0
     with TemporaryDirectory(prefix=".popsnet-", dir=target.resolve().parent) as folder:
+        found, unread = _read(damaged, Path(folder), progress)
+        found["points"].update(described)
+        points, points_lost = _points(found)
         part = Path(folder) / "part.sqlite"
         with Store(part, create=True) as fresh, fresh.inserting() as insert:
             for key, rows in _shards(found):
@@ -198,108 +203,125 @@ def rescue(
         if target.exists():
             raise InputError(f"{target} was made in the meantime; give the name of a new file.")
         part.rename(target)
-    missing = max(stated_pages(damaged, size) - pages, 0)
     return Rescue(
-        str(damaged), str(target), copied, without_digest, tuple(lost), pages, missing,
-        len(points), points_lost,
+        str(damaged), str(target), copied, without_digest, tuple(lost), unread, len(points),
+        points_lost,
     )  # fmt: skip
 
 
-def _read(path: Path, progress: Progress) -> tuple[_Found, int, int]:
-    """Return all rows that look like those of a store, the size of a page, and the pages."""
-    read = []
-    for size in page_sizes(path):
-        found: _Found = {table: {} for table in stored.TABLES}
-        with (
-            Pages(path, size) as pages,
-            patient_progress("reading", pages.count, progress, "pages") as report,
-        ):
-            for row in pages.rows(report):
-                if table := _table(row):
-                    key, row = _keyed(table, row)
-                    found[table].setdefault(key, set()).add(row)
-        read.append((found, size, pages.count))
-    return max(read, key=lambda one: sum(map(len, one[0].values())))
+def _read(path: Path, folder: Path, progress: Progress) -> tuple[_Found, tuple[str, ...]]:
+    """Return the rows that SQLite reads of a copy of a store, and tables not read to the end."""
+    copy = folder / "damaged.sqlite"
+    for end in ("", "-wal"):
+        if (source := path.with_name(f"{path.name}{end}")).is_file():
+            shutil.copyfile(source, f"{copy}{end}")
+    _lengthen(copy)
+    found: _Found = {table: {} for table in stored.TABLES}
+    try:
+        with closing(connect(copy, create=False)) as database:
+            database.text_factory = partial(str, encoding="utf-8", errors="replace")
+            there = sound_tables(database)
+            whole = {table: _scanned(database, table, found[table]) for table in there}
+            # A description that is lost shows as shards without one.
+            others = stored.TABLES.keys() - {"points"}
+            unread = sorted(one for one in others if not whole.get(one, one in stored.ADDED))
+            keys = set[Any]().union(*(found[table] for table in OF_SHARDS))
+            with patient_progress("reading", len(keys), progress, "shards") as report:
+                for number, key in enumerate(keys, start=1):
+                    for table in OF_SHARDS & there:
+                        if not whole[table] and key not in found[table]:
+                            _look_up(database, table, key, found[table])
+                    report(number)
+    except (sqlite3.Error, UnicodeDecodeError, StoreError) as error:
+        why = error if isinstance(error, sqlite3.Error) else "its first page is damaged"
+        raise StoreError(
+            f"{path} has no shard that can be read: SQLite does not open it ({why}). Restore it "
+            "from a backup, or run the sweep again."
+        ) from error
+    return found, tuple(unread)
 
 
-def _table(row: Row) -> str:
-    """Return the table that a row may belong to, by the number and type of its values."""
-    types = tuple(map(type, row[:3]))
-    if len(row) == stored.COLUMNS["points"] and types[0] is str:
-        return "points"
-    for table, third in (("shards", int), ("provenance", str), ("runs", bytes), ("digests", str)):
-        if len(row) == stored.COLUMNS[table] and types == (str, int, third):
-            return table
-    if len(row) == stored.COLUMNS["traffic"] and set(map(type, row)) == {str}:
-        return "traffic"
-    return ""
+def _lengthen(path: Path) -> None:
+    """Give a file that was cut short the length that it states, or SQLite would refuse it."""
+    with path.open("rb+") as file:
+        header = file.read(32).ljust(32, b"\0")
+        size = int.from_bytes(header[28:32]) * int.from_bytes(header[16:18])
+        if path.stat().st_size < size <= _LONGEST:
+            file.truncate(size)
 
 
-def _keyed(table: str, row: Row) -> tuple[str | _Key, Row]:
-    """Return the key of a row, and the row with a time that SQLite stored as an integer."""
-    if table in ("points", "traffic"):
-        return row[0], row
-    if table == "provenance" and isinstance(row[10], int):
-        row = (*row[:10], float(row[10]), row[11])
-    return row[:2], row
+def _scanned(database: sqlite3.Connection, table: str, rows: dict[Any, Row]) -> bool:
+    """Read a table from both ends up to what is damaged; return whether it is whole."""
+    width = 2 if table in OF_SHARDS else 1
+    for order in ("ASC", "DESC"):
+        names = ", ".join(f"{place} {order}" for place in range(1, width + 1))
+        last: Any = None
+        try:
+            with closing(database.execute(f"SELECT * FROM {table} ORDER BY {names}")) as found:  # noqa: S608 - names of ours
+                for row in found:
+                    key = row[:2] if width == 2 else row[0]
+                    if last is not None and not (key > last if order == "ASC" else key < last):
+                        raise sqlite3.DatabaseError("rows are not in order")
+                    last = key
+                    if _is_plausible(table, row):
+                        rows[key] = row
+            if order == "ASC":
+                return True
+        except (sqlite3.Error, UnicodeDecodeError, TypeError):
+            continue
+    return False
+
+
+def _look_up(database: sqlite3.Connection, table: str, key: _Key, rows: dict[Any, Row]) -> None:
+    """Read one row, if SQLite finds it."""
+    query = f"SELECT * FROM {table} WHERE point = ? AND shard = ?"  # noqa: S608 - names of ours
+    with suppress(sqlite3.Error, UnicodeDecodeError):
+        found = database.execute(query, key).fetchall()
+        rows.update((key, row) for row in found if _is_plausible(table, row))
+
+
+_TYPES = {"shards": (str, int, int), "provenance": (str, int, str), "runs": (str, int, bytes),
+          "digests": (str, int, str), "traffic": (str,) * 5, "points": (str,)}  # fmt: skip
+
+
+def _is_plausible(table: str, row: Row) -> bool:
+    """Return whether the first values of a row have the types that popsnet writes."""
+    return all(type(value) is kind for value, kind in zip(row, _TYPES[table], strict=False))
 
 
 def _shards(found: _Found) -> Iterator[tuple[_Key, _Rows | str]]:
     """Yield each shard of which any table has a row: its rows, or why it is lost."""
-    several = (found[table] for table in stored.TABLES if table not in ("points", "traffic"))
-    points = {point: _sound_point(rows) for point, rows in found["points"].items()}
-    for key in sorted(set[_Key]().union(*several)):
-        if point := points.get(key[0]):
-            yield key, _checked(found, key, point)
-        else:
-            yield key, _NAMELESS
+    points = {
+        name: row for name, row in found["points"].items() if not any(stored.point_flaws(row))
+    }
+    for key in sorted(set[_Key]().union(*(found[table] for table in OF_SHARDS))):
+        point = points.get(key[0])
+        yield key, _NAMELESS if point is None else _checked(found, key, point)
 
 
 def _points(found: _Found) -> tuple[list[Row], tuple[tuple[str, str], ...]]:
     """Return the rows of points of traffic that can be trusted, and why others are lost."""
-    rows: list[Row] = []
-    lost: list[tuple[str, str]] = []
-    for point, versions in sorted(found["traffic"].items()):
-        sound = sorted(row for row in versions if not any(point_rows.point_flaws(row)))
-        if not sound:
-            lost.append((point, "it does not match its digest"))
-        elif not all(point_rows.same_result(sound[0], row) for row in sound):
-            lost.append((point, "there are several versions of it"))
-        else:
-            rows.append(sound[0])
-    return rows, tuple(lost)
-
-
-def _sound_point(rows: Iterable[Row]) -> Row | None:
-    return next((row for row in rows if not any(stored.point_flaws(row))), None)
+    rows = sorted(found["traffic"].items())
+    sound = {name: row for name, row in rows if not any(point_rows.point_flaws(row))}
+    lost = [(name, "it does not match its digest") for name, _ in rows if name not in sound]
+    return list(sound.values()), tuple(lost)
 
 
 def _checked(found: _Found, key: _Key, point: Row) -> _Rows | str:
     """Return the rows of a shard if they can be trusted, otherwise why not."""
-    shards, runs, origins, digests = (
-        found[table].get(key, set()) for table in ("shards", "runs", "provenance", "digests")
+    shard, run, origin, digest = (
+        found[table].get(key, ()) for table in ("shards", "runs", "provenance", "digests")
     )
-    if not shards:
+    if not shard:
         return "its numbers cannot be read"
-    if not origins:
+    if not origin:
         return "its provenance cannot be read"
-    if not runs and (digests or not all(is_old(row[3]) for row in origins)):
+    if not run and (digest or not is_old(origin[3])):
         return "its single runs cannot be read"  # only popsnet 0.1 wrote none
-    if len(shards) + len(runs) + len(origins) + len(digests) > _MOST_VERSIONS:
-        return "there are several versions of it"
-    versions, digest = list(product(shards, runs or [()], origins)), []
-    if digests:
-        matching = [
-            (rows, one) for rows in versions for one in digests if stored.digest_of(*rows) == one[2]
-        ]
-        if not matching:
-            return "it does not match its digest"
-        versions, digest = [matching[0][0]], [matching[0][1]]
-    if len(versions) > 1:
-        return "there are several versions of it"
-    shard, run, origin = versions[0]
+    if digest and stored.digest_of(shard, run, origin) != digest[2]:
+        return "it does not match its digest"
     flaws = [*stored.shard_flaws(shard), *stored.provenance_flaws(origin)]
     flaws += stored.run_flaws(run, shard) if run else []
     if flaws:
         return "its numbers contradict each other"
-    return [point], [shard], [run] if run else [], [origin], digest
+    return [point], [shard], [run] if run else [], [origin], [digest] if digest else []

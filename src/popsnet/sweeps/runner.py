@@ -38,14 +38,13 @@ from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import (
     AHEAD,
     ANYWHERE,
-    ON_GPU,
     ONE_PIECE,
     Queue,
     Subject,
     Work,
     cut,
     estimate_work,
-    runs_on_gpu,
+    suits,
 )
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import TrafficResult
@@ -293,8 +292,8 @@ class Workers:
         self._at_work: dict[Future[Any], _Handed] = {}
         self._available = system.available_memory()
         self._needed: dict[Subject, int] = {}
-        self._on_gpu: dict[Subject, bool] = {}
-        self._none_on_gpu = -1
+        self._suited: dict[tuple[Subject, str], bool] = {}
+        self._none_for: dict[str, int] = {}
         self._pace = Pace()
 
     def __enter__(self) -> Workers:
@@ -316,8 +315,7 @@ class Workers:
             return {ANYWHERE: self._given}
         if self._cluster is None:
             return {ANYWHERE: system.threads_here()}
-        gpus = {ON_GPU: self._cluster.gpus} if self._cluster.gpus else {}
-        return {**gpus, ANYWHERE: self._cluster.threads}
+        return self._cluster.room
 
     def do(
         self, queue: Queue, deadline: float = math.inf, tick: Callable[[], None] = lambda: None
@@ -379,20 +377,22 @@ class Workers:
         return sum(one.engine == engine for one in self._at_work.values())
 
     def _withdraw(self, queue: Queue) -> None:
-        """Take back what was handed over for GPUs, if no worker has one any more."""
-        if self._handed(ON_GPU) and self._cluster is not None and not self._cluster.gpus:
-            for future, handed in list(self._at_work.items()):
-                if handed.engine == ON_GPU and future.cancel():
-                    del self._at_work[future]
-                    for piece in handed.work:
-                        queue.add([piece])
+        """Take back what needs resources that no worker has any more."""
+        if self._cluster is None:
+            return
+        room = self._cluster.room
+        for future, handed in list(self._at_work.items()):
+            if handed.engine not in room and future.cancel():
+                del self._at_work[future]
+                for piece in handed.work:
+                    queue.add([piece])
 
     def _take(self, queue: Queue, engine: str) -> list[Work]:
         """Take the next piece of work; for a cluster, as many as make a task of some length.
 
         Pieces get shorter towards the end, so that all workers end at about the same time.
         """
-        if engine == ON_GPU and self._none_on_gpu == queue.added:
+        if self._none_for.get(engine) == queue.added:
             return []
         suited = False
 
@@ -402,18 +402,18 @@ class Workers:
             return self._suits(subject, engine) and self._fits(subject)
 
         first = queue.take(takes)
-        if engine == ON_GPU and not suited:
-            self._none_on_gpu = queue.added  # so that the queue is not searched again for nothing
+        if not suited:
+            self._none_for[engine] = queue.added  # the queue is not searched again for nothing
         taken = [] if first is None else [first]
         if self._cluster is None or first is None or self._memory(first[0]):
             return taken
-        seconds = _seconds(first)
+        seconds = _seconds(first, engine)
         most = (queue.seconds + seconds) / (AHEAD * self.count)
         most = min(most, self._pace.estimate_of(_SECONDS_PER_PARCEL, engine))
         while (piece := queue.first()) is not None and self._suits(piece[0], engine):
             if self._memory(piece[0]):
                 break
-            seconds += _seconds(piece)
+            seconds += _seconds(piece, engine)
             if seconds > most:
                 break
             queue.take(lambda _: True)
@@ -426,11 +426,10 @@ class Workers:
 
     def _suits(self, experiment: Subject, engine: str) -> bool:
         """Whether an engine can do the work."""
-        if engine == ANYWHERE:
-            return True
-        if experiment not in self._on_gpu:
-            self._on_gpu[experiment] = runs_on_gpu(experiment)
-        return self._on_gpu[experiment]
+        asked = experiment, engine
+        if asked not in self._suited:
+            self._suited[asked] = suits(experiment, engine)
+        return self._suited[asked]
 
     def _fits(self, experiment: Subject) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
@@ -449,7 +448,8 @@ class Workers:
 
     def _hand_over(self, work: Sequence[Work], engine: str) -> None:
         memory = max(self._memory(subject) for subject, _ in work)
-        handed = _Handed(work, memory, sum(map(_seconds, work)), engine)
+        seconds = sum(_seconds(piece, engine) for piece in work)
+        handed = _Handed(work, memory, seconds, engine)
         cluster = self._cluster
         future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
         self._at_work[future] = handed
@@ -471,9 +471,9 @@ class Workers:
         return [_result_of(future)]
 
 
-def _seconds(piece: Work) -> float:
+def _seconds(piece: Work, engine: str) -> float:
     """Estimate how long a piece of work takes."""
-    return len(piece[1]) * estimate_work(piece[0])
+    return len(piece[1]) * estimate_work(piece[0], engine)
 
 
 def _result_of(future: Future[Finished]) -> Finished:

@@ -9,14 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import popsnet
-from popsnet.engines import Engine, Outcomes, Session, choose_engine
+from popsnet.engines import Outcomes
 from popsnet.errors import PopsnetError
 from popsnet.experiment import Experiment
 from popsnet.trace import Event
+
+if TYPE_CHECKING:
+    from popsnet.engines import Engine, Session
 
 SHARD_RUNS = 10
 """Shard s of an experiment is its runs 10·s to 10·s + 9."""
@@ -84,6 +88,8 @@ class _Opened(threading.local):
 
     def on(self, experiment: Experiment, engine: str) -> Session:
         if self.experiment != experiment or self.asked != engine:
+            from popsnet.engines import choose_engine
+
             self.close()
             self.engine = choose_engine(engine, experiment, fitting=False)  # checked before
             self.session = self.engine.open(experiment, threads=1)
@@ -121,6 +127,8 @@ def execute_shards(
 
 def memory_of(experiment: Experiment) -> int:
     """Return the bytes that the shards of an experiment need on a worker, 0 if negligible."""
+    from popsnet.engines import choose_engine
+
     needed = choose_engine("auto", experiment, fitting=False).memory(experiment, threads=1)
     return needed if needed > NEGLIGIBLE else 0
 

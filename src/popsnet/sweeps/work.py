@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from popsnet.engines import ENGINES, choose_engine
+from popsnet.engines import choose_engine, find_engine
+from popsnet.engines.engine import shipped_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps.points import estimate_point
@@ -28,32 +29,23 @@ ONE_PIECE = range(1)
 AHEAD = 2
 """Pieces of work handed over for each worker: enough to keep the executor busy."""
 
-ON_GPU = "cuda"
-"""The engine of work for workers that have a GPU."""
-
 ANYWHERE = "auto"
-"""The engine of all other work: every worker chooses."""
-
-_SLOT_SECONDS = {True: (1e-4, 5e-8), False: (2.5e-7, 2e-10)}
-"""Seconds of one slot, and of a slot per processor; for engines that execute messages or not.
-
-They are measured on one machine, and only their ratios matter.
-"""
+"""The engine of work that needs no resources: every worker chooses."""
 
 
-def estimate_work(experiment: Subject) -> float:
+def estimate_work(experiment: Subject, engine: str = ANYWHERE) -> float:
     """Estimate the seconds that a shard takes, to about a factor of three, or a point of traffic.
 
-    It is the number of slots that the router expects, times a constant plus a time per processor
-    for the engine. A router that states no expectation is taken to need max(d, g) slots. Two
-    significant digits are kept, so that different machines agree on the order of shards.
+    It is the estimate of the engine for the number of slots that the router expects; by default,
+    of an engine that ships, since parts must not depend on what is installed. A router that states
+    no expectation is taken to need max(d, g) slots. Two significant digits are kept, so that
+    different machines agree on the order of shards.
     """
     if isinstance(experiment, TrafficExperiment):
         return estimate_point(experiment)
-    engine = choose_engine("auto", experiment, fitting=False)
-    fixed, each = _SLOT_SECONDS[engine.messages]
-    slots = _expected_slots(experiment)
-    return float(f"{SHARD_RUNS * slots * (fixed + each * experiment.network.n):.1e}")
+    chosen = shipped_engine(experiment) if engine == ANYWHERE else find_engine(engine)
+    slots = SHARD_RUNS * _expected_slots(experiment)
+    return float(f"{chosen.seconds(experiment, slots):.1e}")
 
 
 _expected: dict[tuple[str, str, int, int], float] = {}
@@ -75,13 +67,11 @@ def _compute_slots(experiment: Experiment) -> float:
     return slots if 0 < slots < math.inf else float(max(experiment.d, experiment.g))
 
 
-def runs_on_gpu(experiment: Subject) -> bool:
-    """Whether a worker with a GPU can do the shards of an experiment on it."""
-    engine = ENGINES.get(ON_GPU)
-    if engine is None or not isinstance(experiment, Experiment):
-        return False
-    obstacle = getattr(engine, "obstacle", engine.supports)  # this machine need not have a GPU
-    return obstacle(experiment) is None
+def suits(experiment: Subject, engine: str) -> bool:
+    """Whether an engine can do the work, on a worker that has what it needs."""
+    if engine == ANYWHERE:
+        return True
+    return isinstance(experiment, Experiment) and find_engine(engine).obstacle(experiment) is None
 
 
 def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:

@@ -18,7 +18,7 @@ from popsnet.tables.table import Table, name_in_list, names_of_list
 from popsnet.tables.text import read_any
 
 _LARGE = 2**16
-"""From this many bytes on, plain texts are read by compiled code, which must first be loaded."""
+"""From this many bytes on, plain texts are read by NumPy, without an object per cell."""
 
 
 def read_table(path: Path, has_labels: bool = True) -> Table:

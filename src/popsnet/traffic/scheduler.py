@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
@@ -197,6 +198,16 @@ class Scheduler:
 
 _SCHEDULERS: dict[str, Scheduler] = {}
 
+_SHIPPED = f"{__package__}.schedulers"
+"""The package whose modules register schedulers."""
+
+
+def _known(schedule: Schedule | None = None) -> dict[str, Scheduler]:
+    """Return the register, with the schedulers that ship unless one of these is registered now."""
+    if not str(getattr(schedule, "__module__", "")).startswith(_SHIPPED):
+        import_module(_SHIPPED)
+    return _SCHEDULERS
+
 
 class SchedulerFacts(TypedDict, total=False):
     """Fields of a :class:`Scheduler` that :func:`register_scheduler` accepts as keywords."""
@@ -276,7 +287,7 @@ def register_scheduler(
     """
 
     def add(schedule: Schedule) -> Schedule:
-        known = _SCHEDULERS.get(name)
+        known = _known(schedule).get(name)
         again = known is not None and _is_program(known.variants.values(), schedule)
         if known is not None and not again:
             raise InputError(
@@ -313,7 +324,7 @@ def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedu
     """
 
     def add(schedule: Schedule) -> Schedule:
-        known = _SCHEDULERS[scheduler]
+        known = _known(schedule)[scheduler]
         _SCHEDULERS[scheduler] = replace(known, variants={**known.variants, variant: schedule})
         return schedule
 
@@ -339,7 +350,7 @@ def all_schedulers() -> list[Scheduler]:
     >>> [scheduler.name for scheduler in all_schedulers() if not scheduler.file]
     ['aloha', 'epochs', 'hop3', 'ideal', 'relay', 'rotor', 'tdm', 'vlb']
     """
-    return [_SCHEDULERS[name] for name in sorted(_SCHEDULERS)]
+    return [scheduler for _, scheduler in sorted(_known().items())]
 
 
 _NAMED = re.compile(r"(.+?\.py|[^:]+):(.+)", re.DOTALL)
@@ -382,7 +393,7 @@ def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
     name = str(scheduler)
     if name.endswith(".py"):
         return _load(Path(name))
-    if name not in _SCHEDULERS:
+    if name not in _known():
         raise InputError(
             f"There is no scheduler {name!r}.{did_you_mean(name, _SCHEDULERS)} Give one of: "
             f"{', '.join(sorted(_SCHEDULERS))}; or a file name.py that registers one."
@@ -436,7 +447,7 @@ def scheduler_label(name: str, variant: str) -> str:
     >>> scheduler_label("ideal", "voq"), scheduler_label("ideal", "fifo")
     ('ideal', 'ideal:fifo')
     """
-    known = _SCHEDULERS.get(name)
+    known = _known().get(name)
     first = "standard" if known is None else next(iter(known.variants))
     return name if variant in ("", first) else f"{name}:{variant}"
 
@@ -462,7 +473,7 @@ def forget_file(path: Path) -> None:
 
 def _load(path: Path) -> Scheduler:
     forget_file(path)
-    before = set(_SCHEDULERS)
+    before = set(_known())
     _, text = execute_file(path, "a scheduler")
     new = tuple(name for name in _SCHEDULERS if name not in before)
     _LOADED[path.resolve()] = new

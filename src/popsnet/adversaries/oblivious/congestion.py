@@ -18,6 +18,7 @@ from popsnet.adversaries.oblivious.attack import attack_paths
 from popsnet.adversaries.oblivious.crossing import congestion
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
 from popsnet.errors import InputError
+from popsnet.experiment import whole_number
 from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table
@@ -137,7 +138,7 @@ def measure_congestion(
     seed : int
         The seed of the permutations.
     worst : int
-        Build the worst permutation as well for g up to this size; slow beyond 32.
+        Build the worst permutation as well for g up to this size, 0 for none; slow beyond 32.
     progress : function, bool or None
         As for :func:`attack_oblivious`.
 
@@ -153,6 +154,7 @@ def measure_congestion(
     >>> [(one.paths, one.mean) for one in study.points][:2]
     [('direct', 3.55), ('grid', 6.15)]
     """
+    worst = whole_number("worst", worst, 0)
     cases = [(g, paths) for g in sizes_to(largest) for paths in PATH_SYSTEMS.values()]
     averages = []
     with patient_progress("congestion", len(cases), progress) as report:

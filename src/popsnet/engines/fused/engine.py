@@ -14,7 +14,7 @@ from popsnet.engines.fused.session import (
     session_bytes,
 )
 from popsnet.engines.outcome import Outcome
-from popsnet.engines.session import Session, needs_slots
+from popsnet.engines.session import Engine, Session, needs_slots
 from popsnet.experiment import Experiment, Instance
 from popsnet.routing import Router, Variant
 from popsnet.routing.detection import DETECTED
@@ -53,11 +53,10 @@ def has_kernel(router: Router, variant: Variant) -> bool:
     return router.name == "mei-rizzi" and variant.name in _MEI_RIZZI
 
 
-class FusedEngine:
+class FusedEngine(Engine):
     """The paper's router and the schedules of relay, compiled."""
 
     name = "fused"
-    messages = False
 
     def supports(self, experiment: Experiment) -> str | None:
         """Return why the engine cannot run an experiment, or None if it can."""

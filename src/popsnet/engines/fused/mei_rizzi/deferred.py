@@ -44,12 +44,50 @@ class DeferredLogRow(Protocol):
 LOG = record_type(DeferredLogRow)
 
 
-@compiled
 def route(
     layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seed: np.uint64,
     log: Records,
 ) -> int:  # fmt: skip
     """Route one permutation, and return the number of steps."""
+    steps = np.zeros(1, dtype=np.int64)
+    route_runs(layout, program, work, Seeds(seed, seed), 0, 1, log, steps, False)
+    return int(steps[0])
+
+
+def route_many(
+    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
+    first: int, last: int, log: Records, steps: I64,
+) -> int:  # fmt: skip
+    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
+    return route_runs(layout, program, work, seeds, first, last, log, steps, True)
+
+
+@compiled
+def route_runs(
+    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
+    first: int, last: int, log: Records, steps: I64, drawn: bool,
+) -> int:  # fmt: skip
+    """Execute runs on permutations drawn from seeds, or one on that in memory with its seed."""
+    filled, done, purposes, n = 0, 0, program.purposes, layout.d * layout.g
+    for run in range(first, last):
+        if len(log) - filled < program.max_steps or work.stop[0] != 0:
+            break
+        coins = seeds.coins
+        if drawn:
+            draw_permutation(work.targets, n, purposes, seeds.permutations, run, work.shuffled)
+            coins = run_key(seeds.coins, purposes.run, run)
+        steps[done] = do_steps(layout, program, work, coins, log[filled:])
+        filled += steps[done]
+        done += 1
+    return done
+
+
+@compiled
+def do_steps(
+    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seed: np.uint64,
+    log: Records,
+) -> int:  # fmt: skip
+    """Execute steps until no packet is pending, and return their number."""
     d, g, size, bits = layout.d, layout.g, layout.rows * layout.d, layout.name_bits
     blocks, kinds, n, waiting = len(work.sizes), -(-d // g), d * g, work.waiting
     first, second = work.first.view(np.uint8), work.second.view(np.uint8)
@@ -110,24 +148,6 @@ def route(
         log[step - 1].undelivered = n - delivered
         log[step - 1].slots += more
     return step
-
-
-@compiled
-def route_many(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
-    first: int, last: int, log: Records, steps: I64,
-) -> int:  # fmt: skip
-    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
-    filled, done, purposes, n = 0, 0, program.purposes, layout.d * layout.g
-    for run in range(first, last):
-        if len(log) - filled < program.max_steps or work.stop[0] != 0:
-            break
-        draw_permutation(work.targets, n, purposes, seeds.permutations, run, work.shuffled)
-        coins = run_key(seeds.coins, purposes.run, run)
-        steps[done] = route(layout, program, work, coins, log[filled:])
-        filled += steps[done]
-        done += 1
-    return done
 
 
 @compiled

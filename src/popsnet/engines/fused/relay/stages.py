@@ -175,7 +175,8 @@ def prepare(
         state.tabulated = 0
         return
     if state.later > 0:
-        public.rows[: first * width] = public.later[: first * width]
+        for i in range(first * width):  # for a slice Numba compiles a check, and what it would say
+            public.rows[i] = public.later[i]
     else:
         number = first if kind in (FOLD, SHOWER, MARKED) else 1
         draw_bijections(layout, purposes.cells, public, public.rows, number)
@@ -239,18 +240,60 @@ def write_row(state: RunState, tally: RelayTally, row: RelayLogRow) -> None:
     row.bits, row.slots_delivered, row.slots = tally.bits, state.slots_delivered, state.slots
 
 
-@compiled
 def route(
     layout: RelayLayout, program: Program, memory: RelayMemory, seed: np.uint64, log: Records
 ) -> int:
     """Route one permutation, and return the number of steps."""
-    return do_stages(layout, program, memory.packets, memory.work, memory.public, seed, log)
+    steps, seeds = np.zeros(1, dtype=np.int64), Seeds(seed, seed)
+    route_runs(layout, program, memory, seeds, 0, 1, log, steps, False, *_kinds(program))
+    return int(steps[0])
+
+
+def route_many(
+    layout: RelayLayout, program: Program, memory: RelayMemory, seeds: Seeds, first: int,
+    last: int, log: Records, steps: I64,
+) -> int:  # fmt: skip
+    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
+    kinds = _kinds(program)
+    return route_runs(layout, program, memory, seeds, first, last, log, steps, True, *kinds)
+
+
+def _kinds(program: Program) -> tuple[bool | None, bool | None]:
+    """Return for marked stages, and for all but them and P and S, None to leave them out.
+
+    What is left out is not compiled, which would take as long as the rest.
+    """
+    rare = set(program.stages["kind"].tolist()) - {PARK, SWEEP}
+    others = True if rare - {MARKED} else None
+    return (None if others and MARKED not in rare else True), others
+
+
+@compiled
+def route_runs(
+    layout: RelayLayout, program: Program, memory: RelayMemory, seeds: Seeds, first: int,
+    last: int, log: Records, steps: I64, drawn: bool, marks: bool | None, others: bool | None,
+) -> int:  # fmt: skip
+    """Execute runs on permutations drawn from seeds, or one on that in memory with its seed."""
+    filled, done, n, purposes = 0, 0, layout.d * layout.g, program.purposes
+    packets, work, public, shuffled = memory  # once, because reference counting takes time
+    for run in range(first, last):
+        if len(log) - filled < program.max_steps or work.stop[0] != 0:
+            break
+        coins = seeds.coins
+        if drawn:
+            draw_permutation(packets.destination, n, purposes, seeds.permutations, run, shuffled)
+            coins = run_key(seeds.coins, purposes.run, run)
+        fixed = layout, program, packets, work, public
+        steps[done] = do_stages(*fixed, coins, log[filled:], marks, others)
+        filled += steps[done]
+        done += 1
+    return done
 
 
 @compiled
 def do_stages(
     layout: RelayLayout, program: Program, packets: RelayPackets, work: RelayWorkspace,
-    public: PublicState, seed: np.uint64, log: Records,
+    public: PublicState, seed: np.uint64, log: Records, marks: bool | None, others: bool | None,
 ) -> int:  # fmt: skip
     """Execute stages until no packet is pending, and return the number of steps."""
     state, tally, step, blocks = public.state[0], public.tally[0], 0, layout.blocks
@@ -264,28 +307,17 @@ def do_stages(
             following = program.stages[row_of(step + 1, len(program.stages), program.repeated)]
             prepare(layout, program, stage, following, public, public.table)
             kind, first, rows = stage.kind, stage.first, public.rows
-            table, keys, couplers = public.table[: state.tabulated], public.keys, public.couplers
+            before, echo = echo, silence
             if kind in (PARK, SWEEP):
                 windows, swept = program.windows[first : stage.second], kind == SWEEP
-                fixed = windows, keys, swept, Later(public.later, state.later)
+                table, later = public.table[: state.tabulated], Later(public.later, state.later)
+                fixed = windows, public.keys, swept, later
                 park(layout, packets, work, rows, table, *fixed, 0, blocks, tally)
-            elif kind == GRID:
-                grid(layout, packets, work, rows, table, first, state.shift, 0, blocks, tally)
-            elif kind == MARKED:
-                later = Later(public.later, state.later)
-                echo = marked(layout, packets, work, rows, first, later, echo, state.pending, tally)
-            elif kind == TEAM:
-                elect(layout, packets, work, state.pending, first, keys[0], tally)
-            else:
-                for turn in range(first):
-                    copies, folded = (first, turn, couplers), kind == FOLD
-                    if layout.d > layout.g:
-                        mark(layout, packets, work, rows, *copies, tally)
-                    resolve(layout, packets, work, rows, *copies, folded, 0, blocks, tally)
-            if kind == SHOWER:
-                global_or(layout, packets, work, public.groups, tally)
-            if kind != MARKED:
-                echo = silence
+            if marks is not None and kind == MARKED:
+                later, pending = Later(public.later, state.later), state.pending
+                echo = marked(layout, packets, work, rows, first, later, before, pending, tally)
+            if others is not None:
+                do_other(layout, packets, work, public, kind, first)
             finish(stage, state, tally)
         write_row(state, tally, log[step])
         step += 1
@@ -293,23 +325,26 @@ def do_stages(
             return step
 
 
-@compiled
-def route_many(
-    layout: RelayLayout, program: Program, memory: RelayMemory, seeds: Seeds, first: int,
-    last: int, log: Records, steps: I64,
-) -> int:  # fmt: skip
-    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
-    filled, done, n, purposes = 0, 0, layout.d * layout.g, program.purposes
-    packets, work, public, shuffled = memory  # once, because reference counting takes time
-    for run in range(first, last):
-        if len(log) - filled < program.max_steps or work.stop[0] != 0:
-            break
-        draw_permutation(packets.destination, n, purposes, seeds.permutations, run, shuffled)
-        coins = run_key(seeds.coins, purposes.run, run)
-        steps[done] = do_stages(layout, program, packets, work, public, coins, log[filled:])
-        filled += steps[done]
-        done += 1
-    return done
+@compiled(inline=True)
+def do_other(
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, public: PublicState,
+    kind: int, first: int,
+) -> None:  # fmt: skip
+    """Execute a stage of the kinds that few programs have."""
+    state, tally, rows, couplers = public.state[0], public.tally[0], public.rows, public.couplers
+    if kind == GRID:
+        table = public.table[: state.tabulated]
+        grid(layout, packets, work, rows, table, first, state.shift, 0, layout.blocks, tally)
+    elif kind == TEAM:
+        elect(layout, packets, work, state.pending, first, public.keys[0], tally)
+    elif kind in (FOLD, SHOWER):
+        for turn in range(first):
+            copies, folded = (first, turn, couplers), kind == FOLD
+            if layout.d > layout.g:
+                mark(layout, packets, work, rows, *copies, tally)
+            resolve(layout, packets, work, rows, *copies, folded, 0, layout.blocks, tally)
+    if kind == SHOWER:
+        global_or(layout, packets, work, public.groups, tally)
 
 
 @compiled

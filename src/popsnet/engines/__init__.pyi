@@ -1,0 +1,14 @@
+from .engine import ENGINES as ENGINES
+from .engine import choose_engine as choose_engine
+from .engine import engine_names as engine_names
+from .engine import find_engine as find_engine
+from .outcome import Outcome as Outcome
+from .outcome import Outcomes as Outcomes
+from .outcome import TalliedRuns as TalliedRuns
+from .outcome import Tally as Tally
+from .plugins import EngineWarning as EngineWarning
+from .session import Engine as Engine
+from .session import Health as Health
+from .session import Instance as Instance
+from .session import Session as Session
+from .session import needs_slots as needs_slots

@@ -1,0 +1,16 @@
+from .facts import Claims as Claims
+from .facts import Expectation as Expectation
+from .facts import Words as Words
+from .plugin import find_router as find_router
+from .plugin import find_variant as find_variant
+from .relation import Relation as Relation
+from .router import Route as Route
+from .router import Router as Router
+from .router import Schedules as Schedules
+from .router import Variant as Variant
+from .router import all_bounds as all_bounds
+from .router import all_routers as all_routers
+from .router import get_router as get_router
+from .router import register as register
+from .router import register_relation as register_relation
+from .router import register_variant as register_variant

@@ -1,0 +1,83 @@
+"""How large the wheel is, and how much a command imports; the limits only go down."""
+
+from __future__ import annotations
+
+import ast
+import io
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "popsnet"
+
+MOST_LINES = 43_198
+MOST_MODULES = 385
+
+_NO_CODE = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}  # fmt: skip
+_WITH_DOCSTRINGS = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def code_lines(text: str) -> int:
+    """Return the lines of a module without docstrings, comments and blank lines."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, _WITH_DOCSTRINGS) and ast.get_docstring(node) is not None:
+            first = node.body[0]
+            assert first.end_lineno is not None
+            lines.difference_update(range(first.lineno, first.end_lineno + 1))
+    return len(lines)
+
+
+def test_what_counts_as_code() -> None:
+    assert code_lines('"""A module."""\n\n# A comment.\nx = """\na\n"""  # three lines\n') == 3
+    assert code_lines('def f():\n    """A function."""\n    return 1\n') == 2
+
+
+def test_the_wheel_does_not_grow() -> None:
+    """Whoever needs more room says why when they raise a limit."""
+    modules = sorted(SOURCE.rglob("*.py"))
+    lines = sum(code_lines(path.read_text(encoding="utf-8")) for path in modules)
+    assert len(modules) <= MOST_MODULES
+    assert lines <= MOST_LINES
+
+
+COUNT = """
+import sys
+from popsnet.__main__ import main
+sys.argv = ["popsnet", *{arguments}]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+loaded = [name for name in sys.modules if name.partition(".")[0] == "popsnet"]
+print(len(loaded), "distributed" in sys.modules, "matplotlib" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"), [(["--version"], 50), (["results", "list"], 140)], ids=str
+)
+def test_a_command_imports_little(arguments: list[str], most: int, tmp_path: Path) -> None:
+    """Modules of popsnet; their time depends on the computer."""
+    script = "import popsnet; popsnet.collect([popsnet.Experiment(4, 4)], 10, 'results.sqlite')"
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    program = [sys.executable, "-c", COUNT.format(arguments=arguments)]
+    done = subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, text=True)
+    loaded, *heavy = done.stdout.split()[-3:]
+    assert int(loaded) <= most
+    assert heavy == ["False", "False"]
+
+
+def test_the_package_itself_imports_nothing() -> None:
+    script = "import sys, popsnet; print([name for name in sys.modules if 'popsnet' in name])"
+    program = [sys.executable, "-c", script]
+    assert subprocess.check_output(program, text=True) == "['popsnet']\n"

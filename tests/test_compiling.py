@@ -1,0 +1,113 @@
+"""What is compiled when nothing is in the cache: counted, because times depend on the machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from popsnet.compiled import compiled
+from tests.test_compiled import OURS, package, python
+
+COUNT = """
+from numba.core import event
+from popsnet import compiled, route
+
+class Count(event.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        print(f"{function.__module__}.{function.__qualname__}", compiled.compiling())
+    def on_end(self, event): pass
+
+event.register("numba:compile", Count())
+for runs in (3, 1):
+    route(64, 64, router="relay", engine="fused", runs=runs)
+    print("done -")
+"""
+
+SPECIALIZED = {
+    "bijections.first_place": 6, "bijections.keep_ahead": 2, "bijections.move_on": 2,
+    "bijections.one_round": 2, "bijections.walk_on": 4, "marked.add_new": 3,
+    "marked.listens_to": 2, "marked.note_missed": 2, "park.keep_early": 3, "park.send_early": 2,
+    "park.try_window": 2, "pending.bit_of": 2, "pending.set_bit": 2, "program.row_of": 2,
+}  # fmt: skip
+"""Functions of relay that are compiled more than once, for constants and types of integers."""
+
+MOST_TRANSLATED = 6
+"""Functions that Python calls: two kernels, and those that draw coins and permutations."""
+
+RAISE = """
+from typing import NamedTuple
+class Sum(NamedTuple): value: float
+@compiled
+def check(x):
+    if x < 0: raise ValueError("negative", x)
+    return Sum(x + 1)
+"""
+
+CALLERS = """
+from kernels.d import check
+@compiled
+def twice(x): return check(x).value + check(x + 1).value
+"""
+
+CALL_ALL = """
+import gc
+from pathlib import Path
+from popsnet.compiled import compiling, use_cache_for
+
+use_cache_for(Path("kernels"))
+from kernels.c import twice
+from kernels.d import check
+
+def failing(function):
+    try: function(-5)
+    except ValueError as error: return error.args
+
+print(twice(3), failing(twice), *check(3), failing(check), twice(4), *check(2.5))
+print(gc.isenabled(), repr(compiling()))
+print(sum(sum(one.stats.cache_hits.values()) for one in (twice, check)))
+"""
+
+
+def test_this_version_of_numba_is_known() -> None:
+    """Otherwise kernels compile for minutes: look at ``popsnet.compiling``, and raise TRIED."""
+    from popsnet.compiling import Kernel
+
+    assert isinstance(compiled(lambda x: x), Kernel)
+
+
+def test_an_unknown_numba_compiles_by_itself(tmp_path: Path) -> None:
+    (package(tmp_path, OURS) / "c.py").write_text(OURS + CALLERS)
+    (tmp_path / "kernels" / "d.py").write_text(OURS + RAISE)
+    unknown = "import numba\nnumba.version_info = numba.version_info._replace(short=(9, 0))\n"
+    printed = python(tmp_path, unknown + CALL_ALL + "print(type(twice).__name__)")
+    assert printed[0] == "9"
+    assert printed[-1] == "CPUDispatcher"
+
+
+def test_functions_that_python_and_kernels_call(tmp_path: Path) -> None:
+    """Python calls one that is a part already, and both raise, compiled and from the cache."""
+    (package(tmp_path, OURS) / "c.py").write_text(OURS + CALLERS)
+    (tmp_path / "kernels" / "d.py").write_text(OURS + RAISE)
+    failed = ["('negative',", "-5)"]
+    expected = ["9", *failed, "4", *failed, "11", "3.5", "True", "''"]
+    assert python(tmp_path, CALL_ALL) == [*expected, "0"]
+    assert python(tmp_path, CALL_ALL) == [*expected, "3"]
+
+
+def test_what_a_first_run_of_relay_compiles(tmp_path: Path) -> None:
+    """No stages that its schedule lacks, nothing more for one run, and nothing a second time."""
+    printed = python(tmp_path, COUNT)
+    compilations = list(zip(printed[::2], printed[1::2], strict=True))
+    one_run = compilations.index(("done", "-"))
+    assert {told for name, told in compilations if ".fused.relay." in name} == {"relay"}
+    names = [name.partition(".fused.relay.")[2] for name, _ in compilations]
+    assert not any(names[one_run:])
+    lacking = {name for name in names if name.split(".")[0] in ("elect", "grid", "global_or")}
+    assert not lacking | {"shower.resolve"} & set(names)
+    times = Counter(filter(None, names))
+    assert not {name: n for name, n in times.items() if n > SPECIALIZED.get(name, 1)}
+    kept = {path.name.split("-")[0] for path in tmp_path.rglob("stages.*.nbc")}
+    assert kept == {"stages.route_runs", "stages.summarize"}
+    assert len(list(tmp_path.rglob("*.nbc"))) <= MOST_TRANSLATED
+    assert python(tmp_path, COUNT) == ["done", "-"] * 2
