@@ -47,7 +47,7 @@ def measured(d: int, g: int) -> dict[str, Compared]:
     return once | {one.router.name: one for one in compare(Network(d, g), routers=drawing, runs=6)}
 
 
-@pytest.mark.parametrize(("d", "g"), GRID)
+@each(("d", "g"), GRID)
 def test_the_planner_is_right(d: int, g: int) -> None:
     """What it recommends is the measured winner, or as good but for chance: 3 % of six runs."""
     best = min(one.mean_slots for one in measured(d, g).values() if one.router.online)
