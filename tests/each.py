@@ -20,7 +20,7 @@ def each(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Test],
     longer than most of them run. The cases share the test's fixtures.
     """
     parameters = (names,) if isinstance(names, str) else names
-    rows = [(case,) if isinstance(names, str) else case for case in cases]
+    rows: list[Any] = [(case,) if isinstance(names, str) else case for case in cases]
 
     def loop(test: Test) -> Test:
         @functools.wraps(test)

@@ -20,12 +20,8 @@ from popsnet.testing import LocalityError, check_locality
 from popsnet.trace import Event
 from tests.each import each, examples
 
-WAYS = [
-    pytest.param(f"{router.name}:{name}", id=f"{router.name} {name}")
-    for router in all_routers()
-    for name in router.relations
-]
-ONLINE = [way for way in WAYS if get_router(str(way.values[0]).partition(":")[0]).online]
+WAYS = [f"{router.name}:{name}" for router in all_routers() for name in router.relations]
+ONLINE = [way for way in WAYS if get_router(way.partition(":")[0]).online]
 SHAPES = [
     (1, 1), (1, 2), (2, 1), (1, 6), (6, 1), (2, 2), (3, 3), (5, 5), (4, 7), (7, 4), (5, 11),
     (11, 5), (16, 3), (3, 16), (12, 8), (8, 12),

@@ -16,7 +16,7 @@ from tests.conftest import slot_of
 from tests.each import each
 
 CASES = [
-    pytest.param(router, network, id=f"{router.name} on {network}")
+    (router, network)
     for router in all_routers()
     for network in (Network(2, 2), Network(3, 3), Network(4, 4), Network(3, 5), Network(5, 3))
     if router.online and next(iter(router.variants.values())).obstacle(network) is None

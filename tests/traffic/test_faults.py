@@ -421,4 +421,4 @@ def test_the_command_line(cli: Cli) -> None:
     refused = cli(*words, "--known-faults")
     assert refused.code == 2
     assert "--known-faults" in refused.err
-    assert "--load is missing" in cli("traffic", "4", "4", "--loss", "0.1").err
+    assert "--loss 0.1 needs packets" in cli("traffic", "4", "4", "--loss", "0.1").err
