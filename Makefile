@@ -6,13 +6,15 @@ READY := .venv/ready
 
 CHROMIUM := chromium chromium-browser google-chrome
 
-.PHONY: help setup paper lint quick test test-long test-plugins soak test-browser fuzz bench docs picture clean
+.PHONY: help setup paper lint quick test test-long test-programs test-plugins test-all soak test-browser fuzz bench docs picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
 	@echo "make quick         set up, then ruff, codespell, mypy and the tests that take a minute"
-	@echo "make test          set up, then ruff, codespell, mypy and all tests"
-	@echo "make test-long     the statistical and large checks that take minutes"
+	@echo "make test          set up, then ruff, codespell, mypy and the tests of every part"
+	@echo "make test-all      all tests: those of make test with more examples, and the next four, and fuzz"
+	@echo "make test-long     the statistical and large checks that take minutes, and grids of cases"
+	@echo "make test-programs what builds, starts or kills programs: the site, benchmarks, clusters"
 	@echo "make test-plugins  installs the plug-ins and runs their tests; they have Makefiles of their own"
 	@echo "make soak          random cases by every router for an hour, or SOAK='--minutes 20 --goal 1e9'"
 	@echo "make test-browser  the viewer in a real browser, which is installed if there is none"
@@ -43,7 +45,8 @@ lint: setup
 	$(BIN)/mypy
 
 quick: lint
-	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not long"
+	$(BIN)/pytest -n auto --dist worksteal \
+	  -m "not slow and not long and not program and not browser"
 
 # What is compiled is kept. One core compiles while another looks at types, and then both test.
 test: setup
@@ -53,7 +56,14 @@ test: setup
 	$(BIN)/pytest -n auto --dist worksteal
 
 test-long: setup
-	$(BIN)/pytest -n auto -m long
+	$(BIN)/pytest -n auto --hypothesis-profile=full -m long
+
+test-programs: setup
+	$(BIN)/pytest -n auto --dist worksteal -m program
+
+test-all: lint test-browser test-plugins
+	$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=full -m "not browser"
+	$(BIN)/python -m tests.fuzz --seed $(SEED)
 
 test-plugins: setup
 	$(MAKE) -C plugins/popsnet-cuda lint test

@@ -19,8 +19,9 @@ from popsnet.routing.router import unregister
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-settings.register_profile("popsnet", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("popsnet")
+settings.register_profile("full", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=25)
+settings.load_profile("quick")
 
 
 SLOW = (

@@ -130,6 +130,7 @@ def folder_for(package: Path) -> Path:
     return folder
 
 
+@pytest.mark.program
 def test_numba_alone_keeps_an_old_callee(tmp_path: Path) -> None:
     """The reason for the digest; if this fails, Numba looks at callees and it may go."""
     kernels = package(tmp_path, PLAIN)
@@ -152,6 +153,7 @@ def test_an_edit_to_a_callee_in_another_file_is_seen(tmp_path: Path) -> None:
     assert not list(kernels.rglob("*.nbi"))
 
 
+@pytest.mark.program
 @pytest.mark.parametrize(
     ("header", "got"), [(PLAIN, ["2", "2"]), (OURS, ["2.5", "2"])], ids=["numba alone", "ours"]
 )

@@ -39,6 +39,7 @@ from popsnet.routing.relay.schedule import parse_schedule
 from popsnet.routing.router import unregister
 from popsnet.slot import Ints
 from popsnet.sweeps.shard import SHARD_RUNS
+from tests.each import each
 
 OLD_STORE = Path(__file__).parent / "fixtures" / "results-format-2.sqlite"
 """Written before experiments were one value; its names are those that stores have for ever."""
@@ -66,7 +67,7 @@ def one_hop(
     return find_router("direct").variant("standard").route(network, destination, coins, memory)
 
 
-@pytest.mark.parametrize(("digest", "experiment"), OLD_DIGESTS.items())
+@each(("digest", "experiment"), OLD_DIGESTS.items())
 def test_digests_are_those_of_stores_there_are(digest: str, experiment: Experiment) -> None:
     assert experiment.digest == digest
 
@@ -234,7 +235,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("given", "complaint"), WRONG.values(), ids=WRONG)
+@each(("given", "complaint"), WRONG.values())
 def test_what_is_wrong_is_refused_by_the_name_of_the_parameter(
     given: dict[str, Any], complaint: str
 ) -> None:

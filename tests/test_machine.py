@@ -25,6 +25,7 @@ from popsnet import (
 from popsnet.faults import ActiveFaults
 from popsnet.tolerance import TolerantMemory
 from tests.conftest import slot_of
+from tests.each import each
 
 
 def machine(d: int, g: int, buffers: int = 3) -> Machine:
@@ -149,7 +150,7 @@ BITS: dict[str, tuple[Slot, int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BITS)
+@each("name", BITS)
 def test_messages_count_with_the_bits_they_carry(name: str) -> None:
     slot, bits = BITS[name]
     running = machine(3, 3)
@@ -188,7 +189,7 @@ BROKEN: dict[str, tuple[Slot, int, Rule]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_rule_names_slot_processor_and_rule(name: str) -> None:
     slot, processor, rule = BROKEN[name]
     running = machine(3, 3)
@@ -212,7 +213,7 @@ def test_every_rule_of_the_machine_is_tested() -> None:
     assert {rule for _, _, rule in BROKEN.values()} | in_memory == set(Rule)
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"senders": [0, 1], "groups": [0]},

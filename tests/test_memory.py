@@ -6,6 +6,7 @@ import pytest
 from popsnet import Machine, Network, Rule, RuleViolation
 from popsnet.memory import Memory, Seen
 from tests.conftest import slot_of
+from tests.each import each
 
 
 def after_a_hop(buffers: int = 2) -> Machine:
@@ -67,7 +68,7 @@ def test_what_was_heard_a_slot_ago_cannot_be_stored() -> None:
     assert violation.value.rule is Rule.KEEPS_WHAT_IT_HEARD
 
 
-@pytest.mark.parametrize(
+@each(
     ("act", "processor", "packet", "rule"),
     [
         ("store", 2, 1, Rule.KEEPS_WHAT_IT_HEARD),

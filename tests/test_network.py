@@ -10,6 +10,7 @@ import pytest
 
 import popsnet.network
 from popsnet import InputError, Network
+from tests.each import each
 
 
 def test_sizes() -> None:
@@ -23,8 +24,8 @@ def test_numpy_integers_become_plain_ones() -> None:
     assert network == Network(3, 5)
 
 
-@pytest.mark.parametrize("value", [0, -1, True, 2.0, "4", None])
-@pytest.mark.parametrize("name", ["d", "g"])
+@each("value", [0, -1, True, 2.0, "4", None])
+@each("name", ["d", "g"])
 def test_what_is_no_size_is_refused_by_name_and_value(name: str, value: Any) -> None:
     with pytest.raises(InputError, match=f"{name} = {value!r}.*at least 1"):
         Network(**{"d": 2, "g": 2} | {name: value})
@@ -41,8 +42,8 @@ def test_group_and_index_are_those_of_the_definition(d: int, g: int) -> None:
         assert (network.group(j), network.index(j), network.processor(b, m)) == (b, m, j)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each("dtype", [np.int32, np.int64])
+@each(("d", "g"), SHAPES)
 def test_arrays_are_converted_like_numbers_and_keep_their_type(d: int, g: int, dtype: Any) -> None:
     network = Network(d, g)
     processors = network.processors.astype(dtype)

@@ -32,6 +32,7 @@ from popsnet.routing.direct import direct
 from popsnet.slot import Ints, Slots
 from popsnet.viewer import Recording
 from tests.conftest import permutation
+from tests.each import each
 
 
 def test_the_trace_of_a_run_is_the_same_as_text(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_the_trace_of_a_run_is_the_same_as_text(tmp_path: Path) -> None:
         route(4, 2, variant="idealized")[0].trace()
 
 
-@pytest.mark.parametrize(
+@each(
     ("experiment", "engine"),
     [
         (Experiment(4, 4, seed=7), "slots"),
@@ -56,7 +57,6 @@ def test_the_trace_of_a_run_is_the_same_as_text(tmp_path: Path) -> None:
         (Experiment(4, 4, permutation="keyed"), "fused"),
         (Experiment(3, 2, variant="published", seed=17, permutation_seed=17), "slots"),
     ],
-    ids=str,
 )
 def test_every_run_of_many_shows_itself(experiment: Experiment, engine: str) -> None:
     for number, run in enumerate(route(experiment, runs=3, first=2, engine=engine), start=2):

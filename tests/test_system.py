@@ -381,10 +381,12 @@ def like_windows(folder: Path, code: str) -> str:
     return finished.stdout
 
 
+@pytest.mark.program
 def test_every_module_is_imported_without_what_only_unix_has(tmp_path: Path) -> None:
     assert int(like_windows(tmp_path, IMPORT_ALL)) > 200
 
 
+@pytest.mark.program
 def test_every_router_runs_without_what_only_unix_has(tmp_path: Path) -> None:
     printed = like_windows(tmp_path, ROUTE)
     names = [line.split()[0] for line in printed.splitlines()]
@@ -392,6 +394,7 @@ def test_every_router_runs_without_what_only_unix_has(tmp_path: Path) -> None:
     assert all(line.endswith(" 9") for line in printed.splitlines()), printed
 
 
+@pytest.mark.program
 def test_the_command_line_runs_without_what_only_unix_has(tmp_path: Path) -> None:
     assert '"delivered": 9' in like_windows(tmp_path, COMMAND)
     assert (tmp_path / "trace.jsonl").is_file()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import doctest
 from unicodedata import category
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import popsnet.terminal
 from popsnet.report import Column, Report, Table
 from popsnet.terminal import visible
+from tests.each import examples
 
 HOSTILE = "\x1b]0;t\x07\x1b[2J\x9b31m\r\t\x7f\u202e\u2066\u200b\ufeff\u2028\x85\udcff\U000e0041"
 
@@ -24,7 +25,7 @@ def test_examples() -> None:
     assert doctest.testmod(popsnet.terminal).failed == 0
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.text(), st.booleans())
 def test_nothing_hidden_remains_and_nothing_else_changes(text: str, lines: bool) -> None:
     shown = visible(text, lines)

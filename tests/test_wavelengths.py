@@ -17,6 +17,7 @@ import popsnet
 from popsnet import Experiment, InputError, Machine, Network, Rule, RuleViolation, Slot
 from popsnet.testing import check_locality
 from tests.conftest import slot_of
+from tests.each import each
 
 Make = dict[str, Any]
 
@@ -284,8 +285,8 @@ def test_the_checker_lets_messages_on_one_wavelength_collide(tmp_path: Path) -> 
 # Routers
 
 
-@pytest.mark.parametrize("schedule", ["S", "P2 | P4 P1", "F F | P4 F", "P(3,2) F | P4", "P1 | S F"])
-@pytest.mark.parametrize("shape", [(8, 2, 2), (8, 2, 4), (9, 3, 2), (13, 4, 3), (12, 2, 4)])
+@each("schedule", ["S", "P2 | P4 P1", "F F | P4 F", "P(3,2) F | P4", "P1 | S F"])
+@each("shape", [(8, 2, 2), (8, 2, 4), (9, 3, 2), (13, 4, 3), (12, 2, 4)])
 def test_relay_delivers_every_packet(schedule: str, shape: tuple[int, int, int]) -> None:
     """Short stages alone may never end where several packets of a group share a channel."""
     for permutation in ("random", "reversal"):

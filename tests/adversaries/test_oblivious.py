@@ -28,12 +28,13 @@ from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_congestion
 from popsnet.trace import TraceWriter
 from tests.conftest import permutation
+from tests.each import each
 
 SYSTEMS = pytest.mark.parametrize("name", sorted(PATH_SYSTEMS))
 
 
 @SYSTEMS
-@pytest.mark.parametrize(("d", "g"), [(4, 4), (8, 8), (16, 16), (3, 5), (6, 3)])
+@each(("d", "g"), [(4, 4), (8, 8), (16, 16), (3, 5), (6, 3)])
 def test_every_system_is_broken_counted_and_executed(name: str, d: int, g: int) -> None:
     attack = attack_paths(PATH_SYSTEMS[name], Network(d, g), randoms=2)
     assert attack.confirmed
@@ -48,7 +49,7 @@ def test_every_system_is_broken_counted_and_executed(name: str, d: int, g: int) 
 
 
 @SYSTEMS
-@pytest.mark.parametrize(("d", "g"), [(2, 2), (2, 3), (3, 2), (1, 4)])
+@each(("d", "g"), [(2, 2), (2, 3), (3, 2), (1, 4)])
 def test_the_matching_is_the_worst_of_all_permutations(name: str, d: int, g: int) -> None:
     network, paths = Network(d, g), PATH_SYSTEMS[name]
     every = permutations(range(network.n))

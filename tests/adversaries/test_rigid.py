@@ -11,6 +11,7 @@ from popsnet.adversaries.rigid import Reach, difference, growth_of, watch_slots
 from popsnet.routing import find_router
 from popsnet.theory.lower_bounds import guaranteed_slots
 from tests.conftest import permutation, slot_of
+from tests.each import each
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 VARIANTS = ["bitonic", "merge-exchange", "odd-even", "pratt"]
@@ -23,8 +24,8 @@ def comparators() -> Router:
     return find_router(str(EXAMPLE))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize(("d", "g"), [(1, 8), (1, 32), (4, 4), (2, 8), (8, 2)])
+@each("variant", VARIANTS)
+@each(("d", "g"), [(1, 8), (1, 32), (4, 4), (2, 8), (8, 2)])
 def test_truncated_routers_fail_where_they_must(
     comparators: Router, variant: str, d: int, g: int
 ) -> None:

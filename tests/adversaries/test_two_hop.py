@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Coins, InputError, Network
@@ -24,10 +24,11 @@ from popsnet.adversaries.two_hop.keeping import classes_of, kept_before, round_o
 from popsnet.slot import Ints
 from popsnet.theory.lower_bounds import guaranteed_rounds
 from tests.conftest import permutation
+from tests.each import each, examples
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-@pytest.mark.parametrize(("d", "g"), [(8, 8), (16, 16), (32, 32), (16, 8), (12, 20)])
+@each("name", sorted(FAMILIES))
+@each(("d", "g"), [(8, 8), (16, 16), (32, 32), (16, 8), (12, 20)])
 def test_every_family_is_delayed_and_the_machine_confirms_it(name: str, d: int, g: int) -> None:
     attack = attack_two_hop(FAMILIES[name], Network(d, g))
     assert attack.confirmed
@@ -52,7 +53,7 @@ def tables(network: Network, seed: int, groups: int) -> TwoHop:
     return TwoHop("tables", lambda _, slot: out[slot], lambda _, slot: listening[slot])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(3, 40), st.integers(3, 8), st.integers(0, 10**6), st.data())
 def test_no_two_hop_algorithm_escapes_the_theorem(
     d: int, g: int, seed: int, data: st.DataObject
@@ -66,7 +67,7 @@ def test_no_two_hop_algorithm_escapes_the_theorem(
     assert attack_two_hop(algorithm, network, most_rounds=8).confirmed
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 10**6), st.data())
 def test_the_machine_does_what_the_class_says(
     d: int, g: int, seed: int, data: st.DataObject

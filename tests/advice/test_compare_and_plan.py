@@ -26,6 +26,7 @@ from popsnet.advice.recommendation import forecast, forecasts, recommend
 from popsnet.routing import all_routers, get_router
 from popsnet.routing.deterministic import aks_slots
 from tests.conftest import slot_of
+from tests.each import each
 
 GRID = [
     (1, 1), (1, 8), (1, 100), (1, 256), (2, 64), (4, 16), (5, 12), (16, 64), (3, 3), (8, 8),
@@ -46,7 +47,7 @@ def measured(d: int, g: int) -> dict[str, Compared]:
     return once | {one.router.name: one for one in compare(Network(d, g), routers=drawing, runs=6)}
 
 
-@pytest.mark.parametrize(("d", "g"), GRID)
+@each(("d", "g"), GRID)
 def test_the_planner_is_right(d: int, g: int) -> None:
     """What it recommends is the measured winner, or as good but for chance: 3 % of six runs."""
     best = min(one.mean_slots for one in measured(d, g).values() if one.router.online)
@@ -54,7 +55,7 @@ def test_the_planner_is_right(d: int, g: int) -> None:
     assert advised.mean_slots <= 1.03 * best
 
 
-@pytest.mark.parametrize(("d", "g"), GRID)
+@each(("d", "g"), GRID)
 def test_what_is_exact_is_exact(d: int, g: int) -> None:
     for one in forecasts(Network(d, g)):
         if one.router.name not in measured(d, g):

@@ -9,6 +9,7 @@ import pytest
 
 from popsnet.plots import Series, draw_separation, svg_text
 from tests.conftest import Cli
+from tests.each import each
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 
@@ -165,7 +166,7 @@ def test_separation(cli: Cli, tmp_path: Path) -> None:
     assert all(point["confirmed"] for point in result["points"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("oblivious", -4, 4), "d = -4: the number of processors per group must be at least 1"),

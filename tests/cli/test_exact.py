@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.conftest import Cli
+from tests.each import each
 
 
 def test_exact_prints_the_fraction(cli: Cli) -> None:
@@ -30,7 +29,7 @@ def test_team_stages_are_solved(cli: Cli) -> None:
     assert found["schedule"] == "T1"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "reason"),
     [
         (("exact", 9, 9), "up to POPS(1, 1), POPS(12, 2) and POPS(5, 3)."),

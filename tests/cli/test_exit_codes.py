@@ -28,6 +28,7 @@ from popsnet.paper.rows import make_rows
 from popsnet.paper.theory.section import Theory
 from tests.cli.test_help import COMMANDS
 from tests.conftest import Cli
+from tests.each import each
 from tests.project.schemas import require_schemas
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "exit-codes.md"
@@ -330,7 +331,7 @@ FULL = "Error: Standard output could not be written: No space left on device.\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
-@pytest.mark.parametrize(
+@each(
     ("command", "ends"),
     [
         ("popsnet cite --json >&-", (0, "", "")),

@@ -9,6 +9,7 @@ import pytest
 
 import popsnet
 from tests.conftest import Cli
+from tests.each import each
 
 
 def test_route_reports_what_became_of_the_packets(cli: Cli) -> None:
@@ -43,7 +44,7 @@ def test_a_trace_with_faults_is_checked_and_viewed(cli: Cli, tmp_path: Path) -> 
     assert (refused.code, "is a trace of one" in refused.err) == (2, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "says"),
     [
         (("--fault", "coupler:9,0"), "groups are numbered 0 to 3"),

@@ -12,6 +12,7 @@ import typer
 from popsnet import Sweep, collect, plots
 from popsnet.cli.main import app
 from tests.conftest import Cli
+from tests.each import each
 from tests.project.pages import ROOT
 
 COMMANDS: dict[str, tuple[object, ...]] = {
@@ -72,7 +73,7 @@ def test_the_ending_is_looked_at_first(
     assert "--figure needs matplotlib, which is not installed. Install popsnet" in refused.err
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each("command", COMMANDS)
 def test_what_is_not_a_figure_is_refused_with_the_list(command: str, cli: Cli, store: None) -> None:
     for name in ("x.txt", "x", "x.jpg", "x.svgz"):
         finished = cli(*command.split(), *COMMANDS[command], "--figure", name)
@@ -81,7 +82,7 @@ def test_what_is_not_a_figure_is_refused_with_the_list(command: str, cli: Cli, s
         assert not Path(name).exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "ending"),
     [
         ("compare", ".svg"), ("results plot", ".png"), ("theory", ".pdf"),

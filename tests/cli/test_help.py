@@ -18,6 +18,7 @@ import popsnet
 from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.cli.main import app
 from tests.conftest import Cli
+from tests.each import each
 from tests.project.schemas import require_schemas
 
 SMALLER = {
@@ -105,7 +106,7 @@ def test_the_help_begins_with_what_a_pops_is_and_what_to_try(cli: Cli) -> None:
     assert cli() == finished  # without a word, the same
 
 
-@pytest.mark.parametrize("words", ["", "results", "adversary", *COMMANDS])
+@each("words", ["", "results", "adversary", *COMMANDS])
 def test_helps_are_free_of_noise(words: str, cli: Cli) -> None:
     finished = cli(*words.split(), "--help")
     assert (finished.code, finished.err) == (0, "")

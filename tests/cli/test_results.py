@@ -20,6 +20,7 @@ from popsnet.stats.inference import summarize
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.verify import _require_allowed
 from tests.conftest import Cli
+from tests.each import each
 from tests.project.schemas import require_schema
 
 SWEEP = """
@@ -306,7 +307,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
+@each("kind", BAD)
 def test_bad_input_is_refused_with_code_2_and_a_reason(kind: str, cli: Cli, store: Path) -> None:
     arguments, complaint = BAD[kind]
     before = sorted(store.parent.iterdir())

@@ -11,6 +11,7 @@ import pytest
 
 from popsnet import Network, check_trace, schedule
 from tests.conftest import Cli
+from tests.each import each
 
 GRID = (1, 2, 3, 4, 6, 8)
 
@@ -147,7 +148,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@each("name", WRONG)
 def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli) -> None:
     option, text, complaint = WRONG[name]
     Path(name).write_text(text)
@@ -157,7 +158,7 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
     assert not Path("t.jsonl").exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "complaint"),
     [
         (["--out", "x.txt"], "--out x.txt: the name must end in .csv"),
@@ -189,7 +190,7 @@ def test_sizes_that_are_none_or_too_large(cli: Cli) -> None:
     assert "GB are available here" in cli("schedule", 10**5, 10**5).err
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "g", "suffix"),
     [(1, 1, "svg"), (1, 4, "png"), (4, 3, "pdf"), (40, 16, "svg"), (40, 16, "png"), (3, 70, "pdf")],
 )

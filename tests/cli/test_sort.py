@@ -11,19 +11,18 @@ import pytest
 from popsnet.computing import computation
 from popsnet.sorting import ComparatorNetwork
 from tests.conftest import Cli
+from tests.each import each
 
 
-@pytest.mark.parametrize(
-    ("d", "g", "slots"), [(1, 8, 6), (4, 8, 30), (8, 8, 42), (16, 4, 168), (7, 1, 84), (1, 1, 0)]
-)
+@each(("d", "g", "slots"), [(1, 8, 6), (4, 8, 30), (8, 8, 42), (16, 4, 168), (7, 1, 84), (1, 1, 0)])
 def test_values_are_sorted(cli: Cli, d: int, g: int, slots: int) -> None:
     finished = json.loads(cli("sort", d, g, "--json").out)
     assert (finished["in_order"], finished["collisions"]) == (True, 0)
     assert finished["slots"] <= finished["most_slots"] == slots
 
 
-@pytest.mark.parametrize(("d", "g"), [(5, 3), (13, 4), (3, 7), (11, 5)])
-@pytest.mark.parametrize("network", ["merge-exchange", "bag-tree"])
+@each(("d", "g"), [(5, 3), (13, 4), (3, 7), (11, 5)])
+@each("network", ["merge-exchange", "bag-tree"])
 def test_odd_shapes_are_sorted(cli: Cli, d: int, g: int, network: str) -> None:
     finished = cli("sort", d, g, "--network", network)
     assert finished.code == 0

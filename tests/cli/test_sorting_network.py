@@ -10,6 +10,7 @@ import pytest
 
 from popsnet.sorting import ComparatorNetwork, ComparatorStage, examination
 from tests.conftest import Cli
+from tests.each import each
 
 
 def test_json_has_everything(cli: Cli, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_the_diagram_has_any_format(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "f.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("merge-exchange", 0), "n = 0: a network needs at least one wire"),

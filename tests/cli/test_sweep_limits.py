@@ -11,6 +11,7 @@ import pytest
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.store import Store
 from tests.conftest import Cli
+from tests.each import each
 
 SWEEP = """
 runs = 40
@@ -97,7 +98,7 @@ def test_a_csv_says_nothing_of_experiments_without_results(
     assert "Not in the CSV" not in finished.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "complaint"),
     [
         (("--until-se", "x"), "--until-se x: give a positive percentage"),

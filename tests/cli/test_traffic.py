@@ -13,6 +13,7 @@ import pytest
 from popsnet import check_trace, simulate
 from popsnet.traffic import TrafficExperiment, TrafficResult
 from tests.conftest import Cli
+from tests.each import each
 from tests.project.schemas import require_schema
 
 
@@ -132,7 +133,7 @@ def test_files_of_rates_and_packets(cli: Cli) -> None:
     assert facts["network"]["n"] == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "words"),
     [
         ("--load 1.5", "--load 1.5: a load must be"),

@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from popsnet.sweeps.store import Store
 from tests.conftest import Cli
+from tests.each import each
 from tests.project.schemas import require_schema
 
 RUNS = "[[grid]]\nshapes = [[4, 4]]\nruns = 20\n"
@@ -154,7 +155,7 @@ def test_tables_fit_in_80_columns(cli: Cli, store: Path, monkeypatch: pytest.Mon
     assert "4 of 8 points of traffic in" in cli("results", "list", "--scheduler", "tdm").out
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "complaint"),
     [
         (("list", "--scheduler", "x"), "--scheduler 'x': results.sqlite has no such experiment"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.conftest import Cli
+from tests.each import each
 
 MEANT = {
     "rout": "There is no command 'rout'. Did you mean popsnet route?",
@@ -45,7 +44,7 @@ MEANT = {
 }
 
 
-@pytest.mark.parametrize("typed", MEANT)
+@each("typed", MEANT)
 def test_what_was_meant(typed: str, cli: Cli) -> None:
     finished = cli(*typed.split())
     assert (finished.code, finished.out) == (2, "")

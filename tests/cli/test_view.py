@@ -14,6 +14,7 @@ from popsnet.routing import plugin
 from popsnet.routing.router import unregister
 from popsnet.viewer import Recording
 from tests.conftest import Cli
+from tests.each import each
 from tests.trace.traffic import traffic_lines
 
 LOSING = ("--seed", 17, "--permutation-seed", 17)
@@ -159,7 +160,7 @@ def test_a_file_may_have_a_number_for_its_name(cli: Cli) -> None:
     assert "./4" in cli("view", "4").err
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("4",), "give D and G, two numbers"),

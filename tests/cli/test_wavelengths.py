@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.each import each
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +59,7 @@ def test_traffic_with_wavelengths(cli: Cli) -> None:
     assert report["engine"] == "slots"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("route", 8, 2, "--wavelengths", 2), "mei-rizzi is the default; give --router"),

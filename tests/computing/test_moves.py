@@ -8,11 +8,12 @@ import pytest
 from popsnet import InputError, Network
 from popsnet.computing.computation import execute_steps
 from popsnet.computing.moves import add_all, add_prefixes, dimensions, move, move_slots
+from tests.each import each
 
 SHAPES = [(1, 16), (2, 8), (4, 4), (8, 2), (16, 1), (1, 1), (32, 4)]
 
 
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each(("d", "g"), SHAPES)
 def test_sums(d: int, g: int) -> None:
     network = Network(d, g)
     values = np.random.default_rng(d).integers(-100, 100, network.n)
@@ -25,7 +26,7 @@ def test_sums(d: int, g: int) -> None:
     assert summed.collisions == 0
 
 
-@pytest.mark.parametrize(("d", "g"), [shape for shape in SHAPES if shape != (1, 1)])
+@each(("d", "g"), [shape for shape in SHAPES if shape != (1, 1)])
 def test_a_move_takes_as_many_slots_as_in_the_literature(d: int, g: int) -> None:
     network = Network(d, g)
     values = np.arange(network.n)

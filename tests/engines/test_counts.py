@@ -28,6 +28,7 @@ from popsnet.engines import ENGINES
 from popsnet.runs.run import write_trace
 from popsnet.slot import Ints, Slots
 from tests.conftest import Cli
+from tests.each import each
 from tests.engines.recount import recounted
 
 RELAY = (
@@ -88,7 +89,7 @@ def assert_all_counts(d: int, g: int, router: str, variant: str) -> None:
             assert_counts(experiment, ended=steps <= experiment.max_steps)
 
 
-@pytest.mark.parametrize(("router", "variant"), VARIANTS)
+@each(("router", "variant"), VARIANTS)
 def test_counts_are_those_of_the_trace(router: str, variant: str) -> None:
     for d, g in SHAPES:
         assert_all_counts(d, g, router, variant)

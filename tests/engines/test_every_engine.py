@@ -29,6 +29,7 @@ from popsnet.engines import ENGINES, Instance, Outcomes, Tally, choose_engine
 from popsnet.engines.session import Engine
 from popsnet.slot import Ints
 from popsnet.trace import Event
+from tests.each import each
 from tests.engines.conftest import HERE, UNSUPPORTED, gap
 
 CASES: dict[str, dict[str, Any]] = {
@@ -69,7 +70,7 @@ def outcomes_of(engine: Engine, experiment: Experiment, runs: int, **more: Any) 
 
 
 @each_case
-@pytest.mark.parametrize("max_steps", [1000, 2])
+@each("max_steps", [1000, 2])
 def test_runs_are_those_of_slots_on_any_number_of_threads(
     engine: Engine, case: str, max_steps: int
 ) -> None:
@@ -188,7 +189,7 @@ def test_packets_start_anywhere(engine: Engine) -> None:
     assert (outcome.slots, outcome.delivered, outcome.messages) == (1, 16, 0)
 
 
-@pytest.mark.parametrize("name", HERE)
+@each("name", HERE)
 @each_case
 def test_what_an_engine_cannot_run_is_refused_with_the_reason(name: str, case: str) -> None:
     experiment, engine = experiment_of(case), ENGINES[name]

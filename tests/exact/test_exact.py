@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -37,6 +37,7 @@ from popsnet.routing.relay import bijection, state
 from popsnet.slot import Ints
 from popsnet.trace import Event
 from tests.conftest import permutation
+from tests.each import each, examples
 
 MEANS = {
     ("mei-rizzi", 2, 2): Fraction(136, 45),
@@ -58,7 +59,7 @@ def chain_of(router: str, d: int, g: int) -> Chain:
     return (mei_rizzi_chain if router == "mei-rizzi" else relay_chain)(Network(d, g))
 
 
-@pytest.mark.parametrize(("router", "d", "g"), MEANS)
+@each(("router", "d", "g"), MEANS)
 def test_means_are_these_fractions(router: str, d: int, g: int) -> None:
     assert solve(chain_of(router, d, g)).mean == MEANS[router, d, g]
 
@@ -117,7 +118,7 @@ def table_state(network: Network, table: Counter[tuple[int, int]]) -> State:
     return canonical(tuple(tuple(table[a, t] for t in groups) for a in groups))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     shape=st.sampled_from([(2, 2), (3, 2), (4, 2), (3, 3)]),
     seed=st.integers(0, 2**32),
@@ -137,8 +138,8 @@ def test_a_step_is_that_of_all_coins(shape: tuple[int, int], seed: int, left: in
     }
 
 
-@pytest.mark.parametrize("router", ["mei-rizzi", "relay"])
-@pytest.mark.parametrize(("d", "g"), [(2, 2), (3, 2), (3, 3)])
+@each("router", ["mei-rizzi", "relay"])
+@each(("d", "g"), [(2, 2), (3, 2), (3, 3)])
 def test_the_mean_is_the_sum_of_the_tail(router: str, d: int, g: int) -> None:
     law = solve(chain_of(router, d, g), Fraction(1, 10**12))
     tail = [1 - chance for chance in law.within]
@@ -180,7 +181,7 @@ def probabilities(law: Distribution) -> dict[int, float]:
     return {steps: float(law.probability(steps)) for steps in range(len(law.within))}
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "g", "variant"),
     [
         (2, 2, "published"),
@@ -206,7 +207,7 @@ def test_the_test_notices_a_law_that_is_slightly_wrong() -> None:
     assert p_value(observed, wrong, 5000) < ERROR_RATE
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(g=st.integers(1, 5), k=st.integers(1, 4), seed=st.integers(0, 2**64 - 1))
 def test_deferred_takes_the_steps_of_idealized_where_g_divides_d(g: int, k: int, seed: int) -> None:
     """A block of buffers has its turn every k steps, and is empty by then."""
@@ -223,8 +224,8 @@ def test_deferred_takes_the_steps_of_idealized_where_g_divides_d(g: int, k: int,
     assert {one.steps for one in survivors} == {deferred.steps}
 
 
-@pytest.mark.parametrize(("d", "g"), [(2, 2), (3, 3), (4, 2)])
-@pytest.mark.parametrize(("engine", "runs"), [("fused", 10_000), ("slots", 200)])
+@each(("d", "g"), [(2, 2), (3, 3), (4, 2)])
+@each(("engine", "runs"), [("fused", 10_000), ("slots", 200)])
 def test_relay_nearly_has_the_law_of_ideal_bijections(
     d: int, g: int, engine: str, runs: int
 ) -> None:
@@ -411,7 +412,7 @@ def test_a_turned_stage_of_the_machine_is_a_step_of_the_chain(
     assert len(found) > 1  # chance decides
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(g=st.integers(2, 4), seed=st.integers(0, 2**32), left=st.integers(1, 7))
 def test_a_stage_that_keeps_places_is_a_stage(g: int, seed: int, left: int) -> None:
     """Without the places, where it goes is what coins alone say."""

@@ -14,6 +14,7 @@ from popsnet.exact import exact_steps, relay_chain, solve, steps_distribution
 from popsnet.exact.state import State, canonical
 from popsnet.exact.team import candidate_sets, team
 from popsnet.stats.inference import summarize_counts
+from tests.each import each
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "exact-chains.md"
 ROWS = re.findall(
@@ -24,7 +25,7 @@ ROWS = re.findall(
 """The table of the page: schedule, network, mean slots and mean steps."""
 
 
-@pytest.mark.parametrize(("schedule", "d", "g", "fraction", "slots", "steps"), ROWS)
+@each(("schedule", "d", "g", "fraction", "slots", "steps"), ROWS)
 def test_the_means_of_the_page(
     schedule: str, d: str, g: str, fraction: str, slots: str, steps: str
 ) -> None:
@@ -103,7 +104,7 @@ def test_schedules_are_written_in_more_than_one_way() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "g", "schedule", "reason"),
     [
         (2, 2, "P1", r"variant = P1: exact chains are computed for schedules of stages S and Tr"),

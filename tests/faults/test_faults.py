@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Coins, Experiment, Faults, InputError, Network
 from popsnet.faults import ActiveFaults, two_way_paths
+from tests.each import each, examples
 
 PARTS = ("transmitters", "receivers", "processors")
 
@@ -38,7 +39,7 @@ def test_equal_parts_are_one_and_die_at_the_earlier_slot() -> None:
     assert Faults(processors=[3]) == Faults(processors=[(3, 1)])
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("copler:1,0", "Did you mean 'coupler:'"),
@@ -111,7 +112,7 @@ def test_random_couplers_are_uniform() -> None:
     assert abs(counts - 1250).max() < 5 * 34.2
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(faults(), st.integers(0, 2**32))
 def test_paths_are_those_of_an_exhaustive_search(some: Faults, seed: int) -> None:
     network = Network(3, 4)

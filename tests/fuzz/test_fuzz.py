@@ -15,6 +15,7 @@ import pytest
 import popsnet
 from popsnet.errors import TraceFormatError
 from popsnet.trace import reader
+from tests.each import each
 from tests.fuzz.__main__ import Summary, main, minimized, signature
 from tests.fuzz.kinds import CORPUS, KINDS, Input, attempt, corpus_inputs, make_input
 from tests.fuzz.replay import Broken, replay
@@ -114,7 +115,7 @@ def _changed(line: int, **values: Any) -> bytes:
     return b"\n".join(json.dumps(one).encode() for one in lines)
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         _changed(0, destination=[0, 0, 1, 2, 3, 4]),

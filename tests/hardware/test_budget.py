@@ -14,9 +14,10 @@ import popsnet
 from popsnet import InputError
 from popsnet.hardware import LINKS, POWER, RATE, TIME, TIMINGS, Link, budget
 from tests.conftest import Cli
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "loss"),
     [(4, 6.6), (8, 9.9), (16, 13.2), (32, 16.6), (64, 19.9), (128, 23.2), (256, 26.5)],
 )
@@ -119,7 +120,7 @@ def test_every_figure_of_a_preset_has_a_source_or_is_an_assumption() -> None:
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({}, "transmit and sensitivity: not given"),

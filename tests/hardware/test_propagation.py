@@ -17,6 +17,7 @@ from popsnet.runs.times import run_times
 from popsnet.schedules import Demand, make_schedule, schedule_permutation
 from popsnet.schedules.schedule import Schedule, pipelined_rounds
 from popsnet.traffic import find_scheduler
+from tests.each import each
 
 from .late import (
     deliveries,
@@ -32,8 +33,8 @@ from .late import (
 SHAPES = [(3, 5), (4, 4), (5, 2), (1, 6)]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("tau", [0, 1, 2, 5])
+@each("shape", SHAPES)
+@each("tau", [0, 1, 2, 5])
 def test_vlb_with_late_second_hops_makes_the_same_decisions(
     shape: tuple[int, int], tau: int
 ) -> None:
@@ -47,8 +48,8 @@ def test_vlb_with_late_second_hops_makes_the_same_decisions(
         assert rule.slots(network, slot, tau=tau, hops=hops) == real[key][0] + tau
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("tau", [0, 1, 3, 4])
+@each("shape", SHAPES)
+@each("tau", [0, 1, 3, 4])
 def test_hop3_with_late_hops_makes_the_same_decisions(shape: tuple[int, int], tau: int) -> None:
     network, slots = Network(*shape), 150
     arrivals = random_arrivals(network, 0.06, slots, seed=2)
@@ -165,8 +166,8 @@ def is_causal(schedule: Schedule, times: list[int], tau: int) -> bool:
     )
 
 
-@pytest.mark.parametrize("tau", range(6))
-@pytest.mark.parametrize("shape", [(2, 2), (4, 2), (6, 2)])
+@each("tau", range(6))
+@each("shape", [(2, 2), (4, 2), (6, 2)])
 def test_rounds_take_the_fewest_slots_of_all_orders(shape: tuple[int, int], tau: int) -> None:
     network = Network(*shape)
     destination = np.arange(network.n) // network.d * network.d  # all to their own groups

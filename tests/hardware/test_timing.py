@@ -15,6 +15,7 @@ from popsnet import InputError, Timing
 from popsnet.hardware import TIMINGS
 from popsnet.traffic.times import point_times
 from tests.conftest import Cli
+from tests.each import each
 
 DESIGN = Timing("20ns", "2ns", "100Gbps", "10m")
 
@@ -42,7 +43,7 @@ def test_the_figures_of_the_design() -> None:
         assert time == pytest.approx(nanoseconds, rel=0.01), name
 
 
-@pytest.mark.parametrize(
+@each(
     ("fibre", "slots"),
     [("0m", 0), ("1cm", 1), ("4m", 1), ("4.0000001m", 2), ("8m", 2), ("10m", 3), ("12m", 3)],
 )
@@ -68,7 +69,7 @@ def test_efficiency_and_payload_are_shares_of_the_slot(slot: int, data: st.DataO
     assert 0 < timing.efficiency <= 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("given_", "message"),
     [
         ({"slot": "0ns"}, "slot = 0 ps: it must be longer than 0."),
@@ -118,7 +119,7 @@ def test_every_figure_of_a_preset_has_a_source_or_is_an_assumption() -> None:
     assert not any("Assumed" in note for note in replaced.notes())
 
 
-@pytest.mark.parametrize("scheduler", ["tdm", "rotor", "vlb", "hop3", "aloha", "relay", "ideal"])
+@each("scheduler", ["tdm", "rotor", "vlb", "hop3", "aloha", "relay", "ideal"])
 def test_a_point_in_time_is_the_same_point(scheduler: str) -> None:
     result = popsnet.simulate(4, 4, scheduler=scheduler, load=0.03, slots=400, engine="slots")
     plain = point_times(result, Timing("10ns", rate="1Gbps"))

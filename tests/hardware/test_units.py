@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from popsnet import InputError
 from popsnet.hardware import LENGTH, LOSS, POWER, RATE, TIME, Dimension, milliwatts
+from tests.each import each
 
 DIMENSIONS = [TIME, RATE, LENGTH, POWER, LOSS]
 
 
-@pytest.mark.parametrize(
+@each(
     ("dimension", "text", "value"),
     [
         (TIME, "20ns", 20e-9), (TIME, "20 ns", 20e-9), (TIME, " 5.632ns ", 5.632e-9),
@@ -32,7 +33,7 @@ def test_a_text_is_read_as_its_value(dimension: Dimension, text: str, value: flo
     assert dimension.read("x", text) == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("dimension", "text", "message"),
     [
         (TIME, "20", "x = 20 has no unit; give a time such as 20ns (ps, ns, µs, ms, s, us, μs)."),
@@ -84,7 +85,7 @@ def test_powers_are_the_same_in_milliwatts(dbm: float) -> None:
     assert isclose(POWER.read("x", f"{watts:.17f}mW"), dbm, abs_tol=1e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     ("dimension", "value", "text"),
     [
         (TIME, 2e-8, "20 ns"), (TIME, 1.3e-6, "1.3 µs"), (TIME, 0.0, "0 ps"),
@@ -99,7 +100,7 @@ def test_a_value_is_shown_with_the_unit_that_fits(
     assert dimension.shown(value) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("dimension", "text"),
     [
         (TIME, "1e-320s"), (TIME, "1e30s"), (LENGTH, "1e30km"), (RATE, "0.001bps"),

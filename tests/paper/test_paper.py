@@ -34,6 +34,7 @@ from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.store import Store
 from popsnet.theory import deterministic_slots
 from tests.conftest import Cli
+from tests.each import each
 from tests.plots.texts import texts_outside
 
 
@@ -63,7 +64,7 @@ def test_the_papers_tables_differ_where_the_tail_is_heavy() -> None:
     assert doubted_rows() == {Network(32, 2), Network(64, 4), Network(128, 8)}
 
 
-@pytest.mark.parametrize("row", [row for row in printed_rows() if row.network.n <= 4096], ids=str)
+@each("row", [row for row in printed_rows() if row.network.n <= 4096])
 def test_tails_are_heavy_where_they_are_said_to_be(row: Printed) -> None:
     """The mean of a hundred runs has a tenth of the skewness of one; above 1/2 it is not normal."""
     d, g = row.network.d, row.network.g

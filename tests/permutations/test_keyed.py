@@ -13,11 +13,12 @@ from scipy.stats import chisquare
 
 from popsnet import Coins, route, summarize
 from popsnet.permutations.keyed import KeyedPermutation
+from tests.each import each
 
 SEEDS = st.integers(0, 2**64 - 1)
 
 
-@pytest.mark.parametrize("n", [*range(1, 70), 255, 256, 257, 1000, 4096, 5000, 65536])
+@each("n", [*range(1, 70), 255, 256, 257, 1000, 4096, 5000, 65536])
 def test_it_is_a_permutation_of_any_size(n: int) -> None:
     assert np.sort(KeyedPermutation(n, Coins(n)).array()).tolist() == list(range(n))
 

@@ -16,6 +16,7 @@ from scipy.stats import chisquare
 
 from popsnet import Coins, Experiment, Network, PermutationError, make_permutation
 from popsnet.permutations import NAMES, files, read_permutation, uniform
+from tests.each import each
 
 SHAPES = [(1, 1), (1, 5), (5, 1), (2, 2), (4, 4), (3, 5), (5, 3), (8, 4), (4, 8)]
 
@@ -25,8 +26,8 @@ def make(name: str, d: int, g: int, seed: int = 0) -> list[int]:
     return values
 
 
-@pytest.mark.parametrize(("d", "g"), SHAPES)
-@pytest.mark.parametrize("name", [*NAMES, "shift:d", "shift:-1", "shift:1000000007"])
+@each(("d", "g"), SHAPES)
+@each("name", [*NAMES, "shift:d", "shift:-1", "shift:1000000007"])
 def test_named_permutations_are_permutations(name: str, d: int, g: int) -> None:
     if name == "bit-reversal" and (d * g) & (d * g - 1):
         with pytest.raises(PermutationError, match="power of two"):

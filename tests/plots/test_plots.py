@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -49,6 +49,7 @@ from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
 from popsnet.trace import Event
 from tests.conftest import permutation
+from tests.each import each, examples
 from tests.project.pages import words_of_svg
 
 ROOT = Path(__file__).parents[2]
@@ -140,7 +141,7 @@ def legend_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
-@pytest.mark.parametrize("draw", FIGURES)
+@each("draw", FIGURES)
 def test_the_same_figure_has_the_same_bytes(draw: Callable[[], Figure]) -> None:
     """Whatever the user's own settings are; text stays text, and nothing is cut."""
     figure = draw()
@@ -274,7 +275,7 @@ def test_a_law_without_runs_is_refused() -> None:
         DistributionBars("nothing", (0.5, 0.5), {})
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(g=st.integers(1, 8), k=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
 def test_conflict_graphs_leave_whom_the_engine_leaves(g: int, k: int, seed: int) -> None:
     network, destination, coins = Network(k * g, g), permutation(k * g * g, seed), Coins(seed)

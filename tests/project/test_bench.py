@@ -7,6 +7,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.program
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 

@@ -25,6 +25,7 @@ from popsnet.theory import deterministic_slots
 from popsnet.trace import Event, TraceWords, TraceWriter
 from popsnet.trace.reader import Header, OutcomeLine, SlotLine
 from tests.conftest import Cli
+from tests.each import each
 from tests.project.pages import (
     ROOT,
     WIDTH,
@@ -78,7 +79,7 @@ def test_images_and_pages_that_are_linked_exist(page: Path) -> None:
         assert (ROOT / page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "```python\n1 / 0\n```",

@@ -16,6 +16,7 @@ import pytest
 
 import popsnet
 from popsnet import Sweep, compare, recommend, route
+from tests.each import each
 
 
 def test_what_is_shown_is_short() -> None:
@@ -123,7 +124,7 @@ SOURCE = Path(popsnet.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@each("module", MODULES)
 def test_what_a_module_offers_exists_and_is_documented(module: Path) -> None:
     name = ".".join(module.relative_to(SOURCE.parent).with_suffix("").parts)
     if module.name == "__main__.py" or name == "popsnet.cli.__init__":

@@ -42,6 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.program
 def test_the_site_needs_no_network(site: Path) -> None:
     """Links may lead elsewhere; nothing that a browser fetches by itself does."""
     fetched = re.compile(
@@ -56,6 +57,7 @@ def test_the_site_needs_no_network(site: Path) -> None:
         assert not re.search(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", text), style
 
 
+@pytest.mark.program
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     pages = (page.read_text(encoding="utf-8") for page in (site / "reference/api").glob("*.html"))
     anchors = {anchor for page in pages for anchor in re.findall(r'id="(popsnet\.[\w.]+)"', page)}
@@ -68,6 +70,7 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     assert not missing
 
 
+@pytest.mark.program
 def test_every_command_is_in_the_reference(site: Path) -> None:
     page = (site / "reference/commands.html").read_text(encoding="utf-8")
     for command in ("route", "compare", "results export", "adversary two-hop"):

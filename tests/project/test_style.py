@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,7 +75,7 @@ def texts() -> Iterator[Path]:
     yield from ROOT.glob("src/**/*.html")
 
 
-@pytest.mark.parametrize("pattern", PHRASES)
+@each("pattern", PHRASES)
 def test_no_phrase_of_the_list_is_used(pattern: str) -> None:
     found = []
     for path in texts():
@@ -89,7 +89,7 @@ def test_no_phrase_of_the_list_is_used(pattern: str) -> None:
     assert not found, f"write {PHRASES[pattern]!r} instead:\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize("pattern", PHRASES)
+@each("pattern", PHRASES)
 def test_every_pattern_can_be_found(pattern: str) -> None:
     """Each of them finds its own example, so that none is dead."""
     examples = (

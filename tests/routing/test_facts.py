@@ -27,6 +27,7 @@ from popsnet.trace import Event
 from popsnet.trace.reader import read_trace
 from popsnet.viewer import Page, Recording
 from tests.conftest import Cli
+from tests.each import each
 from tests.routing.explained import explains
 
 SOURCE = Path(popsnet.__file__).parent
@@ -188,7 +189,7 @@ def experiments(router: Router) -> Iterator[Experiment]:
                     continue
 
 
-@pytest.mark.parametrize("router", SHIPPED, ids=lambda router: router.name)
+@each("router", SHIPPED)
 def test_every_phase_is_explained_and_every_pattern_is_used(router: Router) -> None:
     stated: set[str] = set()
     used: set[str] = set()
@@ -207,7 +208,7 @@ def test_every_phase_is_explained_and_every_pattern_is_used(router: Router) -> N
     assert all(len(pattern) <= 200 for pattern in stated)
 
 
-@pytest.mark.parametrize("router", SHIPPED, ids=lambda router: router.name)
+@each("router", SHIPPED)
 def test_every_router_that_ships_states_its_facts(router: Router) -> None:
     assert router.claims.expected is not None
     assert router.claims.bounds
@@ -266,7 +267,7 @@ def test_no_other_module_knows_a_router_by_name() -> None:
     assert naming == set(EXCEPTIONS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "complaint"),
     [
         (lambda: Expectation(7, True, "r"), "slots = 7: give a function"),  # type: ignore[arg-type]

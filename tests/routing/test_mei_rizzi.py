@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from popsnet import Coins, Experiment, Network, Outcome, route
@@ -17,6 +17,7 @@ from popsnet.routing import get_router
 from popsnet.trace import TraceWriter
 from popsnet.trace.checker import check_trace
 from tests.conftest import Cli, permutation
+from tests.each import examples
 
 SEEDS = st.integers(0, 2**64 - 1)
 
@@ -82,7 +83,7 @@ def test_on_a_square_network_nothing_has_to_be_deferred(g: int, seed: int) -> No
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(shape=large_groups(), seed=SEEDS)
 def test_the_replay_confirms_what_is_lost(
     tmp_path_factory: pytest.TempPathFactory, shape: tuple[int, int], seed: int

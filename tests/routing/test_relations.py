@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Experiment, InputError, Network, Run, SizeError, check_trace, collect, route
@@ -18,13 +18,10 @@ from popsnet.schedules import Demand
 from popsnet.slot import Ints
 from popsnet.testing import LocalityError, check_locality
 from popsnet.trace import Event
+from tests.each import each, examples
 
-WAYS = [
-    pytest.param(f"{router.name}:{name}", id=f"{router.name} {name}")
-    for router in all_routers()
-    for name in router.relations
-]
-ONLINE = [way for way in WAYS if get_router(str(way.values[0]).partition(":")[0]).online]
+WAYS = [f"{router.name}:{name}" for router in all_routers() for name in router.relations]
+ONLINE = [way for way in WAYS if get_router(way.partition(":")[0]).online]
 SHAPES = [
     (1, 1), (1, 2), (2, 1), (1, 6), (6, 1), (2, 2), (3, 3), (5, 5), (4, 7), (7, 4), (5, 11),
     (11, 5), (16, 3), (3, 16), (12, 8), (8, 12),
@@ -68,7 +65,7 @@ def test_every_packet_comes_home_by_the_rules(router: str, d: int, g: int, tmp_p
 
 @pytest.mark.parametrize("router", WAYS)
 @given(d=st.integers(1, 9), g=st.integers(1, 9), data=st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_any_demand_is_served(router: str, d: int, g: int, data: st.DataObject) -> None:
     """Also demands of one packet, and those with many packets from one processor to another."""
     ends = st.tuples(st.integers(0, d * g - 1), st.integers(0, d * g - 1))
@@ -103,7 +100,7 @@ def test_direct_takes_one_hop_in_its_rounds(d: int, g: int, packets: int, seed: 
     assert rounds <= demand.h
 
 
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each(("d", "g"), SHAPES)
 def test_announcements_to_all_come_before_the_schedule(d: int, g: int) -> None:
     demand = at_random(d, g, 4 * d * g, 3)
     announced = d * -(-g // d) + min(d, g)
@@ -152,8 +149,8 @@ def test_relay_has_no_conflict_but_in_attempts_and_deliveries() -> None:
     assert run.slots % 4 == 1
 
 
-@pytest.mark.parametrize("router", WAYS)
-@pytest.mark.parametrize("network", [Network(4, 4), Network(2, 5)], ids=str)
+@each("router", WAYS)
+@each("network", [Network(4, 4), Network(2, 5)])
 def test_every_phase_is_explained(router: str, network: Network) -> None:
     """The viewer shows these texts."""
     phases: set[str] = set()
@@ -194,8 +191,8 @@ def test_uniform_demands_take_relay_about_sixteen_slots_per_packet() -> None:
     assert 12 * h < run.slots < 24 * h
 
 
-@pytest.mark.parametrize("router", ONLINE)
-@pytest.mark.parametrize(("d", "g"), [(2, 2), (3, 3), (2, 5), (5, 2), (1, 4)])
+@each("router", ONLINE)
+@each(("d", "g"), [(2, 2), (3, 3), (2, 5), (5, 2), (1, 4)])
 def test_the_ways_of_on_line_routers_are_local(router: str, d: int, g: int) -> None:
     check_locality(router, Network(d, g), demand=at_random(d, g, 2 * d * g, 1))
 

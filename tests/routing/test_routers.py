@@ -36,6 +36,7 @@ from popsnet.routing.router import unregister
 from popsnet.slot import Ints, Slots
 from popsnet.trace import Event
 from tests.conftest import Cli, permutation
+from tests.each import each
 
 SHAPES = [(1, 1), (2, 2), (3, 3), (7, 7), (1, 6), (6, 1), (4, 7), (7, 4), (16, 4), (5, 11)]
 
@@ -47,8 +48,8 @@ def execute(router: Router, d: int, g: int, seed: int = 0) -> Outcome:
     return slots.execute(Instance(network, router, variant, destination, Coins(seed), 1000))
 
 
-@pytest.mark.parametrize("router", all_routers(), ids=lambda router: router.name)
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each("router", all_routers())
+@each(("d", "g"), SHAPES)
 def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int, g: int) -> None:
     network = Network(d, g)
     if next(iter(router.variants.values())).obstacle(network) is not None:

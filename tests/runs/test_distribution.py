@@ -9,15 +9,16 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import popsnet
-from popsnet import Experiment, InputError, distribution, route
+from popsnet import Experiment, InputError, Network, distribution, route
 from popsnet.engines import ENGINES
 from popsnet.runs.distribution import RunsDistribution
 from popsnet.runs.expected_tails import Measure
 from popsnet.stats.inference import binomial_interval
+from tests.each import each, examples
 
 MEASURES: tuple[Measure, Measure] = ("slots", "steps")
 
@@ -36,8 +37,8 @@ def counted_one_by_one(experiment: Experiment, runs: int, first: int = 0) -> lis
     return [Counter(getattr(run, measure) for run in found) for measure in MEASURES]
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=str)
-@pytest.mark.parametrize("first", [0, 1000])
+@each("experiment", EXPERIMENTS)
+@each("first", [0, 1000])
 def test_counts_are_those_of_single_runs(experiment: Experiment, first: int) -> None:
     found = distribution(experiment, runs=60, first=first, engine="slots", exact=False)
     slots, steps = counted_one_by_one(experiment, 60, first)
@@ -134,7 +135,17 @@ CHAINS = (
 )
 
 
-@pytest.mark.parametrize(("experiment", "slots"), CHAINS, ids=str)
+LARGE = pytest.mark.long  # the exact chain takes seconds
+
+
+@pytest.mark.parametrize(
+    ("experiment", "slots"),
+    [
+        pytest.param(*chain, marks=LARGE if chain[0].network == Network(3, 3) else ())
+        for chain in CHAINS
+    ],
+    ids=str,
+)
 def test_exact_probabilities_are_inside_all_intervals(experiment: Experiment, slots: bool) -> None:
     """If the chain is right, a test fails with probability 10^-6 at most (Bonferroni)."""
     runs, measures = 20_000, MEASURES if slots else MEASURES[1:]
@@ -150,7 +161,7 @@ def test_exact_probabilities_are_inside_all_intervals(experiment: Experiment, sl
         assert all(row.exact is None for row in found.tail("slots"))
 
 
-@pytest.mark.parametrize(("experiment", "slots"), CHAINS, ids=str)
+@each(("experiment", "slots"), CHAINS)
 def test_the_exact_tail_of_slots_has_the_exact_mean(experiment: Experiment, slots: bool) -> None:
     """The mean is the sum of P(at least k) over k ≥ 1, which stops where it is not listed."""
     exact = distribution(experiment, runs=1).expected.exact
@@ -163,14 +174,13 @@ def test_the_exact_tail_of_slots_has_the_exact_mean(experiment: Experiment, slot
     assert float(total) == pytest.approx(float(exact.mean_slots), rel=1e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     "experiment",
     [
         Experiment(5, 2, variant="deferred"), Experiment(3, 3, permutation="keyed"),
         Experiment(3, 3, permutation="group-permutation"), Experiment(2, 4, router="relay"),
         Experiment(4, 4, router="direct"), Experiment(3, 3, variant="published+or"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_nothing_is_expected_where_no_model_applies(experiment: Experiment) -> None:
     for measure in MEASURES:
@@ -218,7 +228,7 @@ def test_an_interruption_keeps_finished_runs() -> None:
     assert kept + rest == distribution(3, 3, runs=100, engine="slots")
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "words"),
     [
         ({"runs": 0}, "runs = 0"), ({"first": -1}, "first = -1"), ({"threads": 0}, "threads = 0"),
@@ -248,7 +258,7 @@ def exact_tail(n: int, x: int, p: Fraction) -> Fraction:
     return sum((comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(x, n + 1)), Fraction(0))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_intervals_end_where_binomial_sums_are_half_the_error(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 60))

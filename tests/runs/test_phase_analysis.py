@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Coins, Experiment, Network
@@ -13,9 +13,10 @@ from popsnet.routing import get_router
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.theory import Phase
 from tests.conftest import permutation
+from tests.each import examples
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(g=st.integers(1, 9), k=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
 def test_a_course_is_the_run_of_the_engine(g: int, k: int, seed: int) -> None:
     network, destination, coins = Network(k * g, g), permutation(k * g * g, seed), Coins(seed)

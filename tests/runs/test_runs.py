@@ -17,6 +17,7 @@ from popsnet import Experiment, InputError, Network, Run, Runs, route
 from popsnet.engines import Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS
 from popsnet.runs.summary import bars
+from tests.each import each
 
 SHAPES = ((4, 4), (9, 4), (3, 5))
 
@@ -183,7 +184,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "complaint"), WRONG.values(), ids=WRONG)
+@each(("given", "complaint"), WRONG.values())
 def test_what_is_wrong_is_refused_before_any_work(given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         route(4, 4, **given)

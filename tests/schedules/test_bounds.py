@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
@@ -17,6 +17,7 @@ from popsnet.schedules import Demand, offline_slots
 from popsnet.schedules.bounds import lower_bound, matrix_bound
 from popsnet.schedules.files import demand_of_matrix
 from popsnet.schedules.linear_program import linear_bound, whole_slots
+from tests.each import each, examples
 
 Counts = npt.NDArray[np.int64]
 
@@ -94,9 +95,7 @@ def bounds_of(counts: Counts, d: int) -> tuple[int, int]:
     return matrix_bound(counts, d), whole_slots(linear)
 
 
-@pytest.mark.parametrize(
-    ("d", "g", "packets"), [(1, 2, 6), (2, 2, 5), (3, 2, 4), (1, 3, 5), (2, 3, 4), (5, 1, 4)]
-)
+@each(("d", "g", "packets"), [(1, 2, 6), (2, 2, 5), (3, 2, 4), (1, 3, 5), (2, 3, 4), (5, 1, 4)])
 def test_no_schedule_of_fixed_processors_is_shorter(d: int, g: int, packets: int) -> None:
     network, rng = Network(d, g), np.random.default_rng(d * 10 + g)
     gaps = []
@@ -112,9 +111,7 @@ def test_no_schedule_of_fixed_processors_is_shorter(d: int, g: int, packets: int
     assert gaps.count(0) >= 20
 
 
-@pytest.mark.parametrize(
-    ("d", "g", "packets"), [(1, 2, 6), (2, 2, 5), (3, 2, 4), (1, 3, 5), (2, 3, 4), (4, 1, 3)]
-)
+@each(("d", "g", "packets"), [(1, 2, 6), (2, 2, 5), (3, 2, 4), (1, 3, 5), (2, 3, 4), (4, 1, 3)])
 def test_no_schedule_of_free_processors_is_shorter(d: int, g: int, packets: int) -> None:
     rng = np.random.default_rng(d * 10 + g)
     gaps = []
@@ -148,7 +145,7 @@ def simple_bound(counts: Counts, d: int) -> int:
     return slots
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(matrices())
 def test_a_bound_is_at_least_the_simple_one_and_at_most_the_two_hops(
     case: tuple[Counts, int],

@@ -12,6 +12,7 @@ from popsnet import InputError
 from popsnet.schedules.colouring.colouring import colour_edges, perfect_matching
 from popsnet.schedules.colouring.multigraph import make_regular
 from popsnet.slot import Ints
+from tests.each import each
 
 
 def assert_balanced(left: Ints, right: Ints, colours: Ints, count: int) -> None:
@@ -42,8 +43,8 @@ def test_any_multigraph_is_coloured(edges: list[tuple[int, int]], more: int, see
     assert_balanced(left, right, colour_edges(left, right, wanted, seed=seed), wanted)
 
 
-@pytest.mark.parametrize("degree", [*range(1, 34), 63, 64, 65, 100, 127, 255])
-@pytest.mark.parametrize("nodes", [1, 2, 7, 40])
+@each("degree", [*range(1, 34), 63, 64, 65, 100, 127, 255])
+@each("nodes", [1, 2, 7, 40])
 def test_regular_graphs_of_any_degree(nodes: int, degree: int) -> None:
     left = np.repeat(np.arange(nodes), degree)
     right = np.random.default_rng(degree).permutation(left)
@@ -105,7 +106,7 @@ def test_no_edges_have_no_colours() -> None:
     assert len(colour_edges(nothing, nothing, 3)) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("left", "right", "colours", "complaint"),
     [
         ([0, 1], [0], None, "2 left ends and 1 right ends"),

@@ -6,12 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Network
 from popsnet.schedules import Demand, exports, make_schedule
 from popsnet.schedules.exports import write_hops, write_ports
+from tests.each import examples
 
 
 def table(text: str) -> list[dict[str, int | None]]:
@@ -28,7 +29,7 @@ def demands(draw: st.DrawFn) -> Demand:
     return Demand(Network(d, g), ends[:, 0], ends[:, 1])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(demands())
 def test_hops_can_be_replayed(demand: Demand) -> None:
     file = io.StringIO()
@@ -56,7 +57,7 @@ def test_hops_can_be_replayed(demand: Demand) -> None:
     assert [row["slot"] for row in rows] == sorted(row["slot"] or 0 for row in rows)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(demands())
 def test_ports_can_be_executed(demand: Demand) -> None:
     """Couplers carry what is sent on them, and every processor hears what its row says."""
@@ -115,7 +116,6 @@ def test_a_schedule_of_nothing_has_only_headings() -> None:
         assert file.getvalue().count("\n") == 1
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(-1, 2**63 - 1), min_size=3, max_size=3), max_size=5))
 def test_numbers_of_any_size_are_written(rows: list[list[int]]) -> None:
     numbers = np.array(rows, np.int64).reshape(-1, 3)

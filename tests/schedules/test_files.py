@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from popsnet import InputError, Network
 from popsnet.schedules.files import read_demand, read_matrix
+from tests.each import each
 
 NETWORK = Network(4, 3)
 COUNTS = [[0, 9, 1], [4, 0, 4], [2, 2, 0]]
@@ -116,7 +117,7 @@ def test_amounts_are_rounded_up_exactly(amounts: list[object], unit: object) -> 
     assert (read.rounding.packets, read.rounding.unit) == (sum(exact), float(str(unit)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "unit", "packets"),
     [
         (0.1 + 0.2, 0.1, 3),
@@ -212,7 +213,7 @@ def test_wrong_demands_are_refused(tmp_path: Path, text: str, message: str) -> N
     assert str(tmp_path / "given.csv") in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         (np.ones((3, 3), bool), "matrix is an array of bool; give a file, or an array of numbers."),

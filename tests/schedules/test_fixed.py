@@ -6,13 +6,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Network
 from popsnet.schedules import Demand, fixed, lower_bound, offline_slots
 from popsnet.schedules.fixed import best_fixed, search_schedule, straight_slots
 from popsnet.schedules.schedule import Paths
+from tests.each import each, examples
 from tests.schedules.cubic import exact_slots
 
 
@@ -76,7 +77,7 @@ def test_one_hop_always_succeeds(demand: Demand, seed: int) -> None:
         assert used == max(h, most)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(demands(most=14))
 def test_one_hop_takes_the_fewest_slots_of_small_demands(demand: Demand) -> None:
     slots = int(straight_slots(demand).max(initial=-1)) + 1
@@ -198,7 +199,7 @@ def assert_within(name: str, d: int, g: int, gap: int) -> None:
     assert places.slots <= bound + gap
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "d", "gap"),
     [
         ("poisson", 4, 0), ("poisson", 16, 2), ("poisson", 64, 0),

@@ -18,6 +18,7 @@ from popsnet.schedules.groups import (
     plan_one_hop,
 )
 from popsnet.slot import Ints
+from tests.each import each
 from tests.schedules.families import Matrix, families, simple_bound
 
 NAMES = tuple(families(8))
@@ -159,8 +160,8 @@ def test_the_same_seed_gives_the_same_plan(case: tuple[Matrix, int]) -> None:
         assert all(np.array_equal(x, y) for x, y in zip(one[:5], same[:5], strict=True))
 
 
-@pytest.mark.parametrize("d", [1, 4, 9])
-@pytest.mark.parametrize("g", [1, 2, 5])
+@each("d", [1, 4, 9])
+@each("g", [1, 2, 5])
 def test_nothing_takes_no_slot(d: int, g: int) -> None:
     counts = np.zeros((g, g), dtype=np.int64)
     plan = plan_one_hop(counts, d)
@@ -170,8 +171,8 @@ def test_nothing_takes_no_slot(d: int, g: int) -> None:
     assert plan_mixed(counts, d, 0, 0, seed=0) is None
 
 
-@pytest.mark.parametrize("d", [1, 2, 8, 16])
-@pytest.mark.parametrize("entry", [(0, 1), (2, 2)])
+@each("d", [1, 2, 8, 16])
+@each("entry", [(0, 1), (2, 2)])
 def test_a_single_entry(entry: tuple[int, int], d: int) -> None:
     """A packet leaves in each slot to every group that can relay it, and one goes straight."""
     counts = np.zeros((8, 8), dtype=np.int64)
@@ -203,8 +204,8 @@ def test_groups_without_a_third_cannot_relay() -> None:
     assert plan_mixed(counts, 2, 15, 30, seed=0) is None
 
 
-@pytest.mark.parametrize("d", [4, 16, 64])
-@pytest.mark.parametrize("name", NAMES)
+@each("d", [4, 16, 64])
+@each("name", NAMES)
 def test_families_on_16_groups_are_at_the_bound_or_one_above(name: str, d: int) -> None:
     assert_family(name, 16, d)
 

@@ -9,6 +9,7 @@ import pytest
 
 from popsnet.schedules import lower_bound
 from popsnet.schedules.fixed import straight_slots
+from tests.each import each
 from tests.schedules.cubic import (
     NAMED,
     Graph,
@@ -43,7 +44,7 @@ def test_graphs_whose_colours_are_known(name: str) -> None:
     assert int(straight_slots(demand).max()) + 1 == (3 if colourable else 4)
 
 
-@pytest.mark.parametrize(("graph", "name"), RANDOM, ids=[name for _, name in RANDOM])
+@each(("graph", "name"), RANDOM)
 def test_random_graphs_both_ways(graph: Graph, name: str) -> None:
     assert_cubic(graph)
     demand = demand_of(graph)

@@ -23,6 +23,7 @@ from popsnet.routing.relay import parse_schedule
 from popsnet.routing.router import unregister
 from popsnet.slot import Ints
 from popsnet.trace.checker import TraceCheck
+from tests.each import each
 from tests.soak import __main__ as program
 from tests.soak import cases, checks, record
 from tests.soak import soak as loop
@@ -110,8 +111,8 @@ def test_cases_are_of_all_sizes_and_depend_on_seed_and_number_alone() -> None:
     assert max(one.n for one in shapes) <= 2**20
 
 
-@pytest.mark.parametrize("kind", cases.KINDS)
-@pytest.mark.parametrize("form", ["table", ".npy", ".csv"])
+@each("kind", cases.KINDS)
+@each("form", ["table", ".npy", ".csv"])
 def test_demands_of_every_kind_and_form_are_checked(kind: str, form: str) -> None:
     for seed, shape in enumerate([(1, 1), (1, 5), (5, 1), (4, 3)]):
         (_, _, guarantee), counts, _ = check(DemandCase(Network(*shape), kind, form, seed, True))

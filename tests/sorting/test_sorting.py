@@ -9,7 +9,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import InputError
@@ -29,6 +29,7 @@ from popsnet.sorting import (
 from popsnet.sorting.bag_tree import Matchings, halvings, is_settled, move, put_in_root, separator
 from popsnet.sorting.batcher import odd_even_merge
 from popsnet.sorting.comparators import standard_form
+from tests.each import each, examples
 
 PRINTED_SIZES = [0, 1, 3, 5, 9, 12, 16, 19, 26, 31, 37, 41, 48, 53, 59, 63]
 """Comparators of Batcher's networks, n = 1 … 16: Knuth 5.3.4, table 1; OEIS A006282."""
@@ -44,7 +45,7 @@ def network_of(wires: int, *stages: list[tuple[int, int]]) -> ComparatorNetwork:
     return ComparatorNetwork("by hand", wires, lambda: made)
 
 
-@pytest.mark.parametrize(
+@each(
     ("low", "high", "complaint"),
     [
         ([0, 1], [1, 2], "share a wire"),
@@ -106,7 +107,7 @@ def test_the_depth_of_merge_exchange_is_known_for_any_n(n: int) -> None:
     assert merge_exchange(n).depth == merge_exchange_depth(n)
 
 
-@pytest.mark.parametrize("t", range(9))
+@each("t", range(9))
 def test_the_bitonic_sorter_fills_every_stage(t: int) -> None:
     network = bitonic(2**t)
     assert network.depth == t * (t + 1) // 2
@@ -122,7 +123,7 @@ def test_the_bitonic_sorter_needs_a_power_of_two(n: int) -> None:
 
 
 @given(st.integers(1, 200), st.integers(0, 2**32), st.sampled_from(["merge-exchange", "bag-tree"]))
-@settings(max_examples=40)
+@examples(40)
 def test_any_number_of_keys_is_sorted(n: int, seed: int, name: str) -> None:
     keys = np.random.default_rng(seed).integers(0, 50, (8, n))
     assert np.array_equal(make_network(name, n, seed).sort(keys), np.sort(keys))
@@ -225,7 +226,7 @@ def test_a_small_bag_tree_is_batchers() -> None:
     assert (bag_tree(32).depth, bag_tree(32).size) == (15, merge_exchange(32).size)
 
 
-@pytest.mark.parametrize(
+@each(
     "constants",
     [
         {"growth": 1}, {"decay": 1}, {"decay": 0}, {"share": 0.5}, {"rounding": 1},

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import InputError
@@ -21,6 +21,7 @@ from popsnet.sorting import (
     merge_exchange,
 )
 from popsnet.sorting.zero_one import every_input, pack, sample_words, unpack
+from tests.each import each, examples
 
 
 def without(network: ComparatorNetwork, number: int) -> ComparatorNetwork:
@@ -49,7 +50,7 @@ def test_inputs_are_packed_and_unpacked() -> None:
     assert np.array_equal(np.stack([unpack(row) for row in words]).T, inputs)
 
 
-@pytest.mark.parametrize("n", range(1, 17))
+@each("n", range(1, 17))
 def test_merge_exchange_sorts_everything(n: int) -> None:
     verdict = check_network(merge_exchange(n))
     assert (verdict.sorts, verdict.exhaustive, verdict.inputs) == (True, True, 2**n)
@@ -60,8 +61,8 @@ def test_the_bitonic_sorter_sorts_everything(n: int) -> None:
     assert check_network(bitonic(n)).sorts
 
 
-@pytest.mark.parametrize("n", [5, 12, 16])
-@pytest.mark.parametrize("block", [2, 4, 8])
+@each("n", [5, 12, 16])
+@each("block", [2, 4, 8])
 def test_small_bag_trees_sort_everything(n: int, block: int) -> None:
     """With small blocks there are bags, and still few enough inputs for a proof."""
     verdict = check_network(bag_tree(n, 1, BagTree(block=block)))
@@ -77,7 +78,7 @@ def test_twenty_wires_are_still_proved() -> None:
 
 
 @given(st.integers(2, 20), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_any_missing_comparator_is_found_and_shown(n: int, data: st.DataObject) -> None:
     """Batcher's networks have none to spare at these sizes."""
     holed = without(merge_exchange(n), data.draw(st.integers(0, merge_exchange(n).size - 1)))

@@ -143,6 +143,7 @@ def test_the_store_is_that_of_a_local_sweep(
     assert results(tmp_path / "2") == expected
 
 
+@pytest.mark.program
 def test_with_one_worker_from_the_command_line(
     cli: Cli, sweep: Sweep, expected: list[Any], tmp_path: Path
 ) -> None:
@@ -155,6 +156,7 @@ def test_with_one_worker_from_the_command_line(
     assert cli(*arguments).out == finished.out
 
 
+@pytest.mark.program
 def test_the_paper_on_a_cluster(cluster: ClusterExecutor, tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
@@ -165,6 +167,7 @@ def test_the_paper_on_a_cluster(cluster: ClusterExecutor, tmp_path: Path) -> Non
     assert here.keys() == there.keys()
 
 
+@pytest.mark.program
 def test_until_a_precision(cluster: ClusterExecutor, tmp_path: Path) -> None:
     wanted = [Experiment(4, 4), Experiment(8, 8)]
     for name, executor in (("here", None), ("there", cluster)):

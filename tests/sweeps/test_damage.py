@@ -24,6 +24,7 @@ from popsnet.paper.reproduce import carry_out
 from popsnet.sweeps.rows import TABLES
 from popsnet.sweeps.shard import execute_shards
 from tests.conftest import Finished
+from tests.each import each
 
 SWEEP = """
 runs = 30
@@ -233,7 +234,7 @@ NOT_OURS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", NOT_OURS)
+@each("kind", NOT_OURS)
 def test_what_popsnet_did_not_create_is_refused(folder: Folder, kind: str) -> None:
     content = folder.changed(*NOT_OURS[kind])
     for name in ("list", "verify", "sweep"):
@@ -257,7 +258,7 @@ WRONG: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("kind", WRONG)
+@each("kind", WRONG)
 def test_what_was_edited_is_found_and_not_shown(folder: Folder, kind: str) -> None:
     statements = [WRONG[kind]]
     if kind == "swapped rows":
@@ -314,7 +315,7 @@ CELLS = {
 }
 
 
-@pytest.mark.parametrize("kind", CELLS)
+@each("kind", CELLS)
 def test_values_that_cannot_be_are_no_traceback_without_digests(folder: Folder, kind: str) -> None:
     content = folder.changed("DROP TABLE digests", CELLS[kind])
     codes = {name: folder.run(name).code for name in COMMANDS if name != "rescue"}

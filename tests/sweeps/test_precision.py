@@ -17,9 +17,10 @@ from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.precision import Precision
 from popsnet.sweeps.reports import sweep_report
 from popsnet.sweeps.rows import RESULTS
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "error", "relative"),
     [("1%", 0.01, True), (" 0.5 %", 0.005, True), ("0.05", 0.05, False), (2, 2, False),
      (1e-3, 1e-3, False), ("1e-3", 1e-3, False)],
@@ -28,7 +29,7 @@ def test_an_error_is_a_percentage_or_slots(given: Any, error: float, relative: b
     assert Precision.of(given, None) == Precision(pytest.approx(error), relative, 10_000)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("given", ["", "x", "0%", 0, -1, "1%%", True, "nan", "inf", "1 slot"])
+@each("given", ["", "x", "0%", 0, -1, "1%%", True, "nan", "inf", "1 slot"])
 def test_what_is_not_an_error_is_refused(given: Any) -> None:
     with pytest.raises(InputError, match="until_se = "):
         Precision.of(given, None)

@@ -9,13 +9,14 @@ import pytest
 
 from popsnet import Experiment, InputError
 from popsnet.sweeps import Selection
+from tests.each import each
 
 SQUARE, WIDE = Experiment(4, 4), Experiment(16, 4, variant="idealized")
 OTHER = Experiment(2, 8, router="direct", permutation="shift:3")
 ALL = [SQUARE, WIDE, OTHER]
 
 
-@pytest.mark.parametrize(
+@each(
     ("filters", "found"),
     [
         ({}, ALL),
@@ -47,7 +48,7 @@ def test_permutations_of_files_are_selected_by_their_kind(tmp_path: Path) -> Non
     assert one not in Selection(permutation="file.csv")
 
 
-@pytest.mark.parametrize("value", ["", ":", "x", "-1", "1:2:3", "1.5", "64:16", True])
+@each("value", ["", ":", "x", "-1", "1:2:3", "1.5", "64:16", True])
 def test_what_is_not_a_range_is_refused(value: str) -> None:
     with pytest.raises(InputError, match=f"n = {value}: "):
         Selection(n=value)

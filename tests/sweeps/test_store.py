@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Experiment, Network, route, verify
@@ -25,6 +25,7 @@ from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
 from popsnet.sweeps.store import Store
+from tests.each import examples
 
 ORIGIN = Provenance("slots", "0", "3", "2", "0", "here", "", "", 1.5, "2001-01-01T00:00:00+00:00")
 EXPERIMENT = Experiment(4, 4, seed=2**64 - 1)
@@ -63,7 +64,7 @@ def results(path: Path) -> list[list[tuple[object, ...]]]:
         return [store.rows(table) for table in RESULTS]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.dictionaries(st.integers(0, 30), ROWS.map(outcomes_of), max_size=8))
 def test_what_is_put_in_comes_out(
     tmp_path_factory: pytest.TempPathFactory, shards: dict[int, Outcomes]

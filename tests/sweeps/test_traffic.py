@@ -37,6 +37,7 @@ from popsnet.traffic import TrafficExperiment
 from popsnet.traffic import simulate as simulate_module
 from popsnet.traffic.scheduler import unregister_scheduler
 from tests.conftest import Cli
+from tests.each import each
 
 T = TypeVar("T")
 OLD_STORE = Path(__file__).parents[1] / "fixtures" / "results-format-2.sqlite"
@@ -534,7 +535,7 @@ def forged(row: tuple[Any, ...], place: int, old: str, new: str) -> tuple[Any, .
     return (*values, point_rows.digest_of(values))
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "old", "new"),
     [
         (1, '"d": 2', '"d": "2"'),

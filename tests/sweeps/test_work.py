@@ -17,6 +17,7 @@ from popsnet.routing.router import get_router
 from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.work import Part, Queue, cut, estimate_work
+from tests.each import each
 
 SMALL, LARGE = Experiment(4, 4), Experiment(64, 64)
 SLOW = Experiment(8, 8, router="direct")
@@ -93,9 +94,7 @@ def test_with_a_precision_whole_experiments_are_divided(count: int) -> None:
     assert Counter(one for part in parts for one in part) == Counter(EXPERIMENTS)
 
 
-@pytest.mark.parametrize(
-    "part", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", "1/2/3", (1, 2, 3), (1.5, 2)]
-)
+@each("part", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", "1/2/3", (1, 2, 3), (1.5, 2)])
 def test_what_is_not_a_part_is_refused(part: object) -> None:
     with pytest.raises(InputError, match="part = "):
         Part.of(part)  # type: ignore[arg-type]

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import event, example, given, settings
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from popsnet.errors import InputError
 from popsnet.tables import Table, table_of
 from popsnet.tables.plain import read_plain
 from popsnet.tables.text import read_any
+from tests.each import each, examples
 
 PATH = Path("t.csv")
 NAMES = ["source", "destination", "amount"]
@@ -21,7 +22,7 @@ def read(text: str) -> Table:
     return table_of(PATH, text.encode())
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "0,3\n1,0\n",
@@ -59,7 +60,7 @@ def test_all_forms_of_a_table(text: str) -> None:
     assert table.names is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "numbers"),
     [
         ("0.5,1\n2,.25\n", [[0.5, 1], [2, 0.25]]),
@@ -78,7 +79,7 @@ def test_decimals(text: str, numbers: list[list[float]]) -> None:
     assert read(text).values.tolist() == numbers
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "names", "numbers"),
     [
         ("source,destination\n0,1\n", ["source", "destination"], [[0, 1]]),
@@ -112,7 +113,7 @@ def test_labels_and_places_are_kept() -> None:
     assert quoted.where(0) == "t.csv, line 3"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "t.csv has no row of numbers; give at least one."),
@@ -212,7 +213,7 @@ def texts(draw: st.DrawFn) -> str:
     return begin + end.join(separator.join(row) for row in rows) + last
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(texts(), st.booleans())
 @example("a,b\r1,2\n3,4\n", True)
 @example("1 2\n 3  4\n", True)
@@ -246,7 +247,7 @@ def test_the_compiled_reader_agrees_with_the_careful_one(text: str, has_labels: 
     assert quick.is_torn == careful.is_torn
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(texts())
 def test_accepted_texts_have_the_numbers_of_the_cells(text: str) -> None:
     """Every number that is read is in the cell at its place, whatever else is in the file."""

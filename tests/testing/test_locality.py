@@ -13,16 +13,17 @@ from popsnet.slot import Ints, Slots
 from popsnet.testing import LocalityError, check_locality
 from popsnet.testing.cone import in_words
 from tests.conftest import slot_of
+from tests.each import each
 
 CASES = [
-    pytest.param(router, network, id=f"{router.name} on {network}")
+    (router, network)
     for router in all_routers()
     for network in (Network(2, 2), Network(3, 3), Network(4, 4), Network(3, 5), Network(5, 3))
     if router.online and next(iter(router.variants.values())).obstacle(network) is None
 ]
 
 
-@pytest.mark.parametrize(("router", "network"), CASES)
+@each(("router", "network"), CASES)
 def test_the_routers_that_ship_are_local(router: Router, network: Network) -> None:
     check_locality(router, network)
 
@@ -135,7 +136,7 @@ def one_of_many(network: Network, destination: Ints, coins: Coins, memory: Memor
     yield slot_of(listeners=[17], listened=[destination[200] % network.g])
 
 
-@pytest.mark.parametrize(
+@each(
     ("cheat", "g"),
     [
         (knows_its_source, 4),

@@ -18,6 +18,7 @@ from popsnet.traffic import Frame, Queues, Scheduler, TrafficMemory, all_schedul
 from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.scheduler import Running
 from popsnet.traffic.schedulers.two_hops import deliver, frame_slot
+from tests.each import each
 
 SHAPES = [Network(3, 3), Network(2, 4), Network(4, 2), Network(1, 4), Network(4, 1)]
 ONLINE = [one for one in all_schedulers() if one.online]
@@ -30,13 +31,13 @@ def test_the_schedulers_that_ship_are_local(scheduler: Scheduler, network: Netwo
     check_scheduler_locality(scheduler, network, max_slots=120)
 
 
-@pytest.mark.parametrize("scheduler", ONLINE, ids=lambda one: one.name)
+@each("scheduler", ONLINE)
 def test_they_are_local_with_full_buffers(scheduler: Scheduler) -> None:
     check_scheduler_locality(scheduler, Network(4, 2), load=0.6, buffer=1, max_slots=80)
 
 
-@pytest.mark.parametrize("network", SHAPES, ids=str)
-@pytest.mark.parametrize("scheduler", OFF_LINE, ids=lambda one: one.name)
+@each("network", SHAPES)
+@each("scheduler", OFF_LINE)
 def test_what_is_off_line_is_not_local(scheduler: Scheduler, network: Network) -> None:
     for variant in scheduler.variants:
         with pytest.raises(LocalityError, match=f"{scheduler.name} {variant}, slot .* acts diff"):
@@ -100,14 +101,14 @@ CHEATS: dict[str, Hush] = {
 }
 
 
-@pytest.mark.parametrize("network", [Network(3, 3), Network(2, 4), Network(4, 2)], ids=str)
-@pytest.mark.parametrize("hush", HONEST.values(), ids=HONEST)
+@each("network", [Network(3, 3), Network(2, 4), Network(4, 2)])
+@each("hush", HONEST.values())
 def test_processors_may_use_what_they_know(hush: Hush, network: Network) -> None:
     check_scheduler_locality(partial(_hushed, hush=hush), network, max_slots=80)
 
 
-@pytest.mark.parametrize("network", [Network(3, 3), Network(2, 4), Network(4, 2)], ids=str)
-@pytest.mark.parametrize("hush", CHEATS.values(), ids=CHEATS)
+@each("network", [Network(3, 3), Network(2, 4), Network(4, 2)])
+@each("hush", CHEATS.values())
 def test_processors_may_not_use_what_they_do_not_know(hush: Hush, network: Network) -> None:
     with pytest.raises(LocalityError, match="it acts differently when only"):
         check_scheduler_locality(partial(_hushed, hush=hush), network)

@@ -18,6 +18,7 @@ from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox, Slot
 from popsnet.theory import first_shorter, growth, stages
 from popsnet.theory.stage_growth import after_mark, after_sweep, after_team, log_star
+from tests.each import each
 
 Result = TypeVar("Result")
 LARGE = Network(2**30, 2**30)
@@ -162,7 +163,7 @@ def place_of(schedule: str, which: str) -> int:
     return len(schedule.split()) - (which != "second")
 
 
-@pytest.mark.parametrize(("schedule", "which", "g", "before", "after", "mapped"), ROWS)
+@each(("schedule", "which", "g", "before", "after", "mapped"), ROWS)
 def test_the_maps_of_the_page(
     schedule: str, which: str, g: int, before: float, after: float, mapped: float
 ) -> None:

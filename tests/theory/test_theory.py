@@ -37,6 +37,7 @@ from popsnet.theory.lower_bounds import guaranteed_congestion, guaranteed_rounds
 from popsnet.theory.phases import lucky_share, planned_degree
 from popsnet.theory.slot_five import C_WITH_SLOT_FIVE
 from popsnet.theory.stages import after_park, after_windows
+from tests.each import each
 
 PRINTED_SLOTS = {
     1: (37, 54, 79, 112, 153, 202, 259, 324, 397, 478, 567, 664),
@@ -98,7 +99,7 @@ def test_the_estimate_is_near_the_exact_mean_of_the_smallest_square() -> None:
     assert expected_steps(Network(2, 2)) == pytest.approx(136 / 45, abs=0.1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "schedule"),
     [
         (256, "S"),
@@ -154,7 +155,7 @@ def shares(packets: int, most: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-@pytest.mark.parametrize("g", [1, 2, 3, 5, 8, 12])
+@each("g", [1, 2, 3, 5, 8, 12])
 def test_the_lemma_of_the_sweep(g: int) -> None:
     """docs/explanation/relay.md: spread traffic is the worst case.
 

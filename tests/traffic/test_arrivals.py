@@ -11,6 +11,7 @@ from scipy.stats import chi2
 from popsnet import Coins, InputError, Network
 from popsnet.traffic.arrivals import Arrivals, Bernoulli, Block, OnOff, make_arrivals
 from popsnet.traffic.patterns import resolve_pattern
+from tests.each import each
 from tests.traffic.matrices_of import matrix_of
 
 PATTERNS = ["uniform", "group-shift", "random", "transpose", "hotspot:2:0.5", "gravity"]
@@ -26,8 +27,8 @@ def joined(*blocks: Block) -> Packets:
     ]
 
 
-@pytest.mark.parametrize("burst", [None, 1, 5.5])
-@pytest.mark.parametrize("pattern", PATTERNS)
+@each("burst", [None, 1, 5.5])
+@each("pattern", PATTERNS)
 def test_blocks_of_any_size_have_the_same_packets(pattern: str, burst: float | None) -> None:
     load = 0.3
     arrivals = make_arrivals(Network(3, 4), pattern=pattern, load=load, burst=burst, seed=5)
@@ -219,7 +220,7 @@ def test_packets_take_the_place_of_everything(tmp_path: Path) -> None:
     assert joined(arrivals.block(0, 8)) == [(0, 1, 2), (5, 0, 3)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "message"),
     [
         ({}, "load is missing; give the mean packets per processor and slot."),

@@ -9,19 +9,20 @@ from popsnet import InputError, Network
 from popsnet.traffic.bounds import Bounds, Rates, require_admissible
 from popsnet.traffic.matrices import resolve_matrix
 from popsnet.traffic.patterns import resolve_pattern
+from tests.each import each
 from tests.traffic.matrices_of import groups_of, matrix_of
 
 SHAPES = [(8, 8), (16, 4), (4, 16), (7, 3), (5, 2), (1, 6), (6, 1), (2, 2)]
 
 
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each(("d", "g"), SHAPES)
 def test_uniform_with_self_is_bounded_by_the_groups_alone(d: int, g: int) -> None:
     bounds = resolve_pattern("uniform-with-self", Network(d, g)).bounds()
     assert bounds.any.load == pytest.approx(min(1, g / d))
     assert bounds.one_hop.load == pytest.approx(min(1, g / d))
 
 
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each(("d", "g"), SHAPES)
 def test_uniform_over_others(d: int, g: int) -> None:
     """For d ≥ g two groups exchange a little more than one packet per slot at load g/d."""
     n, bounds = d * g, resolve_pattern("uniform", Network(d, g)).bounds()
@@ -38,7 +39,7 @@ def test_uniform_over_others(d: int, g: int) -> None:
     assert bounds.one_hop.load == pytest.approx(min(float(exact), float(1 / largest)))
 
 
-@pytest.mark.parametrize(("d", "g"), [shape for shape in SHAPES if shape[1] > 1])
+@each(("d", "g"), [shape for shape in SHAPES if shape[1] > 1])
 def test_group_shift(d: int, g: int) -> None:
     bounds, most = resolve_pattern("group-shift", Network(d, g)).bounds(), min(d, g)
     assert bounds.any.load == min(most / d, (most + 1) / (2 * d))
@@ -55,8 +56,8 @@ def test_incast_is_bounded_by_its_destination() -> None:
     assert (bound.name, bound.load) == ("columns", 1 / 16)
 
 
-@pytest.mark.parametrize("text", ["gravity", "hotspot:2:0.5", "random", "uniform", "group-shift"])
-@pytest.mark.parametrize(("d", "g"), [(4, 3), (3, 4), (9, 2), (4, 4)])
+@each("text", ["gravity", "hotspot:2:0.5", "random", "uniform", "group-shift"])
+@each(("d", "g"), [(4, 3), (3, 4), (9, 2), (4, 4)])
 def test_hops_is_the_largest_load_that_its_inequality_allows(text: str, d: int, g: int) -> None:
     network = Network(d, g)
     groups = groups_of(matrix_of(text, network, 2), network)

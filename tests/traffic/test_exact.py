@@ -16,6 +16,7 @@ import popsnet
 from popsnet import Network
 from popsnet.traffic import Frame, TrafficExperiment, TrafficResult
 from popsnet.traffic.simulate import open_session
+from tests.each import each
 
 SQUARE = (4, 4)
 SHAPES = [(1, 1), (1, 7), (7, 1), (2, 8), (8, 2), (3, 5), (5, 3), (7, 3), (4, 4), (12, 5), (2, 11)]
@@ -50,7 +51,7 @@ def tdm_delay(network: Network, load: float) -> float:
     return float((sizes / network.d * delays).sum())
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "g", "load"),
     [(4, 4, 0.2), (4, 4, 0.5), (4, 4, 0.8), (2, 8, 0.5), (1, 8, 0.8), (8, 2, 0.15), (7, 3, 0.2),
      (5, 1, 0.1), (1, 1, 0.5)],
@@ -162,7 +163,7 @@ def test_verdicts_on_a_permutation(scheduler: str, load: float, stable: bool) ->
     assert result.stable is stable
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@each("scheduler", SCHEDULERS)
 def test_littles_law(scheduler: str) -> None:
     """Packets inside per slot, divided by deliveries per slot, are the mean delay.
 
@@ -175,8 +176,8 @@ def test_littles_law(scheduler: str) -> None:
     assert result.little == pytest.approx(result.delay.mean, rel=0.05)
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each("scheduler", SCHEDULERS)
+@each(("d", "g"), SHAPES)
 def test_packets_are_conserved_in_every_slot(scheduler: str, d: int, g: int) -> None:
     for load, buffer in ((0.05, 0), (0.7, 2)):
         experiment = TrafficExperiment(
@@ -201,7 +202,7 @@ def test_packets_are_conserved_in_every_slot(scheduler: str, d: int, g: int) -> 
             assert not log.collisions.any()
 
 
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each(("d", "g"), SHAPES)
 def test_every_processor_meets_every_class_once_per_frame(d: int, g: int) -> None:
     network = Network(d, g)
     frame, most = Frame(network), min(d, g)

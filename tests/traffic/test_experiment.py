@@ -11,6 +11,7 @@ import pytest
 import popsnet
 from popsnet import InputError
 from popsnet.traffic import TrafficExperiment
+from tests.each import each
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_an_experiment_survives_pickle_and_json(case: dict[str, object]) -> None:
     experiment = TrafficExperiment(2, 2, **case)  # type: ignore[arg-type]
     again = pickle.loads(pickle.dumps(experiment))
@@ -49,7 +50,7 @@ def test_an_experiment_survives_pickle_and_json(case: dict[str, object]) -> None
         assert popsnet.simulate(read.reopened()) == popsnet.simulate(experiment)
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_parameters_are_replaced(case: dict[str, object]) -> None:
     experiment = TrafficExperiment(2, 2, **case)  # type: ignore[arg-type]
     other = experiment.replaced(seed=7)

@@ -6,11 +6,11 @@ from itertools import product
 from math import gcd
 
 import numpy as np
-import pytest
 
 from popsnet import Coins, Faults, Network
 from popsnet.traffic import Frame, LiveParts
 from popsnet.traffic.live_parts import PATHS
+from tests.each import each
 
 SHAPES = [(3, 3), (2, 4), (5, 2), (1, 4)]
 TEXTS = [
@@ -79,8 +79,8 @@ class Brute:
         return (index + at - group) % gcd(d, g) == 0
 
 
-@pytest.mark.parametrize("paths", PATHS)
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each("paths", PATHS)
+@each(("d", "g"), SHAPES)
 def test_paths_by_their_definition(paths: str, d: int, g: int) -> None:
     network = Network(d, g)
     for text, seed, known in product(TEXTS, range(2), (False, True)):

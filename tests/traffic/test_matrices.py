@@ -9,6 +9,7 @@ from scipy.stats import chi2
 
 from popsnet import Coins, InputError, Network
 from popsnet.traffic.matrices import resolve_matrix
+from tests.each import each
 from tests.traffic.matrices_of import F64, groups_of
 
 NETWORK = Network(2, 3)
@@ -35,8 +36,8 @@ def sample(size: int) -> F64:
     return rates
 
 
-@pytest.mark.parametrize(("d", "g"), [(2, 3), (3, 3), (1, 5), (4, 2)])
-@pytest.mark.parametrize("by_group", [False, True])
+@each(("d", "g"), [(2, 3), (3, 3), (1, 5), (4, 2)])
+@each("by_group", [False, True])
 def test_rates_and_destinations(d: int, g: int, by_group: bool) -> None:
     """Chi-square over all rows at 10^-7."""
     network = Network(d, g)
@@ -157,7 +158,7 @@ def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
         resolve_matrix(tmp_path / "binary.csv", NETWORK)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         ([[1, 2], [3]], "give a file, or a square array of numbers."),

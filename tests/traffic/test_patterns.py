@@ -9,6 +9,7 @@ from scipy.stats import chi2
 from popsnet import Coins, InputError, Network
 from popsnet.permutations import NAMES
 from popsnet.traffic.patterns import PATTERNS, Gravity, resolve_pattern
+from tests.each import each
 from tests.traffic.matrices_of import groups_of, matrix_of
 
 TEXTS = [
@@ -23,7 +24,7 @@ def cases() -> list[tuple[str, int, int]]:
     return [(text, d, g) for text in TEXTS for d, g in SHAPES if text != "group-shift" or g > 1]
 
 
-@pytest.mark.parametrize(("text", "d", "g"), cases())
+@each(("text", "d", "g"), cases())
 def test_rates_are_those_of_the_matrix(text: str, d: int, g: int) -> None:
     network = Network(d, g)
     pattern, matrix = resolve_pattern(text, network, seed=3), matrix_of(text, network, 3)
@@ -40,7 +41,7 @@ def test_rates_are_those_of_the_matrix(text: str, d: int, g: int) -> None:
     assert np.sort(np.repeat(rates.pairs[kept], rates.counts[kept])) == pytest.approx(crowded)
 
 
-@pytest.mark.parametrize(("text", "d", "g"), cases())
+@each(("text", "d", "g"), cases())
 def test_destinations_have_the_distribution_of_the_matrix(text: str, d: int, g: int) -> None:
     """Chi-square over all rows at 10^-7: 89 cases raise a false alarm for 10^-5 of all seeds."""
     network = Network(d, g)
@@ -119,7 +120,7 @@ def test_permutations_from_files_have_a_digest_for_a_name(tmp_path: Path) -> Non
     assert resolve_pattern([1, 0, 3, 2], Network(2, 2)).name.startswith("array:")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         (

@@ -10,6 +10,7 @@ from popsnet.traffic.block import Block
 from popsnet.traffic.log import Log
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.simulation import Plan, run_point
+from tests.each import each, rarely
 from tests.traffic.synthetic import Coming, Servers, exact_delays
 
 NETWORK = Network(2, 2)
@@ -24,7 +25,7 @@ def run(rate: float = 0.15, seed: int = 1, frame: int = FRAME, **choices: Any) -
     )
 
 
-@pytest.mark.parametrize("rate", [0.05, 0.15, 0.2])
+@pytest.mark.parametrize("rate", [0.05, *rarely([0.15, 0.2])])
 def test_the_delay_is_that_of_the_theory(rate: float) -> None:
     # Batch means of 80,000 slots: 4 standard errors (the half-width is 2 of them) are exceeded
     # with probability 5e-4 by Student's t, once in 2,000 seeds; the seed is fixed.
@@ -209,7 +210,7 @@ def test_plans_have_defaults() -> None:
     assert (short.first_warm_up, short.max_slots) == (1000, 20_000)
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "message"),
     [
         ({"slots": 0}, "slots = 0: it must be at least 1"),

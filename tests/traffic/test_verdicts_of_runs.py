@@ -9,10 +9,11 @@ import pytest
 import popsnet
 from popsnet import Network
 from popsnet.traffic import find_scheduler
+from tests.each import each
 
 
-@pytest.mark.parametrize("scheduler", ["vlb", "hop3"])
-@pytest.mark.parametrize(("d", "g"), [(4, 4), (5, 2), (3, 2), (8, 2), (2, 5)])
+@each("scheduler", ["vlb", "hop3"])
+@each(("d", "g"), [(4, 4), (5, 2), (3, 2), (8, 2), (2, 5)])
 def test_loads_are_carried_up_to_what_is_stated(scheduler: str, d: int, g: int) -> None:
     """Also where g does not divide d. The verdicts are those of one seed each."""
     stated = find_scheduler(scheduler).saturation

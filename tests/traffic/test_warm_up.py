@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from popsnet.traffic.warm_up import Cut, find_cut
+from tests.each import each
 
 
 def by_definition(y: np.ndarray) -> int:
@@ -11,7 +11,7 @@ def by_definition(y: np.ndarray) -> int:
     return int(np.argmin(scores))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_the_cut_minimizes_the_squared_standard_error(seed: int) -> None:
     rng = np.random.default_rng(seed)
     y = rng.normal(size=150) + 20 * np.exp(-np.arange(150) / rng.integers(1, 30))

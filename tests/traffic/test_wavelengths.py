@@ -14,11 +14,12 @@ from popsnet.testing import check_scheduler_locality
 from popsnet.traffic import Frame, TrafficExperiment
 from popsnet.traffic.patterns import resolve_pattern
 from popsnet.traffic.schedulers.two_hops import capacity
+from tests.each import each
 
 SHAPES = [*product((1, 2, 3, 5, 8), (1, 2, 3, 4), (2, 3, 5))]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each("shape", SHAPES)
 def test_every_pair_meets_once_in_a_frame_and_nothing_collides(shape: tuple[int, int, int]) -> None:
     network = Network(*shape)
     d, g, w = shape

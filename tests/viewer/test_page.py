@@ -15,6 +15,7 @@ import pytest
 
 from popsnet import InputError, TraceFormatError, route
 from popsnet.viewer import MOST_TEXT, Page, Recording
+from tests.each import each
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -160,7 +161,7 @@ def test_runs_of_one_name_are_told_apart() -> None:
     assert [name for name, _ in runs_on(Page.of(files))] == ["a, x", "a, y"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("texts", "said"),
     [
         ([], "give at least one"),

@@ -9,6 +9,7 @@ from importlib.resources import files
 import pytest
 
 from popsnet.viewer.script import MODULES, join_ready, read_static, script_text
+from tests.each import each
 
 IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./([\w-]+\.js)";$', re.MULTILINE)
 DECLARED = re.compile(
@@ -40,7 +41,7 @@ def test_all_modules_are_joined() -> None:
     assert there == {*MODULES, "page.html", "style.css"}
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_what_is_imported_is_there_and_comes_before(module: str) -> None:
     for name, other in imported(read_static(module)):
         assert MODULES.index(other) < MODULES.index(module)
@@ -72,7 +73,7 @@ def test_imports_and_exports_are_taken_away() -> None:
     assert join_ready("y.js", text) == "const c = a;\nasync function d() {}\n"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         'import x from "./x.js";\n',

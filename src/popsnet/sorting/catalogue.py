@@ -51,7 +51,7 @@ def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:
     """
     require_text("name", name)
     if not isinstance(n, int) or n < 1:
-        raise InputError(f"n = {abbreviated(n)}: a sorting network must have at least 1 wire.")
+        raise InputError(f"n = {abbreviated(n)}: a network needs at least one wire; give n >= 1.")
     if name not in NETWORKS:
         raise InputError(
             f"There is no sorting network {name!r}.{did_you_mean(name, NETWORKS)} Give one of: "

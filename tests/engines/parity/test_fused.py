@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Coins, Network, Outcome, route
@@ -21,6 +21,7 @@ from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import participation
 from tests.conftest import permutation
+from tests.each import examples
 from tests.engines.parity.agreement import assert_same_runs, by_messages
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -48,13 +49,13 @@ def execute_on(threads: int, instance: Instance) -> Outcome:
         return opened.execute(instance)  # the memory of the first run does no harm
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(instances())
 def test_runs_in_the_cache_are_the_same(instance: Instance) -> None:
     assert ENGINES["fused"].execute(instance, ()) == by_messages(instance)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(instance=instances(), threads=st.integers(1, 3))
 def test_partitioned_runs_are_the_same_on_any_number_of_threads(
     instance: Instance, threads: int
@@ -64,7 +65,7 @@ def test_partitioned_runs_are_the_same_on_any_number_of_threads(
         assert execute_on(threads, instance) == by_messages(instance)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     instance=instances(),
     threads=st.integers(1, 3),

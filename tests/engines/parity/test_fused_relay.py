@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Coins, Experiment, InputError, Network, Outcome, route
@@ -19,6 +19,7 @@ from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import Router, get_router
 from popsnet.routing.relay.schedule import parse_schedule
 from tests.conftest import permutation
+from tests.each import examples
 from tests.engines.parity.agreement import assert_same_runs, by_messages
 from tests.routing.relay.staged import any_schedule
 
@@ -80,13 +81,13 @@ def instances(draw: st.DrawFn) -> Instance:
     return Instance(network, RELAY, variant, destination, Coins(draw(SEEDS)), max_steps)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(instances())
 def test_runs_in_the_cache_are_the_same(instance: Instance) -> None:
     assert compiled(instance) == by_messages(instance)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(instance=instances(), count=st.integers(1, 3), packets=st.sampled_from([1, 2**24]))
 def test_large_runs_are_the_same_on_any_number_of_threads(
     instance: Instance, count: int, packets: int
@@ -98,7 +99,7 @@ def test_large_runs_are_the_same_on_any_number_of_threads(
         assert execute_on(count, instance) == by_messages(instance)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(instance=instances(), size=st.integers(1, 40), table=st.booleans())
 def test_runs_are_the_same_however_they_are_divided(
     instance: Instance, size: int, table: bool

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Coins, Network, Outcome
@@ -16,6 +16,7 @@ from popsnet.routing import get_router
 from popsnet.routing.relay import Bijection
 from popsnet.trace import Event, Listen, Send, TraceWriter
 from tests.conftest import permutation
+from tests.each import each, examples
 
 Slots = list[tuple[int, str, int, int, list[Send], list[Listen]]]
 
@@ -44,7 +45,7 @@ def written(engine: str, what: tuple[str, str], g: int, seed: int) -> str:
     return file.getvalue()
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(what=st.sampled_from(ROUTERS), g=st.integers(1, 8), seed=st.integers(0, 2**64 - 1))
 def test_same_seed_same_trace(what: tuple[str, str], g: int, seed: int) -> None:
     assert written("objects", what, g, seed) == written("slots", what, g, seed)
@@ -71,13 +72,13 @@ def assert_same(what: tuple[str, str], g: int, seed: int, max_steps: int = 1000)
     assert one == other
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(what=st.sampled_from(ROUTERS), g=st.integers(1, 12), seed=st.integers(0, 2**64 - 1))
 def test_same_seed_same_slots(what: tuple[str, str], g: int, seed: int) -> None:
     assert_same(what, g, seed)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     what=st.sampled_from(ROUTERS),
     g=st.integers(2, 8),
@@ -90,8 +91,8 @@ def test_same_seed_same_slots_when_capped(
     assert_same(what, g, seed, max_steps)
 
 
-@pytest.mark.parametrize("what", ROUTERS)
-@pytest.mark.parametrize("g", [24, 40])
+@each("what", ROUTERS)
+@each("g", [24, 40])
 def test_same_seed_same_slots_on_larger_networks(g: int, what: tuple[str, str]) -> None:
     assert_same(what, g, seed=g)
 

@@ -16,6 +16,7 @@ from popsnet.slot import Ints, Slots
 from popsnet.sorting import ComparatorNetwork, bag_tree, merge_exchange
 from popsnet.testing import check_locality
 from tests.conftest import permutation
+from tests.each import each
 
 
 def idle(wires: int) -> ComparatorNetwork:
@@ -32,9 +33,7 @@ def execute(route: Route, network: Network, destination: Ints) -> Outcome:
     return slots.execute(Instance(network, router, "standard", destination, Coins(0), 10))
 
 
-@pytest.mark.parametrize(
-    ("d", "g"), [(1, 8), (1, 40), (4, 16), (8, 8), (16, 4), (13, 4), (3, 13), (40, 1), (9, 7)]
-)
+@each(("d", "g"), [(1, 8), (1, 40), (4, 16), (8, 8), (16, 4), (13, 4), (3, 13), (40, 1), (9, 7)])
 def test_it_takes_one_step_if_the_network_sorts(d: int, g: int) -> None:
     network = Network(d, g)
     destination = permutation(network.n, 4)
@@ -79,7 +78,7 @@ def test_the_repair_is_local() -> None:
     check_locality(with_idle, Network(3, 3), buffers=3)
 
 
-@pytest.mark.parametrize(("d", "g"), [(1, 8), (8, 8), (12, 4), (7, 3), (16, 4), (9, 1)])
+@each(("d", "g"), [(1, 8), (8, 8), (12, 4), (7, 3), (16, 4), (9, 1)])
 def test_the_slots_of_a_repair_are_known(d: int, g: int) -> None:
     network = Network(d, g)
     repair = aks_slots(network, repaired=True) - aks_slots(network)

@@ -15,6 +15,7 @@ from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.slot import Ints
 from popsnet.theory import deterministic_slots
 from tests.conftest import permutation
+from tests.each import each
 
 SHAPES = [
     (1, 1), (1, 8), (1, 13), (4, 8), (3, 7), (8, 8), (5, 5), (16, 4), (12, 4), (13, 4), (20, 6),
@@ -28,7 +29,7 @@ def route(name: str, network: Network, destination: Ints) -> Outcome:
     return slots.execute(Instance(network, router, variant, destination, Coins(0), 10))
 
 
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each(("d", "g"), SHAPES)
 def test_datta_takes_its_formula(d: int, g: int) -> None:
     network = Network(d, g)
     outcome = route("datta", network, permutation(network.n, 1))
@@ -38,7 +39,7 @@ def test_datta_takes_its_formula(d: int, g: int) -> None:
     assert outcome.peak_buffers <= 2
 
 
-@pytest.mark.parametrize(("k", "lg"), [(1, 0), (3, 0), (1, 1), (5, 1), (1, 3), (4, 2), (16, 2)])
+@each(("k", "lg"), [(1, 0), (3, 0), (1, 1), (5, 1), (1, 3), (4, 2), (16, 2)])
 def test_the_formula_for_whole_strips_is_below_the_published(k: int, lg: int) -> None:
     network = Network(k << lg, 1 << lg)
     expected = k * (4 * lg**2 + 2 * lg + 9) - -(-k >> lg)
@@ -50,7 +51,7 @@ def test_datta_at_the_papers_largest_networks() -> None:
     assert [datta_slots(Network(*shape)) for shape in shapes] == [608, 2059, 6863]
 
 
-@pytest.mark.parametrize(("d", "g"), [shape for shape in SHAPES if shape[0] <= shape[1]])
+@each(("d", "g"), [shape for shape in SHAPES if shape[0] <= shape[1]])
 def test_batcher_takes_its_formula(d: int, g: int) -> None:
     network = Network(d, g)
     outcome = route("batcher", network, permutation(network.n, 2))

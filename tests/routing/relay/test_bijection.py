@@ -15,6 +15,7 @@ from popsnet.routing.relay.bijection import ROUNDS, Bijection, multipliers
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Ints
 from tests.conftest import permutation
+from tests.each import each
 from tests.routing.relay.staged import route
 
 SIZES = [*range(2, 25), 31, 37, 48, 63, 64, 65, 100]
@@ -54,7 +55,7 @@ def test_each_is_a_bijection_of_every_size(seed: int) -> None:
             assert (np.sort(places, axis=1) == np.arange(size)).all(), (size, number)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 16, 24, 25, 100, 1000, 2**20, 2**20 + 1])
+@each("size", [1, 2, 3, 5, 16, 24, 25, 100, 1000, 2**20, 2**20 + 1])
 def test_it_is_what_the_documentation_says(size: int) -> None:
     rows = multipliers(9, 4, 50)
     for value in {0, size // 3, size - 1}:
@@ -116,7 +117,7 @@ def p_value(drawn: Ints, cells: int) -> float:
     return float(chi2.sf(((counts - expected) ** 2).sum() / expected, cells - 1))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_places_and_pairs_of_places_are_uniform(size: int) -> None:
     found = list(p_values(size, ROUNDS))
     assert min(found) * len(found) > ERROR

@@ -8,6 +8,7 @@ from popsnet import Network
 from popsnet.routing.relay.park import Park
 from popsnet.slot import Ints
 from tests.conftest import permutation
+from tests.each import each
 from tests.routing.relay.staged import destinations, route, stage
 
 SHAPES = [(8, 8), (16, 16), (24, 8), (13, 5), (5, 13), (4, 16)]
@@ -26,7 +27,7 @@ def counted(network: Network, text: str | None, destination: Ints, seed: int) ->
     return outcome.slots_delivered, outcome.slots
 
 
-@pytest.mark.parametrize(("d", "g"), SHAPES)
+@each(("d", "g"), SHAPES)
 def test_no_source_knows_before_its_packet_is_home(d: int, g: int) -> None:
     network = Network(d, g)
     for text in schedules(d, g):
@@ -35,8 +36,8 @@ def test_no_source_knows_before_its_packet_is_home(d: int, g: int) -> None:
             assert 0 < delivered <= known
 
 
-@pytest.mark.parametrize("g", [4, 8, 16])
-@pytest.mark.parametrize("text", ["P1", "P2 P1", "P3", "S"])
+@each("g", [4, 8, 16])
+@each("text", ["P1", "P2 P1", "P3", "S"])
 def test_where_classes_are_one_acks_are_one_slot_after_the_last_delivery(g: int, text: str) -> None:
     """A stage of one window ends with its delivery and then its acks."""
     network = Network(g, g)
@@ -99,7 +100,7 @@ def test_census_is_known_to_be_over_after_its_global_or() -> None:
             assert known - delivered >= 2
 
 
-@pytest.mark.parametrize("variant", ["P1", "S", "P4 F", "P2 R1", "census", "P(2,2)"])
+@each("variant", ["P1", "S", "P4 F", "P2 R1", "census", "P(2,2)"])
 def test_the_identity_takes_the_slot_of_the_seed_alone(variant: str) -> None:
     """Packets at home are taken for delivered then, before any stage."""
     network = Network(8, 8)

@@ -15,11 +15,11 @@ from fractions import Fraction
 from math import exp, prod
 
 import numpy as np
-import pytest
 
 from popsnet import Network
 from popsnet.slot import Ints
 from tests.conftest import permutation
+from tests.each import each
 from tests.routing.relay.staged import Alone, destinations, stage
 
 ABOVE = Fraction(1, 10**12)
@@ -43,7 +43,7 @@ def partitions(m: int, most: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-@pytest.mark.parametrize("g", [1, 2, 3, 4, 5, 8, 12, 16])
+@each("g", [1, 2, 3, 4, 5, 8, 12, 16])
 def test_the_bound_holds_for_every_way_to_spread_packets(g: int) -> None:
     for m in range(1, g + 1):
         of_all = {parts: expected(parts, g) for parts in partitions(m, g) if len(parts) <= g}
@@ -67,8 +67,8 @@ def spread_from_one_group(network: Network, targets: int) -> Ints:
     return np.array([*wanted, *np.array(rest)[order]], dtype=np.int32)
 
 
-@pytest.mark.parametrize("held", [1.0, 0.5, 0.2])
-@pytest.mark.parametrize(
+@each("held", [1.0, 0.5, 0.2])
+@each(
     "kind",
     ["random", "spread 16", "spread 4", "spread 2", "two-targets", "transpose", "residue-aligned"],
 )

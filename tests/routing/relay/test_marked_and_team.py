@@ -14,6 +14,7 @@ from popsnet.routing import get_router
 from popsnet.routing.relay.state import CANDIDATES
 from popsnet.slot import Inbox, Ints, Slot
 from tests.conftest import permutation
+from tests.each import each
 from tests.routing.relay.staged import Alone, Dose, destinations, stage
 
 STRUCTURED = ("own group", "half own, half next", "swapped pairs", "four groups")
@@ -80,8 +81,8 @@ def check_run(network: Network, destination: Ints, text: str, seed: int) -> None
     assert (np.bincount(memory.content()[0], minlength=network.n) == 1).all()
 
 
-@pytest.mark.parametrize("text", SQUARE)
-@pytest.mark.parametrize("g", [1, 2, 3, 8])
+@each("text", SQUARE)
+@each("g", [1, 2, 3, 8])
 def test_what_is_acknowledged_is_delivered_in_every_slot(g: int, text: str) -> None:
     if g == 1 and "| T4 S" not in text and "P2" not in text:
         text += " P2"  # with one group candidates are no choice
@@ -89,8 +90,8 @@ def test_what_is_acknowledged_is_delivered_in_every_slot(g: int, text: str) -> N
         check_run(Network(g, g), permuted(Network(g, g), kind, seed), text, seed)
 
 
-@pytest.mark.parametrize(("d", "g"), [(2, 1), (4, 2), (3, 2), (8, 4), (7, 3)])
-@pytest.mark.parametrize("text", ["P2 T2 P4", "P2 | Q P4", "| X2 Q P4", "P1 P4 | Q Q P(4,4) F"])
+@each(("d", "g"), [(2, 1), (4, 2), (3, 2), (8, 4), (7, 3)])
+@each("text", ["P2 T2 P4", "P2 | Q P4", "| X2 Q P4", "P1 P4 | Q Q P(4,4) F"])
 def test_what_is_acknowledged_is_delivered_in_larger_groups(d: int, g: int, text: str) -> None:
     network = Network(d, g)
     for seed, kind in enumerate(KINDS):
@@ -145,8 +146,8 @@ def alone_on(network: Network, seed: int, density: float) -> Alone:
 SIZES = [(1, 1), (2, 2), (3, 3), (6, 6), (8, 4), (7, 3)]
 
 
-@pytest.mark.parametrize(("d", "g"), SIZES)
-@pytest.mark.parametrize("candidates", [1, 2, 5])
+@each(("d", "g"), SIZES)
+@each("candidates", [1, 2, 5])
 def test_a_team_delivers_exactly_what_has_a_free_candidate(d: int, g: int, candidates: int) -> None:
     network = Network(d, g)
     for seed in range(12):
@@ -170,8 +171,8 @@ def test_a_team_delivers_exactly_what_has_a_free_candidate(d: int, g: int, candi
         assert set(destination[state.pending].tolist()) == set(state.waiting.tolist())
 
 
-@pytest.mark.parametrize(("d", "g"), SIZES)
-@pytest.mark.parametrize("text", ["Q", "X2", "X3"])
+@each(("d", "g"), SIZES)
+@each("text", ["Q", "X2", "X3"])
 def test_a_marked_stage_delivers_exactly_what_is_heard_without_marks(
     d: int, g: int, text: str
 ) -> None:

@@ -15,13 +15,14 @@ from popsnet.engines import Instance, slots
 from popsnet.routing import get_router
 from popsnet.slot import Ints
 from popsnet.trace import TraceWriter
+from tests.each import each
 from tests.routing.relay.staged import FAMILIES, Dose, any_dose, destinations
 
 SHAPES = [(8, 8), (7, 7), (16, 4), (13, 5), (5, 13), (4, 16), (1, 12), (12, 1), (1, 1), (2, 64)]
 
 
-@pytest.mark.parametrize("kind", ["residue-aligned", "two-targets"])
-@pytest.mark.parametrize(("d", "g"), [*SHAPES, (9, 6), (64, 16), (3, 200)])
+@each("kind", ["residue-aligned", "two-targets"])
+@each(("d", "g"), [*SHAPES, (9, 6), (64, 16), (3, 200)])
 def test_the_families_are_what_they_say(kind: str, d: int, g: int) -> None:
     network = Network(d, g)
     for seed in range(3):
@@ -34,24 +35,24 @@ def test_the_families_are_what_they_say(kind: str, d: int, g: int) -> None:
             assert all(len(np.unique(row // d)) <= 2 for row in of_groups)
 
 
-@pytest.mark.parametrize("part", range(10))
+@each("part", range(10))
 def test_every_packet_comes_home_once_on_networks_of_all_shapes(part: int) -> None:
     for number in range(25):
         dose = any_dose(25 * part + number, most=1000)
         assert dose.complaint() is None, dose
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
-@pytest.mark.parametrize(
-    ("d", "g"), [(128, 128), (128, 32), (32, 128)], ids=lambda size: str(size)
+@each("kind", FAMILIES)
+@each(
+    ("d", "g"), [(128, 128), (128, 32), (32, 128)]
 )  # fmt: skip
 def test_every_packet_comes_home_once_by_default(d: int, g: int, kind: str) -> None:
     dose = Dose(d, g, kind, None, seed=len(kind))
     assert dose.complaint() is None
 
 
-@pytest.mark.parametrize("variant", ["census", "P(5,5) P4 F R3 R1", "P4 S", "P8 | F P4 R2"])
-@pytest.mark.parametrize("kind", ["numpy", "residue-aligned", "two-targets"])
+@each("variant", ["census", "P(5,5) P4 F R3 R1", "P4 S", "P8 | F P4 R2"])
+@each("kind", ["numpy", "residue-aligned", "two-targets"])
 def test_every_packet_comes_home_once_in_large_groups(variant: str, kind: str) -> None:
     assert Dose(256, 64, kind, variant, seed=1).complaint() is None
 

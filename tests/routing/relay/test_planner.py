@@ -13,6 +13,7 @@ from popsnet.routing import get_router
 from popsnet.routing.relay import fractions, grid, park, parse_schedule, plan, single_attempt
 from popsnet.theory import stages
 from tests.conftest import permutation
+from tests.each import each
 from tests.routing.relay.staged import route
 
 RELAY = get_router("relay")
@@ -51,7 +52,7 @@ def test_plans_are_valid_on_all_small_networks() -> None:
             assert_plan_is_valid(Network(d, g))
 
 
-@pytest.mark.parametrize(("d", "g"), LARGE)
+@each(("d", "g"), LARGE)
 def test_plans_are_valid_on_large_networks(d: int, g: int) -> None:
     assert_plan_is_valid(Network(d, g))
 
@@ -91,7 +92,7 @@ def test_a_plan_depends_on_the_network_alone() -> None:
         assert again[0] == again[1] == plan(Network(d, g))
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "g", "runs"),
     [
         (16, 16, 60),
@@ -125,7 +126,7 @@ def test_a_plan_predicts_how_many_slots_are_used(d: int, g: int, runs: int) -> N
     assert abs(np.mean(taken) - found.slots) < 0.1 * found.slots + 4 * error
 
 
-@pytest.mark.parametrize(("d", "g"), [(1, 1), (5, 1), (1, 5), (2, 2), (6, 6), (12, 12), (200, 3)])
+@each(("d", "g"), [(1, 1), (5, 1), (1, 5), (2, 2), (6, 6), (12, 12), (200, 3)])
 def test_tiny_networks_are_routed_in_one_hop(d: int, g: int) -> None:
     network = Network(d, g)
     assert RELAY.choose_variant(None, network) == "direct"
@@ -160,8 +161,8 @@ def test_a_network_that_cannot_be_is_refused_before_it_is_planned() -> None:
         plan(Network(0, 4))
 
 
-@pytest.mark.parametrize("shape", [(64, 64), (8, 8), (1, 1), (9, 4)])
-@pytest.mark.parametrize("text", ["P1", "P(2,3)", "S P2 T31 R1", "P4 T31", "P2 T31 X16 S", "Q"])
+@each("shape", [(64, 64), (8, 8), (1, 1), (9, 4)])
+@each("text", ["P1", "P(2,3)", "S P2 T31 R1", "P4 T31", "P2 T31 X16 S", "Q"])
 def test_fractions_fall_to_zero_and_not_below(text: str, shape: tuple[int, int]) -> None:
     """Where hardly anything is left, maps lose all their digits."""
     found = list(islice(fractions(parse_schedule(text), Network(*shape)), 40))

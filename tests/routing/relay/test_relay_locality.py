@@ -9,6 +9,7 @@ from popsnet.routing import get_router
 from popsnet.routing.relay.state import RelayState
 from popsnet.slot import Inbox
 from popsnet.testing import LocalityError, check_locality
+from tests.each import each
 
 RELAY = get_router("relay")
 SCHEDULES = {
@@ -25,7 +26,7 @@ SCHEDULES = {
 CASES = [(*shape, variant) for shape, variants in SCHEDULES.items() for variant in variants]
 
 
-@pytest.mark.parametrize(("d", "g", "variant"), CASES)
+@each(("d", "g", "variant"), CASES)
 def test_relay_is_local(d: int, g: int, variant: str) -> None:
     network = Network(d, g)
     name = RELAY.choose_variant(variant, network)

@@ -18,6 +18,7 @@ from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.team import TeamStage
 from tests.conftest import Cli
+from tests.each import each
 
 SIZE = st.integers(1, 2**16)
 STAGE: st.SearchStrategy[RelayStage] = st.one_of(
@@ -88,7 +89,7 @@ def test_a_repetition_written_out_is_the_same_schedule(
     assert hash(spelled) == hash(schedule)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "canonical"),
     [
         ("P2 P1 P1 P1", "P2 P1"),
@@ -112,7 +113,7 @@ def test_each_schedule_has_one_name(text: str, canonical: str) -> None:
     assert get_router("relay").variant(text).name == canonical
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "complaint"),
     [
         ("Z2", r"'Z2' does not begin .*made of Pw or P\(w1,w2,…\), S, F, Rr, Tr, Q, Xr and XY"),
@@ -182,8 +183,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert parse_schedule(str(schedule)) == schedule
 
 
-@pytest.mark.parametrize("network", [Network(3, 8), Network(1, 2)])
-@pytest.mark.parametrize("text", ["P1", "S", "F", "R2", "T2", "Q", "X2", "XY(1,8) P1"])
+@each("network", [Network(3, 8), Network(1, 2)])
+@each("text", ["P1", "S", "F", "R2", "T2", "Q", "X2", "XY(1,8) P1"])
 def test_stages_for_large_groups_are_refused_on_small_ones(network: Network, text: str) -> None:
     with pytest.raises(InputError, match=r"does not apply.*needs d >= g; for d < g use .*XY"):
         get_router("relay").choose_variant(text, network)
@@ -241,7 +242,7 @@ def test_the_command_line_takes_variants_with_a_name(cli: Cli, variant: str) -> 
     assert (told["variant"], run["delivered"], run["lost"]) == (variant, 16, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "complaint"),
     [
         ("", "empty"),
@@ -255,7 +256,7 @@ def test_the_command_line_takes_variants_with_a_name(cli: Cli, variant: str) -> 
         ("P" + 5000 * "1", "numbers must be from 1"),
     ],
 )
-@pytest.mark.parametrize("option", ["--schedule", "--variant"])
+@each("option", ["--schedule", "--variant"])
 def test_the_command_line_refuses_what_is_no_schedule(
     cli: Cli, option: str, text: str, complaint: str
 ) -> None:

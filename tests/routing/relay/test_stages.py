@@ -31,6 +31,7 @@ from popsnet.theory.stages import (
     left_at_a_set,
 )
 from tests.conftest import permutation
+from tests.each import each
 from tests.routing.relay.staged import Alone, Driven, destinations, drive, stage
 
 LARGE_GROUPS = [(1, 1), (2, 2), (3, 3), (8, 8), (16, 16), (5, 3), (8, 4), (12, 4), (17, 4), (6, 1)]
@@ -73,7 +74,7 @@ def assert_nothing_is_lost(alone: Alone) -> None:
     ).all()  # and no copy is left at relays
 
 
-@pytest.mark.parametrize(("d", "g", "text"), CASES)
+@each(("d", "g", "text"), CASES)
 def test_a_stage_takes_its_slots_and_acknowledges_only_what_is_home(
     d: int, g: int, text: str
 ) -> None:
@@ -95,7 +96,7 @@ def test_a_stage_takes_its_slots_and_acknowledges_only_what_is_home(
         assert alone.machine.memory.peak <= one.buffers(network)
 
 
-@pytest.mark.parametrize(("d", "g"), [(1, 1), (2, 2), (4, 4), (6, 2), (12, 3), (16, 4), (5, 1)])
+@each(("d", "g"), [(1, 1), (2, 2), (4, 4), (6, 2), (12, 3), (16, 4), (5, 1)])
 def test_a_round_of_the_census_takes_its_slots_and_leaves_all_or_nothing(d: int, g: int) -> None:
     network = Network(d, g)
     expected = 2 * (d // g) + rank_slots(network) + 2 * (g - 1).bit_length() + 2
@@ -233,7 +234,7 @@ def by_fluid_limit(network: Network, one: RelayStage, rho: float) -> float:
     return float((after_sweep(at) if str(one) == "S" else after_shower(network, at, 1))[0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "texts"),
     [
         (256, "S S S"),
@@ -283,7 +284,7 @@ def on_machine(network: Network, running: Generator[Slot, Inbox, Any]) -> tuple[
 OR_SHAPES = [(1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (4, 2), (3, 3), (1, 2), (1, 5), (2, 3), (2, 4)]
 
 
-@pytest.mark.parametrize(("d", "g"), OR_SHAPES)
+@each(("d", "g"), OR_SHAPES)
 def test_global_or_is_right_for_every_set_of_objectors(d: int, g: int) -> None:
     network = Network(d, g)
     for size in range(network.n + 1):
@@ -302,8 +303,8 @@ def test_global_or_is_right_for_every_set_of_objectors(d: int, g: int) -> None:
             assert (told == (not chosen)).all()
 
 
-@pytest.mark.parametrize(("d", "g"), [(1, 1), (5, 3), (3, 5), (64, 64), (1, 40)])
-@pytest.mark.parametrize("word", [0, 1, 2**63, 2**64 - 1])
+@each(("d", "g"), [(1, 1), (5, 3), (3, 5), (64, 64), (1, 40)])
+@each("word", [0, 1, 2**63, 2**64 - 1])
 def test_everybody_hears_a_broadcast_in_one_slot(d: int, g: int, word: int) -> None:
     network = Network(d, g)
     driven, machine = on_machine(network, broadcast(network, word, phase="seed"))

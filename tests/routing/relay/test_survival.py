@@ -21,6 +21,7 @@ from popsnet.testing import check_locality
 from popsnet.trace.faulty import FaultyParts
 from popsnet.trace.reader import FaultsOfTrace
 from tests.conftest import Cli
+from tests.each import each
 from tests.routing.relay.staged import Alone, stage
 from tests.routing.relay.survival import SHAPES, Case, any_case, cases, run
 
@@ -50,7 +51,7 @@ def test_texts_are_canonical(text: str, canonical: str) -> None:
     assert str(parse_survival(canonical)) == canonical
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("V2 V1", "give 'survive: V2 V1'"),
@@ -110,7 +111,7 @@ def test_the_flag(cli: Cli) -> None:
 # What a run does, on the strict machine
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each("shape", SHAPES)
 def test_random_faults_lose_nothing(shape: tuple[int, int]) -> None:
     for number in range(8):
         case = any_case(number, shape)
@@ -118,7 +119,7 @@ def test_random_faults_lose_nothing(shape: tuple[int, int]) -> None:
         assert done.complaint is None, case
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "g", "variant"),
     [
         (4, 4, "survive: VF"),
@@ -135,8 +136,8 @@ def test_stages_of_all_kinds_lose_nothing(d: int, g: int, variant: str) -> None:
         survived(d, g, case.permutation, variant, case.faults, case.seed)
 
 
-@pytest.mark.parametrize("kind", ["transmitters", "receivers", "processors"])
-@pytest.mark.parametrize(("d", "g"), [(8, 8), (12, 4), (4, 12)])
+@each("kind", ["transmitters", "receivers", "processors"])
+@each(("d", "g"), [(8, 8), (12, 4), (4, 12)])
 def test_each_dead_part_alone(kind: str, d: int, g: int) -> None:
     """A source whose transmitter is dead shares slots with others, and takes none of their acks."""
     for processor in range(0, d * g, 5):
@@ -155,9 +156,9 @@ def test_acks_that_name_nothing_would_lose_packets(monkeypatch: pytest.MonkeyPat
     assert "lost" in done.complaint
 
 
-@pytest.mark.parametrize("loss", [0.01, 0.1, 0.3])
-@pytest.mark.parametrize("per", ["", "/listener"])
-@pytest.mark.parametrize(("d", "g"), [(6, 6), (9, 3), (3, 9)])
+@each("loss", [0.01, 0.1, 0.3])
+@each("per", ["", "/listener"])
+@each(("d", "g"), [(6, 6), (9, 3), (3, 9)])
 def test_lost_messages(loss: float, per: str, d: int, g: int) -> None:
     done = run(Case(d, g, "random", "survive", f"loss:{loss}{per}", 7))
     assert (done.complaint, done.delivered) == (None, d * g)
@@ -241,7 +242,7 @@ def make_destinations(experiment: Experiment) -> np.ndarray:
     return experiment.instance(0).array()
 
 
-@pytest.mark.parametrize("variant", ["P2 P1", "S", "P1 F", "census", "P2 | Q P1", "S T2", "P1 R2"])
+@each("variant", ["P2 P1", "S", "P1 F", "census", "P2 | Q P1", "S T2", "P1 R2"])
 def test_who_has_not_heard_the_seed_takes_no_part(variant: str) -> None:
     """In the other variants group 2 is deaf in slot 1, and stays silent."""
     network, deaf = Network(4, 4), range(8, 12)
@@ -268,7 +269,7 @@ def test_who_has_not_heard_the_seed_takes_no_part(variant: str) -> None:
 # Knowledge, traces, sizes
 
 
-@pytest.mark.parametrize(
+@each(
     ("d", "g", "variant"),
     [
         (3, 3, "survive: V2 V1"),
@@ -281,9 +282,7 @@ def test_who_has_not_heard_the_seed_takes_no_part(variant: str) -> None:
         (2, 5, "survive-flooded: VXY(3,1)"),
     ],
 )
-@pytest.mark.parametrize(
-    "faults", [None, "coupler:0,1 processor:3@6 transmitter:2", "loss:0.2/listener receiver:3"]
-)
+@each("faults", [None, "coupler:0,1 processor:3@6 transmitter:2", "loss:0.2/listener receiver:3"])
 def test_every_processor_acts_on_what_it_knows(
     d: int, g: int, variant: str, faults: str | None
 ) -> None:

@@ -63,6 +63,7 @@ def as_it_was_left(store: Path, folder: Path) -> Path:
     return folder / store.name
 
 
+@pytest.mark.program
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     file, store, whole = tmp_path / "s.toml", tmp_path / "r.sqlite", tmp_path / "whole.sqlite"
     file.write_text(SWEEP)

@@ -37,6 +37,7 @@ def shards_there() -> int:
         return len(store.rows("shards"))
 
 
+@pytest.mark.program
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize(
     ("number", "code", "workers"),

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-
 from popsnet.viewer import Recording
+from tests.each import each
 
 from .conftest import Visit
 from .replay import Replay
@@ -76,7 +75,7 @@ def fates(replay: Replay, first: int, t: int) -> dict[int, Fate]:
     return found
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_edges_are_what_waits_and_what_came_of_it(name: str, visit: Visit) -> None:
     recording = RUNS[name]()
     replay = Replay(recording.text)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from popsnet.viewer import Recording
+from tests.each import each
 
 from .conftest import Visit
 from .replay import Replay
@@ -33,7 +32,7 @@ RUNS: dict[str, Callable[[], Recording]] = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_what_is_told_of_every_packet_is_true(name: str, visit: Visit) -> None:
     recording = RUNS[name]()
     replay = Replay(recording.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
+from tests.each import each
 
 from .conftest import Visit
 from .replay import Replay
@@ -18,7 +18,7 @@ def state_of(tab: Tab) -> tuple[str, str, bool]:
     return tab.input_value("#slot"), tab.input_value("#packet"), tab.is_checked("#as-matrix")
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "slot", "packet", "matrix"),
     [
         ("#slot=7&follow=3", "7", "3", False),

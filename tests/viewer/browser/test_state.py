@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from popsnet.viewer import Recording
+from tests.each import each
 
 from .conftest import Visit
 from .replay import Message, Replay
@@ -87,7 +86,7 @@ def cargo(message: Message) -> str:
     return f"↩{'' if message.packet is None else message.packet}" if message.kind == "ack" else "•"
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_every_slot_is_what_happened(name: str, visit: Visit) -> None:
     recording = RUNS[name]()
     replay = Replay(recording.text)
