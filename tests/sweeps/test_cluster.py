@@ -452,7 +452,6 @@ def test_stores_are_refused_before_the_cluster_is_opened(
         assert words in refused.err
 
 
-@pytest.mark.long  # starts programs
 def test_an_empty_file_becomes_a_store(cli: Cli, tmp_path: Path) -> None:
     """As one that was created when the disk was full."""
     sweep_of(tmp_path, "[[grid]]\nshapes = [[2, 2]]\n")
@@ -461,6 +460,7 @@ def test_an_empty_file_becomes_a_store(cli: Cli, tmp_path: Path) -> None:
     assert (finished.code, finished.err) == (0, "Running 1 shard of 1 experiment…\n")
 
 
+@pytest.mark.long  # starts programs
 def test_workers_that_come_late_do_the_work(
     sweep: Sweep, expected: list[Any], tmp_path: Path
 ) -> None:
