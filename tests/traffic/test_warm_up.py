@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from popsnet.traffic.warm_up import Cut, find_cut
+from popsnet.traffic.batch_means import Cut, find_cut
 
 
 def by_definition(y: np.ndarray) -> int:

@@ -16,13 +16,12 @@ from popsnet.errors import InputError
 from popsnet.experiment import whole_number
 from popsnet.network import Network
 from popsnet.progress import Progress, Update, patient_progress
-from popsnet.traffic.batch_means import Sums
+from popsnet.traffic.batch_means import BATCH, Sums, find_cut
 from popsnet.traffic.block import Block
 from popsnet.traffic.log import Log
 from popsnet.traffic.measures import I64, Window, backlog_after
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.verdict import Circumstances, judge, strong_growth
-from popsnet.traffic.warm_up import BATCH, find_cut
 
 MOST_INSIDE = 2**24
 """A run with more packets inside ends."""

@@ -10,9 +10,8 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.batcher import SORTING_PHASES
+from popsnet.routing.deterministic.batcher import SORTING_PHASES, place_wires, strips
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes, swap_values
-from popsnet.routing.deterministic.layout import place_wires, strips
 from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.routing.deterministic.reservations import PHASES, Reservations, delivery_slots
 from popsnet.routing.facts import Claims, Expectation, Words

@@ -20,11 +20,16 @@ from popsnet.network import Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.relation import own_and_due
-from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
+from popsnet.routing.relay.census import (
+    CENSUS_PHASES,
+    ROLL_CALL_PHASES,
+    census,
+    census_slots,
+    roll_call,
+)
 from popsnet.routing.relay.folds import FOLDS_PHASES, folds
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.planner import plan, plan_survival
-from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
 from popsnet.routing.relay.survival import (
