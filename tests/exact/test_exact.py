@@ -38,7 +38,7 @@ from popsnet.exact.state import (
     without_fixed_points,
 )
 from popsnet.exact.steps import taking_part
-from popsnet.exact.turned import FRESH, place, turn
+from popsnet.exact.transition import FRESH, place, turn
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import participation
 from popsnet.routing.relay import bijection, state

@@ -22,8 +22,7 @@ import numpy.typing as npt
 from popsnet.errors import InputError
 from popsnet.exact.chain import Step
 from popsnet.exact.state import State, Weights, canonical
-from popsnet.exact.transition import Transition
-from popsnet.exact.turned import FRESH
+from popsnet.exact.transition import FRESH, Transition
 from popsnet.network import Network
 
 _LARGEST_CHUNK = 50_000

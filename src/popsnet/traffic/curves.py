@@ -73,18 +73,7 @@ class LoadCurves(Reported):
         if not self.results:
             return Report()
         one = self.results[0]
-        title = (
-            f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
-            f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
-            f"{_faults_of(one)}"
-        )
-        facts = (
-            Fact("network", one.network.to_dict()),
-            Fact("arrivals", one.arrivals),
-            Fact("arrival_seed", one.arrival_seed),
-            *self._bounds(),
-            *fault_facts(one),
-        )
+        title, facts = _heading(one, self._bounds())
         rows = [one.row(timing) for one in self.results]
         table = Table("points", "Delay in slots", COLUMNS, rows)
         left = Fact("not_run", self._left_out())
@@ -133,8 +122,15 @@ def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
     return facts_of(one.setting, *names) if one.faults else ()
 
 
-def _faults_of(one: TrafficResult) -> str:
-    return faults_in_words(replace(one.setting, survives=True))
+def _heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
+    """Return the title and the facts that all points have in common."""
+    title = (
+        f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
+        f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+        f"{faults_in_words(replace(one.setting, survives=True))}"
+    )
+    same = facts_of(one, "network", "arrivals", "arrival_seed")
+    return title, (*same, *bounds, *fault_facts(one))
 
 
 def _missing(one: TrafficResult) -> str:
@@ -349,20 +345,9 @@ class Saturations(Reported):
             Column("points", kind="integer"),
         )  # fmt: skip
         every = [point for bracket in self.brackets.values() for point in bracket.points]
-        title = (
-            f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
-            f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
-            f"{_faults_of(one)}"
-        )
-        facts = (
-            Fact("network", one.network.to_dict()),
-            Fact("arrivals", one.arrivals),
-            Fact("arrival_seed", one.arrival_seed),
-            *bound_facts(one.bounds),
-            *fault_facts(one),
-            Fact("unfinished", list(self.unfinished)),
-            Fact("points", [{**point.row(timing), **_seed_of(point)} for point in every]),
-        )
+        title, facts = _heading(one, bound_facts(one.bounds))
+        points = [{**point.row(timing), "arrival_seed": point.arrival_seed} for point in every]
+        facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
         name, notes = "Largest stable load", tuple(self._notes())
         if timing is None:
             return Report(title, facts, (Table("saturation", name, columns, rows), *notes))
@@ -433,10 +418,6 @@ def _contradiction(bracket: Saturation, formula: float | None) -> str:
         "arrival seed; the formulas of aloha and relay are approximate, and that of rotor is a "
         "lower bound if g does not divide d > g."
     )
-
-
-def _seed_of(point: TrafficResult) -> Row:
-    return {"arrival_seed": point.arrival_seed}
 
 
 def _undecided(row: Row) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -162,16 +162,9 @@ def run_point(
     network: Network,
     *,
     setting: Setting | None = None,
-    period: int = 1,
-    slots: int | None = None,
-    precision: float = 0.02,
-    max_slots: int | None = None,
-    warm_up: int | None = None,
-    max_inside: int = MOST_INSIDE,
-    is_list: bool = False,
-    until_delivered: bool = False,
     progress: Progress = None,
     block_slots: int | None = None,
+    **parameters: Any,
 ) -> TrafficResult:
     """Run one point: warm-up, window, drain.
 
@@ -237,10 +230,7 @@ def run_point(
     no packet of the window was delivered for five periods and 1,000 slots. A run whose backlog
     grows strongly ends early, with a window of a third of its slots and no drain.
     """
-    plan = Plan.make(
-        network, period=period, slots=slots, precision=precision, max_slots=max_slots,
-        warm_up=warm_up, max_inside=max_inside, is_list=is_list, until_delivered=until_delivered,
-    )  # fmt: skip
+    plan = Plan.make(network, **parameters)
     if block_slots is not None:
         whole_number("block_slots", block_slots, 1)
     setting = Setting() if setting is None else setting
