@@ -14,7 +14,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "popsnet"
 
 MOST_LINES = 43_198
-MOST_MODULES = 385
+MOST_MODULES = 367
 
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

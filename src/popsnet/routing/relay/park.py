@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -125,22 +126,33 @@ _PARK_PHASES = {
 
 
 @dataclass(frozen=True)
-class Park(RelayStage):
-    """P(w1,…,wm): windows of w slots, in which each source tries in a slot that it draws."""
+class WindowedStage(RelayStage):
+    """A stage with windows of w slots, in which each source tries in a slot that it draws."""
 
-    letters = "P"
-    phases = _PARK_PHASES
+    kind: ClassVar[str]
+    """What its errors call it."""
     windows: tuple[int, ...]
 
     def __post_init__(self) -> None:
         if not self.windows:
-            raise InputError("P(): a park stage must have at least one window, as in P2.")
+            raise InputError(
+                f"{self.letters}(): a {self.kind} stage must have at least one window, as in "
+                f"{self.letters}2."
+            )
         super().__post_init__()
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """The sizes of the windows."""
         return self.windows
+
+
+@dataclass(frozen=True)
+class Park(WindowedStage):
+    """P(w1,…,wm): windows of w slots, in which each source tries in a slot that it draws."""
+
+    letters, kind = "P", "park"
+    phases = _PARK_PHASES
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from functools import partial
 from itertools import pairwise
 from math import log2
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from popsnet.routing.relay.survival import (
 from popsnet.routing.relay.verified import VerifiedStage
 from popsnet.routing.relay.verified_grid import VerifiedGrid
 from popsnet.routing.router import (
+    Route,
     Variant,
     default_working,
     register,
@@ -100,7 +101,9 @@ def _scheduled(text: str) -> Variant:
     """Return the variant that follows a schedule, under its canonical text."""
     surviving = parse_survival(text)
     if surviving is not None:
-        return _surviving(surviving)
+        words = Words(_SURVIVES, surviving.phases)
+        route = partial(survive, surviving)
+        return _variant(surviving, route, words=words, survives=frozenset(KINDS))
     try:
         schedule = parse_schedule(text)
     except InputError as error:
@@ -114,29 +117,15 @@ def _scheduled(text: str) -> Variant:
             raise InputError(
                 f"Stage {stage} is for schedules that survive faults; give 'survive: {schedule}'."
             )
-    return Variant(
-        partial(follow, schedule),
-        schedule.obstacle,
-        name=str(schedule),
-        schedule=schedule,
-        buffers=schedule.buffers,
-        working=schedule.working,
-        words=Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases}),
-        wavelengths=True,
-    )
+    words = Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases})
+    return _variant(schedule, partial(follow, schedule), words=words, wavelengths=True)
 
 
-def _surviving(schedule: SurvivalSchedule) -> Variant:
+def _variant(schedule: RelaySchedule | SurvivalSchedule, route: Route, **facts: Any) -> Variant:
     return Variant(
-        partial(survive, schedule),
-        schedule.obstacle,
-        name=str(schedule),
-        schedule=schedule,
-        buffers=schedule.buffers,
-        working=schedule.working,
-        words=Words(_SURVIVES, schedule.phases),
-        survives=frozenset(KINDS),
-    )
+        route, schedule.obstacle, name=str(schedule), schedule=schedule, buffers=schedule.buffers,
+        working=schedule.working, **facts,
+    )  # fmt: skip
 
 
 _NAMED = ("direct", "roll-call", "census", SURVIVE, FLOODED)
