@@ -66,7 +66,7 @@ def route(
     timing: Timed = None,
 ) -> Report:
     """Route permutations, or a demand, on POPS(D, G), slot by slot."""
-    from popsnet.routing.detection import DETECTED
+    from popsnet.routing.to_all import DETECTED
 
     if schedule is not None:
         _require_schedules(router, variant)

@@ -15,8 +15,8 @@ from popsnet.network import Network
 from popsnet.sweeps import tables
 from popsnet.sweeps.tables import NETWORK_KEYS, NetworksTable, Several
 from popsnet.traffic.bounds import require_admissible
+from popsnet.traffic.curves import read_loads
 from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.loads import read_loads
 from popsnet.traffic.scheduler import Scheduler, find_scheduler_variant
 
 _LISTS = (*NETWORK_KEYS, "schedulers", "loads", "patterns", "burst", "buffer")

@@ -34,10 +34,9 @@ from popsnet.testing.cone import (
 )
 from popsnet.traffic.arrivals import Block, make_arrivals
 from popsnet.traffic.engine import private_coins, public_coins
-from popsnet.traffic.faulty import TrafficFaults
+from popsnet.traffic.faulty import TolerantTrafficMemory, TrafficFaults
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant
-from popsnet.traffic.tolerance import TolerantTrafficMemory
 
 _OTHER = 0x5DEECE66D
 """Turns the seed of arrivals into another one."""
