@@ -20,7 +20,7 @@ import pytest
 import popsnet
 from popsnet.advice import prediction
 from popsnet.cli.examples import EXAMPLES, FAILURES
-from popsnet.cli.exit_codes import ExitCode
+from popsnet.cli.signals import ExitCode
 from popsnet.engines import Tally
 from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import Reproduction
@@ -344,18 +344,6 @@ FULL = "Error: Standard output could not be written: No space left on device.\n"
 )
 def test_streams_that_are_closed_full_or_not_read(command: str, ends: tuple[int, str, str]) -> None:
     assert shell(command) == ends
-
-
-def test_a_full_disk_is_not_said_to_be_standard_output(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(popsnet, "route", full)
-    finished = cli("route", 4, 4)
-    assert finished.code == ExitCode.CANNOT_WRITE
-    assert finished.err == "Error: [Errno 28] No space left on device\n"
 
 
 def test_a_file_on_a_full_disk(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

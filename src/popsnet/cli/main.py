@@ -7,9 +7,9 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Annotated, Any, TextIO
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Annotated
 
 import typer
 
@@ -40,9 +40,9 @@ from popsnet.cli import (
     traffic,
     view,
 )
-from popsnet.cli.exit_codes import ExitCode
 from popsnet.cli.output import UserCodeFailed, say, with_flags
-from popsnet.cli.usage import Command, Group, Stopped, epilog_of
+from popsnet.cli.signals import ExitCode
+from popsnet.cli.usage import Command, Group, epilog_of
 from popsnet.errors import InputError, PopsnetError, lacks_memory
 from popsnet.system import amount, available_memory
 from popsnet.terminal import visible
@@ -113,36 +113,6 @@ for panel, commands in _COMMANDS.items():
             _add(panel, command)
 
 
-_STANDARD_OUTPUT = "standard output"
-
-
-class _Output:
-    """Standard output, whose errors have its name and not that of no file."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        with _named():
-            return self._stream.write(text)
-
-    def flush(self) -> None:
-        with _named():
-            self._stream.flush()
-
-
-@contextmanager
-def _named() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        error.filename = _STANDARD_OUTPUT
-        raise
-
-
 def main() -> None:
     """Run the command line; see :class:`ExitCode` for how it ends."""
     _open_closed_streams()
@@ -150,7 +120,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
     warnings.formatwarning = _worded
-    with signals.interrupting(), redirect_stdout(_Output(sys.stdout)):
+    with signals.interrupting():
         try:
             code = _flushed(_run())
         except KeyboardInterrupt:  # in the last lines of either
@@ -165,10 +135,8 @@ def _run() -> int:
         return signals.exit_code() if code == ExitCode.INTERRUPTED else code
     except SystemExit as end:
         return _of_system_exit(end)
-    except (Stopped, KeyboardInterrupt):
-        return _interrupted()
     except Exception as error:
-        return _interrupted() if signals.was_interrupted(error) else _of_error(error)
+        return _interrupted() if signals.was_interrupted() else _of_error(error)
 
 
 def _of_error(error: Exception) -> int:
@@ -219,7 +187,7 @@ def _of_system_exit(end: SystemExit) -> int:
 def _of_os_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.BROKEN_PIPE
-    if error.filename is _STANDARD_OUTPUT and _is_of_output(error):
+    if error.filename is None and _is_of_output(error):
         _complain(f"Standard output could not be written: {error.strerror}.")
         return ExitCode.CANNOT_WRITE
     _complain(str(error))

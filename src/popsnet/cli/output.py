@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from popsnet.cli import signals
-from popsnet.cli.exit_codes import ExitCode
+from popsnet.cli.signals import ExitCode
 from popsnet.errors import InputError, PopsnetError
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Table
@@ -68,10 +68,12 @@ def reporting(command: Command) -> Callable[..., None]:
             except Interrupted as stop:
                 report, message = stop.report, str(stop)
                 report = report and report.plus(Fact("interrupted", True))
+            except KeyboardInterrupt:
+                report, message = None, "Interrupted."
             except PopsnetError:
                 raise
             except Exception as error:
-                if not signals.was_interrupted(error) and (text := _failure_of_user_code(error)):
+                if not signals.was_interrupted() and (text := _failure_of_user_code(error)):
                     raise UserCodeFailed(text) from None
                 raise
         if report is not None:

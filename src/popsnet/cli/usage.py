@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import typer
@@ -24,10 +23,6 @@ _ELSEWHERE = dict.fromkeys(
 """Options that one would expect of other commands, too."""
 
 _LIKE_NUMBERS = re.compile(r"-\d+")
-
-
-class Stopped(BaseException):
-    """An interrupt that a command has said nothing about yet."""
 
 
 class Command(TyperCommand):
@@ -105,16 +100,6 @@ class Group(TyperGroup):
                 _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
             raise
 
-    def make_context(self, *args: Any, **options: Any) -> Any:
-        """Read the name of the command; an interrupt is told from exits of the command."""
-        with _interrupts_told():
-            return super().make_context(*args, **options)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; an interrupt that it does not deal with is told from its own exits."""
-        with _interrupts_told():
-            return super().invoke(ctx)
-
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of their examples."""
         prefix, names = f"{words_of(ctx)} ".lstrip(), super().list_commands(ctx)
@@ -139,14 +124,6 @@ class Group(TyperGroup):
             meant = prefix + close
         cure = f"Did you mean popsnet {meant}?" if meant else f"Give one of: {', '.join(known)}."
         raise InputError(f"There is no command {words!r}. {cure}")
-
-
-@contextmanager
-def _interrupts_told() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        raise Stopped from stop
 
 
 def epilog_of(command: str) -> str | None:
