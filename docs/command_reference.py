@@ -8,7 +8,7 @@ from typer import Context
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from popsnet.cli.examples import EXAMPLES, FAILURES
+from popsnet.cli.usage import EXAMPLES, FAILURES
 from popsnet.cli.main import app
 
 _INTRODUCTION = """\

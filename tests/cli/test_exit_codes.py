@@ -19,8 +19,8 @@ import pytest
 
 import popsnet
 from popsnet.advice import prediction
-from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.cli.signals import ExitCode
+from popsnet.cli.usage import EXAMPLES, FAILURES
 from popsnet.engines import Tally
 from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import Reproduction
@@ -43,7 +43,7 @@ def test_the_page_has_all_codes() -> None:
 
 
 def test_the_page_says_when_each_command_fails() -> None:
-    """The table is ``popsnet.cli.examples.FAILURES``, without the commands that check nothing."""
+    """The table is ``popsnet.cli.usage.FAILURES``, without the commands that check nothing."""
     assert rows_of_the_page(r"`([a-z -]+)`") == [one for one in FAILURES.items() if one[1]]
     assert list(FAILURES) == list(EXAMPLES)
 
@@ -175,7 +175,7 @@ def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("no_such_library",))
+    monkeypatch.setattr("popsnet.cli.about._NEEDED", ("no_such_library",))
 
 
 def nothing(monkeypatch: pytest.MonkeyPatch) -> None: ...

@@ -103,7 +103,7 @@ def test_a_signal_that_is_ignored_stays_ignored(cli: Cli, monkeypatch: pytest.Mo
     """As in ``nohup popsnet … &``, where a shell lets SIGINT be ignored."""
     before = signal.signal(INT, signal.SIG_IGN)
     try:
-        monkeypatch.setattr("popsnet.cli.cite.Report", _sending(INT))
+        monkeypatch.setattr("popsnet.cli.about.Report", _sending(INT))
         assert cli("cite").code == 0
     finally:
         signal.signal(INT, before)

@@ -15,28 +15,19 @@ import typer
 
 import popsnet
 from popsnet.cli import (
+    about,
     adversary,
+    advice,
     budget,
     check,
-    cite,
-    compare,
-    compute,
-    demo,
-    distribution,
-    doctor,
-    exact,
-    faults,
+    computing,
+    limits,
     paper,
-    plan,
     results,
     route,
-    routers,
     schedule,
     signals,
-    sort,
-    sorting_network,
     sweep,
-    theory,
     traffic,
     view,
 )
@@ -78,39 +69,30 @@ def _popsnet(
     pass
 
 
-_COMMANDS = {
-    "Start here": (demo.demo, view.view, route.route, compare.compare, plan.plan),
+_COMMANDS: dict[str, tuple[Callable[..., None] | str, ...]] = {
+    "Start here": (view.demo, view.view, route.route, advice.compare, advice.plan),
     "Traffic": (traffic.traffic, schedule.schedule, check.check),
-    "Experiments": (sweep.sweep, results.app, faults.faults, paper.paper),
-    "Limits and theory": (theory.theory, exact.exact, distribution.distribution, adversary.app),
-    "Sorting and computing": (sort.sort, compute.compute, sorting_network.sorting_network),
+    "Experiments": (sweep.sweep, "results", advice.faults, paper.paper),
+    "Limits and theory": (limits.theory, limits.exact, limits.distribution, "adversary"),
+    "Sorting and computing": (computing.sort, computing.compute, computing.sorting_network),
     "Hardware": (budget.budget,),
-    "About": (routers.routers, doctor.doctor, cite.cite),
+    "About": (about.routers, about.doctor, about.cite),
 }
-"""As ``popsnet --help`` lists them."""
+"""As ``popsnet --help`` lists them; groups of commands by name."""
 
-_GROUPS = {results.app: "results", adversary.app: "adversary"}
-
-
-def _add(panel: str, command: Callable[..., None]) -> None:
-    epilog = epilog_of(command.__name__)
-    app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
-
-
-def _add_group(panel: str, group: typer.Typer) -> None:
-    name = _GROUPS[group]
-    app.add_typer(group, name=name, cls=Group, rich_help_panel=panel)
-    for one in group.registered_commands:
-        assert one.callback is not None
-        one.cls, one.epilog = Command, epilog_of(f"{name} {one.name or one.callback.__name__}")
-
+_GROUPS = {"results": results.app, "adversary": adversary.app}
 
 for panel, commands in _COMMANDS.items():
     for command in commands:
-        if isinstance(command, typer.Typer):
-            _add_group(panel, command)
-        else:
-            _add(panel, command)
+        if callable(command):
+            epilog = epilog_of(command.__name__)
+            app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
+            continue
+        app.add_typer(_GROUPS[command], name=command, cls=Group, rich_help_panel=panel)
+        for one in _GROUPS[command].registered_commands:
+            assert one.callback is not None
+            name = one.name or one.callback.__name__
+            one.cls, one.epilog = Command, epilog_of(f"{command} {name}")
 
 
 def main() -> None:

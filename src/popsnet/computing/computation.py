@@ -321,7 +321,7 @@ def sort(
     """
     require_network(network)
     require_one_wavelength(network)
-    seed_number("seed", seed or 0)
+    seed_number("seed", 0 if seed is None else seed)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} values.")
     if seed is not None and values is not None and comparators != "bag-tree":

@@ -25,11 +25,10 @@ from popsnet import system
 from popsnet.engines import Tally
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.progress import Progress, patient_progress
+from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import counted
 from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.pace import Pace
 from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point, execute_point, memory_of_point
 from popsnet.sweeps.shard import execute_shards, memory_of
@@ -48,6 +47,41 @@ from popsnet.sweeps.work import (
 )
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import TrafficResult
+
+
+class Pace:
+    """Compares the time that work takes with estimates of it."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._done = 0
+        self._estimated = 0.0
+        self._ratios: dict[str, float] = {}
+
+    def note(self, results: Sequence[Finished], estimated: float, engine: str = ANYWHERE) -> None:
+        """Count results of an engine that took this many seconds by an estimate."""
+        seconds = 0.0
+        for one in results:
+            shards = 1 if isinstance(one, Point) else len(one.numbers)
+            seconds += one.provenance.seconds * shards
+            self._done += shards
+        self._estimated += estimated
+        if seconds > 0 and estimated > 0:
+            self._ratios[engine] = (self._ratios.get(engine, 1.0) + seconds / estimated) / 2
+
+    def estimate_of(self, seconds: float, engine: str = ANYWHERE) -> float:
+        """Return the estimate of work that takes this many seconds with an engine."""
+        return seconds / self._ratios.get(engine, 1.0)
+
+    def words(self, unit: str, left: float | None) -> Iterator[str]:
+        """Yield the speed and the time left, for work of this many seconds by estimate."""
+        elapsed = time.monotonic() - self._begin
+        if self._done:
+            rate = self._done / elapsed
+            yield f"{rate:,.{0 if rate >= 10 else 2}f} {unit} per second"
+        if left is not None and self._estimated > 0:
+            yield f"{duration(left * elapsed / self._estimated)} left"
+
 
 _SECONDS_PER_PARCEL = 0.3
 """How long a task of a cluster takes at most, unless one piece of work takes longer.

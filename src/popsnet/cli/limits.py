@@ -1,4 +1,4 @@
-"""``popsnet distribution``."""
+"""``popsnet theory``, ``exact`` and ``distribution``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,53 @@ from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_figure
 from popsnet.cli.timing import Timed, timed
 from popsnet.report import Fact, Report
+
+
+@reporting
+def theory(
+    d: opt.D,
+    g: opt.G,
+    runs: Annotated[int, typer.Option(help="Runs of each randomized router to compare with.")] = 0,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a figure of a run and the phases of the proof: .svg, .png or .pdf.",
+            callback=opt.require_figure,
+        ),
+    ] = None,
+) -> Report:
+    """Show fluid limits, bounds and tail probabilities for POPS(D, G)."""
+    found = popsnet.predict(d, g, runs=runs, phases=figure is not None)
+    report = found.report()
+    if figure is not None:
+        report = with_figure(report, figure, popsnet.plots.draw_phases(found.phases))
+    return report
+
+
+@reporting
+def exact(
+    d: opt.D,
+    g: opt.G,
+    router: Annotated[str, typer.Option(help="mei-rizzi or relay.")] = "mei-rizzi",
+    variant: Annotated[str | None, typer.Option(help="For relay: its stages, S and Tr.")] = None,
+    permutation: Annotated[
+        str,
+        typer.Option(
+            help="random for the average over all permutations, or a name or file.",
+            autocompletion=opt.complete_permutation,
+        ),
+    ] = "random",
+    all_packets: Annotated[
+        bool,
+        typer.Option("--all-packets", help="For D > G: let every packet take part in every step."),
+    ] = False,
+    upto: Annotated[int | None, typer.Option(help="List at most this many steps.")] = None,
+) -> Report:
+    """Compute the exact distribution of the steps on a tiny POPS(D, G)."""
+    return popsnet.exact.exact_steps(
+        d, g, router=router, variant=variant, permutation=permutation,
+        all_packets=all_packets, upto=upto,
+    ).report()  # fmt: skip
 
 
 @reporting

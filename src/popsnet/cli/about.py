@@ -1,4 +1,4 @@
-"""``popsnet doctor``."""
+"""``popsnet routers``, ``doctor`` and ``cite``."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from popsnet.system import amount
 
 if TYPE_CHECKING:
     from popsnet.sweeps.cluster import WorkerStatus
+
+
+from popsnet.report import Fact
 
 _NEEDED = (
     "numpy", "numba", "scipy", "lazy_loader", "msgspec", "psutil", "platformdirs", "typer",
@@ -204,3 +207,20 @@ def _computer() -> Iterator[Finding]:
     cache = choose_cache(Path(popsnet.__file__).parent)
     yield Finding("compiled code", True, False, str(cache))
     yield Finding("largest square network", True, False, largest)
+
+
+@reporting
+def routers() -> Report:
+    """List the routers with their slots, memory, messages and coins."""
+    from popsnet.advice.catalogue import catalogue
+
+    return catalogue()
+
+
+@reporting
+def cite() -> Report:
+    """Print BibTeX entries of popsnet and of the paper whose router it executes."""
+    from popsnet.citation import PAPER, SOFTWARE, bibtex
+
+    facts = Fact("software", SOFTWARE), Fact("paper", PAPER), Fact("bibtex", bibtex())
+    return Report(facts=facts, parts=(bibtex(),))
