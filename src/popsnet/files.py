@@ -76,36 +76,23 @@ def alone_with(path: Path) -> Iterator[None]:
     """
     target = _target(path)
     beside = target.parent / f".popsnet-{sha256(os.fsencode(target.name)).hexdigest()[:16]}.lock"
-    lock = None if fcntl is None else _lock_of(beside, path)
-    try:
+    if fcntl is None:
         yield
-    finally:
-        if lock is not None:
-            beside.unlink(missing_ok=True)  # before it is unlocked, or it could be another's
-            os.close(lock)
-
-
-def _lock_of(beside: Path, path: Path) -> int | None:
-    """Return an open file with a lock on it, None where there are no locks."""
-    while True:
-        try:
-            lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError:
-            return None
+        return
+    with beside.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if beside.exists() and os.path.samestat(os.fstat(lock), beside.stat()):
-                return lock
         except BlockingIOError as error:
-            os.close(lock)
             raise InputError(
                 f"{path} is in use: another program adds to it. Wait until it ends, or give a file "
                 "of its own to each."
             ) from error
-        except OSError:
-            os.close(lock)
-            return None
-        os.close(lock)  # the program that had it has just removed it
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -14,9 +14,6 @@ from pathlib import Path
 CHECKED = hasattr(os, "geteuid")
 """Whether files have an owner and permissions that can be checked: not so on Windows."""
 
-_OUTSIDERS = Path("/proc/sys/kernel/overflowuid")
-_INSIDERS = Path("/proc/self/uid_map")
-
 
 class NotPrivate(PermissionError):
     """Another user can change a path. The text says which path, and how."""
@@ -65,8 +62,7 @@ def _require_fixed(folder: Path, found: os.stat_result) -> None:
     """Refuse a folder in which another user could replace what belongs to this one."""
     if not CHECKED:
         return
-    if not _is_of_outsiders(found):
-        _require_owner(folder, found)
+    _require_owner(folder, found)
     if _others_write(found):
         mode = stat.S_IMODE(found.st_mode)
         raise NotPrivate(
@@ -84,7 +80,7 @@ def _others_write(found: os.stat_result) -> bool:
 
 def _require_owner(path: Path | str, found: os.stat_result) -> None:
     if CHECKED and found.st_uid not in (0, os.geteuid()):
-        raise NotPrivate(f"{path} belongs to another user ({_name(found.st_uid)})")
+        raise NotPrivate(f"{path} belongs to another user (number {found.st_uid})")
 
 
 def _require_contents(folder: Path | str) -> None:
@@ -116,27 +112,3 @@ def _is_private_group(found: os.stat_result) -> bool:
         return False
     is_own = owner.pw_gid == group.gr_gid and owner.pw_name == group.gr_name
     return is_own and set(group.gr_mem) <= {owner.pw_name}
-
-
-def _is_of_outsiders(found: os.stat_result) -> bool:
-    """Whether the owner is outside the user namespace of this process, as root is in a container.
-
-    Linux gives all such owners one number, so that they cannot be told apart.
-    """
-    if found.st_uid in (0, os.geteuid()):
-        return False
-    try:
-        number = int(_OUTSIDERS.read_text())
-        inside = _INSIDERS.read_text().split()
-    except (OSError, ValueError):
-        return False
-    return found.st_uid == number and inside != ["0", "0", "4294967295"]
-
-
-def _name(uid: int) -> str:
-    import pwd
-
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"number {uid}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 try:
     import resource
@@ -81,16 +80,9 @@ def _left_by_limit() -> Iterator[int]:
             yield most - psutil.Process().memory_info().vms
 
 
-class _Version(NamedTuple):
-    """The files of a control group, and the field of ``memory.stat`` that can be reclaimed."""
-
-    limit: str
-    usage: str
-    reclaimable: str
-
-
-_FIRST = _Version("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-_SECOND = _Version("memory.max", "memory.current", "inactive_file")
+_FIRST = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+_SECOND = "memory.max", "memory.current", "inactive_file"
+"""The files of a control group, and the field of ``memory.stat`` that can be reclaimed."""
 
 
 def _left_in_cgroups() -> Iterator[int]:
@@ -109,16 +101,16 @@ def _left_in_cgroups() -> Iterator[int]:
             continue
         inner = PurePosixPath(path.lstrip("/"))
         for group in (inner, *inner.parents):
-            yield from _left_in_group(root / group, version)
+            yield from _left_in_group(root / group, *version)
 
 
-def _left_in_group(group: Path, version: _Version) -> Iterator[int]:
+def _left_in_group(group: Path, most: str, usage: str, reclaimed: str) -> Iterator[int]:
     """Yield the bytes that a control group leaves, if it has a limit."""
-    limit, used = (_read(group / name).strip() for name in (version.limit, version.usage))
+    limit, used = (_read(group / name).strip() for name in (most, usage))
     if not (limit.isdigit() and used.isdigit()) or int(limit) >= _UNLIMITED:
         return
     statistics = dict(line.split() for line in _read(group / "memory.stat").splitlines())
-    reclaimable = min(int(statistics.get(version.reclaimable, 0)), int(used))
+    reclaimable = min(int(statistics.get(reclaimed, 0)), int(used))
     yield max(int(limit) - int(used) + reclaimable, 0)
 
 

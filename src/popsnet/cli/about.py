@@ -39,9 +39,6 @@ _OPTIONAL = {
 """What an optional library is for, and the extra that installs it."""
 
 
-_JOBQUEUE = "dask-jobqueue"
-
-
 class Finding(NamedTuple):
     """Something that was looked at, and whether it works."""
 
@@ -133,21 +130,13 @@ def _libraries() -> Iterator[Finding]:
         yield _library(name, True, "Install popsnet again, which installs it.")
     for name, (use, extra) in _OPTIONAL.items():
         yield _library(name, False, f"Needed for {use}. {how_to_install(extra)}")
-    yield _jobqueue()
+    starts = "It starts Dask workers with Slurm, PBS and others: pip install dask-jobqueue."
+    yield _library("dask-jobqueue", False, starts, "dask_jobqueue")
 
 
-def _jobqueue() -> Finding:
-    """Find out whether the library is installed, which popsnet itself does not use."""
+def _library(name: str, needed: bool, cure: str, module: str = "") -> Finding:
     try:
-        return Finding(_JOBQUEUE, True, False, version(_JOBQUEUE))
-    except PackageNotFoundError:
-        use = "starts Dask workers with Slurm, PBS and others"
-        return Finding(_JOBQUEUE, False, False, f"It {use}: pip install {_JOBQUEUE}.")
-
-
-def _library(name: str, needed: bool, cure: str) -> Finding:
-    try:
-        import_module(name)
+        import_module(module or name)
         return Finding(name, True, needed, version(name))
     except (ImportError, PackageNotFoundError) as error:
         return Finding(name, False, needed, f"{error}. {cure}")

@@ -84,10 +84,7 @@ def congestion(
 ) -> Report:
     """Measure the congestion of random permutations on every system of paths."""
     found = popsnet.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
-    report = found.report()
-    if figure is not None:
-        report = with_figure(report, figure, popsnet.plots.draw_congestion(found))
-    return report
+    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_congestion(found))
 
 
 @app.command()
@@ -110,9 +107,7 @@ def rigid(
     """Build a transposition on which a rigid router, stopped early, must fail."""
     attack = popsnet.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
     report = _with_permutation(attack.report(), attack.destination, out)
-    if figure is not None:
-        report = with_figure(report, figure, popsnet.plots.draw_growth(attack))
-    return report
+    return with_figure(report, figure, lambda: popsnet.plots.draw_growth(attack))
 
 
 @app.command()
@@ -147,10 +142,7 @@ def separation(
 ) -> Report:
     """Compare the delays of deterministic and randomized two-hop algorithms."""
     found = popsnet.adversaries.measure_separation(largest, runs, _rounds(most_slots))
-    report = found.report()
-    if figure is not None:
-        report = with_figure(report, figure, popsnet.plots.draw_separation_study(found))
-    return report
+    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_separation_study(found))
 
 
 def _rounds(most_slots: int) -> int:

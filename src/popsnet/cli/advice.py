@@ -60,9 +60,7 @@ def compare(
     report = _report(found, timing)
     if figure is not None and not found.done:
         return report.plus("No figure is written.")
-    if figure is not None:
-        report = with_figure(report, figure, popsnet.plots.draw_comparison(found))
-    return report
+    return with_figure(report, figure, lambda: popsnet.plots.draw_comparison(found))
 
 
 def _report(found: Comparison, timing: Timed) -> Report:
@@ -129,10 +127,7 @@ def faults(
         permutation=permutation, seed=seed, permutation_seed=permutation_seed,
         fault_seed=fault_seed or 0, max_steps=max_steps,
     )  # fmt: skip
-    report = found.report()
-    if figure is not None:
-        report = with_figure(report, figure, popsnet.plots.draw_survival([found]))
-    return report
+    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_survival([found]))
 
 
 def _numbers(text: str) -> list[int]:

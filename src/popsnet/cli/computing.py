@@ -104,4 +104,4 @@ def sorting_network(
     if figure is not None:  # first: what does not fit a page is refused before any work
         drawn = popsnet.plots.draw_network(popsnet.sorting.make_network(name, n, seed or 0))
     report = popsnet.sorting.examine(name, n, seed=seed, check=check, growth=growth).report()
-    return report if figure is None or drawn is None else with_figure(report, figure, drawn)
+    return with_figure(report, figure, lambda: drawn)

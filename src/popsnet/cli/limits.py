@@ -29,10 +29,7 @@ def theory(
 ) -> Report:
     """Show fluid limits, bounds and tail probabilities for POPS(D, G)."""
     found = popsnet.predict(d, g, runs=runs, phases=figure is not None)
-    report = found.report()
-    if figure is not None:
-        report = with_figure(report, figure, popsnet.plots.draw_phases(found.phases))
-    return report
+    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_phases(found.phases))
 
 
 @reporting
@@ -115,9 +112,7 @@ def distribution(
         )
         raise Interrupted(message, _report(kept, timing)) from None
     report = _report(found, timing)
-    if figure is not None:
-        report = with_figure(report, figure, popsnet.plots.draw_tails(found))
-    return report
+    return with_figure(report, figure, lambda: popsnet.plots.draw_tails(found))
 
 
 def _report(found: popsnet.RunsDistribution, timing: Timed) -> Report:

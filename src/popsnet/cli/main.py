@@ -69,30 +69,31 @@ def _popsnet(
     pass
 
 
-_COMMANDS: dict[str, tuple[Callable[..., None] | str, ...]] = {
+_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Start here": (view.demo, view.view, route.route, advice.compare, advice.plan),
     "Traffic": (traffic.traffic, schedule.schedule, check.check),
-    "Experiments": (sweep.sweep, "results", advice.faults, paper.paper),
-    "Limits and theory": (limits.theory, limits.exact, limits.distribution, "adversary"),
+    "Experiments": (sweep.sweep, advice.faults, paper.paper),
+    "Limits and theory": (limits.theory, limits.exact, limits.distribution),
     "Sorting and computing": (computing.sort, computing.compute, computing.sorting_network),
     "Hardware": (budget.budget,),
     "About": (about.routers, about.doctor, about.cite),
 }
-"""As ``popsnet --help`` lists them; groups of commands by name."""
+"""As ``popsnet --help`` lists them, beside the groups of commands."""
 
-_GROUPS = {"results": results.app, "adversary": adversary.app}
+_GROUPS = {
+    "results": ("Experiments", results.app),
+    "adversary": ("Limits and theory", adversary.app),
+}
 
 for panel, commands in _COMMANDS.items():
     for command in commands:
-        if callable(command):
-            epilog = epilog_of(command.__name__)
-            app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
-            continue
-        app.add_typer(_GROUPS[command], name=command, cls=Group, rich_help_panel=panel)
-        for one in _GROUPS[command].registered_commands:
-            assert one.callback is not None
-            name = one.name or one.callback.__name__
-            one.cls, one.epilog = Command, epilog_of(f"{command} {name}")
+        epilog = epilog_of(command.__name__)
+        app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
+for name, (panel, group) in _GROUPS.items():
+    app.add_typer(group, name=name, cls=Group, rich_help_panel=panel)
+    for one in group.registered_commands:
+        assert one.callback is not None
+        one.cls, one.epilog = Command, epilog_of(f"{name} {one.name or one.callback.__name__}")
 
 
 def main() -> None:

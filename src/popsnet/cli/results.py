@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -14,7 +14,7 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Figure, StoreFile, complete_permutation, complete_router
-from popsnet.cli.output import Command, for_people, reporting, with_figure
+from popsnet.cli.output import Command, add_options, for_people, reporting, with_figure
 from popsnet.errors import InputError
 from popsnet.report import Column, Fact, Report, Table, counted
 
@@ -28,50 +28,25 @@ app = typer.Typer(
     help="List, show, plot, export, merge, verify and rescue results.", no_args_is_help=True
 )
 
-_RANGE = "a number or a range: 64, 64:1024, 64:, :1024."
+
+def _names(metavar: str, what: str, complete: Callable[[str], list[str]] | None = None) -> Any:
+    text = f"Only {what}; may be repeated."
+    option = typer.Option(metavar=metavar, help=text, autocompletion=complete)
+    return Annotated[list[str] | None, option]
+
+
+def _range(name: str) -> Any:
+    text = f"Only these {name}: a number or a range: 64, 64:1024, 64:, :1024."
+    return Annotated[str | None, typer.Option(f"--{name}", metavar="RANGE", help=text)]
+
+
 _FILTERS: dict[str, Any] = {
-    "router": Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help="Only this router; may be repeated.",
-            autocompletion=complete_router,
-        ),
-    ],
-    "scheduler": Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help="Only points of traffic of this scheduler; may be repeated.",
-        ),
-    ],
-    "arrivals": Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Only points of traffic with these arrivals, such as uniform; may be repeated.",
-        ),
-    ],
-    "variant": Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this variant; may be repeated.")
-    ],
-    "permutation": Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this permutation; may be repeated.",
-            autocompletion=complete_permutation,
-        ),
-    ],
-    "n": Annotated[
-        str | None, typer.Option("--n", metavar="RANGE", help=f"Only these n: {_RANGE}")
-    ],
-    "d": Annotated[
-        str | None, typer.Option("--d", metavar="RANGE", help=f"Only these d: {_RANGE}")
-    ],
-    "g": Annotated[
-        str | None, typer.Option("--g", metavar="RANGE", help=f"Only these g: {_RANGE}")
-    ],
+    "router": _names("NAME[:VARIANT]", "this router", complete_router),
+    "scheduler": _names("NAME[:VARIANT]", "points of traffic of this scheduler"),
+    "arrivals": _names("TEXT", "points of traffic with these arrivals, such as uniform"),
+    "variant": _names("NAME", "this variant"),
+    "permutation": _names("NAME", "this permutation", complete_permutation),
+    **{name: _range(name) for name in ("n", "d", "g")},
 }
 
 
@@ -89,14 +64,7 @@ def selecting(command: Command) -> Command:
             names = "|".join((*_FILTERS, "x"))
             raise InputError(re.sub(rf"^({names}) = ", r"--\1 ", str(error))) from error
 
-    own = signature(command, eval_str=True)
-    kept = [one for one in own.parameters.values() if one.name != "only"]
-    added = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in _FILTERS.items()
-    ]
-    named = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in kept]
-    run.__signature__ = own.replace(parameters=named + added)  # type: ignore[attr-defined]
+    add_options(run, command, _FILTERS, instead_of="only")
     return run
 
 
@@ -161,8 +129,7 @@ def plot(
         if measure == "delay":
             return _plot_delays(results, only, x, figure)
         curves = result_curves(results, x or "n", measure, only)
-    report = curves.report()
-    return report if figure is None else with_figure(report, figure, draw_curves(curves))
+    return with_figure(curves.report(), figure, lambda: draw_curves(curves))
 
 
 def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | None) -> Report:
@@ -173,7 +140,7 @@ def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | 
     if x not in (None, "load"):
         raise InputError(f"x = {x}: delay is drawn against the load; give --x load.")
     report, lines = traffic_curves_report(results, only)
-    return report if figure is None else with_figure(report, figure, draw_load_curves(lines))
+    return with_figure(report, figure, lambda: draw_load_curves(lines))
 
 
 @app.command()

@@ -20,10 +20,6 @@ _MOST_GROUPS = 8
 """The figure of a larger network shows the use of couplers, and no single packets."""
 
 
-def _complete_hops(incomplete: str) -> list[str]:
-    return [one for one in ("auto", "1", "2", "mixed") if one.startswith(incomplete)]
-
-
 @reporting
 @timed
 def schedule(
@@ -40,7 +36,9 @@ def schedule(
         typer.Option(
             help="1: straight; 2: through relays; mixed: some straight, the others through relays; "
             "auto: the shortest of these.",
-            autocompletion=_complete_hops,
+            autocompletion=lambda typed: [
+                one for one in ("auto", "1", "2", "mixed") if one.startswith(typed)
+            ],
         ),
     ] = "auto",
     wavelengths: opt.Wavelengths = 1,
@@ -86,7 +84,7 @@ def schedule(
         made.write_ports(ports)
         report = with_file(report, "Ports", ports, "ports")
     if figure is not None:
-        report = with_figure(report, figure, popsnet.plots.draw_schedule(made.schedule))
+        report = with_figure(report, figure, lambda: popsnet.plots.draw_schedule(made.schedule))
         if made.demand.network.g > _MOST_GROUPS:
             report = report.plus(_see(trace))
     return report

@@ -262,7 +262,9 @@ def _drawn(curves: LoadCurves, figure: Path | None, timing: Timed) -> Report:
         return report
     if all(point.delay.mean is None or point.verdict == "unstable" for point in curves.results):
         return report.plus("No figure is written: every point is unstable.")
-    return with_figure(report, figure, popsnet.plots.draw_load_curves(curves.results, timing))
+    return with_figure(
+        report, figure, lambda: popsnet.plots.draw_load_curves(curves.results, timing)
+    )
 
 
 def _saturation(points: list[TrafficExperiment], engine: str, timing: Timed) -> Report:

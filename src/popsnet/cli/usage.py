@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import typer
@@ -121,9 +121,7 @@ class Command(TyperCommand):
             _refuse_number(error, self._values(ctx, typed))
             raise
         except Exception as error:
-            if hasattr(error, "possibilities"):  # an option that does not exist
-                options = [name for one in self.get_params(ctx) for name in one.opts]
-                _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
+            _refuse_option(ctx, error)
             if found := re.match(r"Got unexpected extra arguments? ?\S* \((.*)\)$", str(error)):
                 self._refuse_more(ctx, found[1].split())
             raise
@@ -169,9 +167,7 @@ class Group(TyperGroup):
         try:
             return super().parse_args(ctx, args or ["--help"])
         except Exception as error:
-            if hasattr(error, "possibilities"):
-                options = [name for one in self.get_params(ctx) for name in one.opts]
-                _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
+            _refuse_option(ctx, error)
             raise
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -225,8 +221,12 @@ def _without_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def _refuse_option(command: str, option: str, known: Iterable[str]) -> NoReturn:
-    where = f"popsnet {command}".strip()
+def _refuse_option(ctx: Any, error: Any) -> None:
+    """Refuse an option that does not exist, if that is what is wrong."""
+    if not hasattr(error, "possibilities"):
+        return
+    known = [name for one in ctx.command.get_params(ctx) for name in one.opts]
+    where, option = f"popsnet {words_of(ctx)}".strip(), error.option_name
     if option in _ELSEWHERE:
         raise InputError(f"{where} has no option {option}. {_ELSEWHERE[option]}")
     meant = closest(option, known)

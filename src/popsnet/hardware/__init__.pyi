@@ -1,4 +1,3 @@
-from .basis import Basis as Basis
 from .power import Architecture as Architecture
 from .power import Link as Link
 from .power import PowerBudget as PowerBudget
@@ -17,5 +16,6 @@ from .units import LOSS as LOSS
 from .units import POWER as POWER
 from .units import RATE as RATE
 from .units import TIME as TIME
+from .units import Basis as Basis
 from .units import Dimension as Dimension
 from .units import milliwatts as milliwatts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from popsnet.errors import InputError, did_you_mean, require_text
-from popsnet.hardware.basis import Basis
 from popsnet.hardware.timing import Timing
+from popsnet.hardware.units import Basis
 
 
 @dataclass(frozen=True)

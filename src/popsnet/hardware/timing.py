@@ -9,8 +9,7 @@ from math import ceil
 from typing import Any
 
 from popsnet.errors import InputError
-from popsnet.hardware.basis import GIVEN, Basis
-from popsnet.hardware.units import LENGTH, RATE, TIME
+from popsnet.hardware.units import GIVEN, LENGTH, RATE, TIME, Basis
 
 PER_METRE = 5e-9
 """The time that light takes for a metre of fibre, in seconds, rounded up."""

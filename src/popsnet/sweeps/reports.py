@@ -117,11 +117,9 @@ def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str
     notes = [f"Arrivals: {visible(one, lines=False)}." for one in arrivals if len(arrivals) == 1]
     label = (Column("label", kind="text"),) if any(row["label"] for row in rows) else ()
     before = (*([] if first is None else [first]), *label, *_FIRST_COLUMNS, *where)
-    columns = [*before, *(_traffic_column(one) for one in COLUMNS)]
-    for key in _LESS_IMPORTANT_OF_TRAFFIC:
-        if _natural_width(columns, rows) > _WIDTH:
-            columns = [one for one in columns if one.key != key]
-    return [Table("traffic", "Delay in slots", tuple(columns), rows), *notes]
+    columns = (*before, *(_traffic_column(one) for one in COLUMNS))
+    columns = _narrowed(columns, rows, _LESS_IMPORTANT_OF_TRAFFIC)
+    return [Table("traffic", "Delay in slots", columns, rows), *notes]
 
 
 def _traffic_column(column: Column) -> Column:
@@ -453,13 +451,18 @@ def _fitting(first: tuple[Column, ...], rows: Sequence[Row]) -> tuple[Table, lis
         router = Column("router", "router (variant)", "text", _router)
         notes.append(f"Permutation: {_described(rows[0]).removeprefix(f'{_router(rows[0])}, ')}.")
     numbers = [one for one in _NUMBERS if one.key != "lost" or any(r.get("lost") for r in rows)]
-    left_out = iter(_LESS_IMPORTANT)
-    while _natural_width(columns := (*first, *_FIRST_COLUMNS, router, *numbers), rows) > _WIDTH:
-        key = next(left_out, None)
-        if key is None:
-            break
-        numbers = [one for one in numbers if one.key != key]
+    columns = _narrowed((*first, *_FIRST_COLUMNS, router, *numbers), rows, _LESS_IMPORTANT)
     return Table("experiments", "", columns, rows), notes
+
+
+def _narrowed(
+    columns: tuple[Column, ...], rows: Sequence[Row], less_important: Sequence[str]
+) -> tuple[Column, ...]:
+    """Leave out columns until the lines fit, in this order."""
+    for key in less_important:
+        if _natural_width(columns, rows) > _WIDTH:
+            columns = tuple(one for one in columns if one.key != key)
+    return columns
 
 
 def _natural_width(columns: Sequence[Column], rows: Sequence[Row]) -> int:

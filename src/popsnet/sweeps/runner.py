@@ -13,7 +13,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
@@ -182,10 +182,7 @@ def collect(
     """
     require_workers(workers)
     goals = Goals.of(experiments, runs, until_se, max_runs, part)
-    deadline = deadline_after(seconds)
-    with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
-        kept.require_writes()
-        pursue(goals, kept, deadline, Workers(executor, workers), progress)
+    with _reached(goals, store, seconds, executor, workers, progress) as kept:
         return goals.tallies(kept)
 
 
@@ -230,12 +227,22 @@ def collect_traffic(
     wanted = list(experiments.traffic if isinstance(experiments, Sweep) else experiments)
     require_workers(workers)
     goals = Goals.of_traffic(wanted, part)
+    with _reached(goals, store, seconds, executor, workers, progress) as kept:
+        found = {point.experiment: point.result for point in kept.traffic.points()}
+        return [found.get(one) for one in wanted]
+
+
+@contextmanager
+def _reached(
+    goals: Goals, store: Store | str | Path, seconds: float | None, executor: Executor | None,
+    workers: int | None, progress: Progress,
+) -> Iterator[Store]:  # fmt: skip
+    """Do the work, and return the store that has the results, open."""
     deadline = deadline_after(seconds)
     with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
         kept.require_writes()
         pursue(goals, kept, deadline, Workers(executor, workers), progress)
-        found = {point.experiment: point.result for point in kept.traffic.points()}
-        return [found.get(one) for one in wanted]
+        yield kept
 
 
 def deadline_after(seconds: float | None) -> float:

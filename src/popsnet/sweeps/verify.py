@@ -218,25 +218,21 @@ def _work(
     unknown: dict[str, None] = {}
     opened: dict[tuple[Experiment, tuple[str, str]], Experiment] = {}
     for experiment, shard in chosen:
-        if isinstance(experiment, TrafficExperiment):
-            try:
+        try:
+            if isinstance(experiment, TrafficExperiment):
                 if program := _program(store, experiment, shard):
                     _require_named("scheduler", program, allowed)
                 work.append((experiment.reopened(), ONE_PIECE))
-            except InputError as error:
-                unknown[f"Experiment {experiment.digest}: {error}"] = None
-            continue
-        origin = store.provenance(experiment, shard)
-        key = experiment, (origin.router_file, origin.permutation_file)
-        try:
+                continue
+            origin = store.provenance(experiment, shard)
+            key = experiment, (origin.router_file, origin.permutation_file)
             if key not in opened:
                 _require_allowed(experiment.router, origin.router_file, allowed)
                 recorded = Experiment.recorded(experiment.identity.values(), key[1])
                 opened[key] = recorded.reopened()
+            work.append((opened[key], range(shard, shard + 1)))
         except InputError as error:
             unknown[f"Experiment {experiment.digest}: {error}"] = None
-        else:
-            work.append((opened[key], range(shard, shard + 1)))
     return work, list(unknown)
 
 

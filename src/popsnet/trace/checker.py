@@ -26,9 +26,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from popsnet.errors import InputError, Rule
-from popsnet.trace.faulty import FaultyParts
 from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader, read_trace
-from popsnet.trace.replay import Replay, TraceCheck, Violation
+from popsnet.trace.replay import FaultyParts, Replay, TraceCheck, Violation
 from popsnet.trace.traffic import TrafficReplay
 
 __all__ = ["TraceCheck", "Violation", "check_trace"]

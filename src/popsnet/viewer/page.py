@@ -256,7 +256,11 @@ def _require_ends(name: str, header: Header) -> None:
     network = header.network
     require_showable(network)
     if header.traffic:
-        _require_none(name, header)
+        if header.destination or header.start:
+            raise TraceFormatError(
+                f'{name}: the header has "traffic", so packets arrive in slots, and it names '
+                "packets; write the trace again."
+            )
         return
     starts = range(network.n) if header.start is None else header.start
     if len(starts) != len(header.destination):
@@ -276,15 +280,6 @@ def _require_ends(name: str, header: Header) -> None:
             f'{name}: {times} packets are for processor {twice}, and without "start" the '
             f'destinations are a permutation of 0 to {network.n - 1}; add "start", which says '
             "where each packet begins, or write the trace again."
-        )
-
-
-def _require_none(name: str, header: Header) -> None:
-    """Check that no packet of continuous traffic is there at the start."""
-    if header.destination or header.start:
-        raise TraceFormatError(
-            f'{name}: the header has "traffic", so packets arrive in slots, and it names packets; '
-            "write the trace again."
         )
 
 
