@@ -10,8 +10,8 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
+from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import Interrupted, reporting, with_figure
-from popsnet.cli.timing import Timed, timed
 from popsnet.errors import InputError
 from popsnet.report import Report, counted
 

@@ -9,8 +9,8 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
+from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import reporting, with_figure, with_file
-from popsnet.cli.timing import Timed, timed
 from popsnet.report import Fact, Report
 
 
@@ -100,8 +100,9 @@ def sorting_network(
     ] = False,
 ) -> Report:
     """Make a sorting network, draw it, or check that it sorts."""
-    drawn = None
+    figures = []
     if figure is not None:  # first: what does not fit a page is refused before any work
-        drawn = popsnet.plots.draw_network(popsnet.sorting.make_network(name, n, seed or 0))
+        made = popsnet.sorting.make_network(name, n, seed or 0)
+        figures = [popsnet.plots.draw_network(made)]
     report = popsnet.sorting.examine(name, n, seed=seed, check=check, growth=growth).report()
-    return with_figure(report, figure, lambda: drawn)
+    return with_figure(report, figure, figures.pop)

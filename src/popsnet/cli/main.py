@@ -19,15 +19,12 @@ from popsnet.cli import (
     adversary,
     advice,
     budget,
-    check,
     computing,
+    experiments,
     limits,
-    paper,
     results,
     route,
-    schedule,
     signals,
-    sweep,
     traffic,
     view,
 )
@@ -71,8 +68,8 @@ def _popsnet(
 
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Start here": (view.demo, view.view, route.route, advice.compare, advice.plan),
-    "Traffic": (traffic.traffic, schedule.schedule, check.check),
-    "Experiments": (sweep.sweep, advice.faults, paper.paper),
+    "Traffic": (traffic.traffic, traffic.schedule, traffic.check),
+    "Experiments": (experiments.sweep, advice.faults, experiments.paper),
     "Limits and theory": (limits.theory, limits.exact, limits.distribution),
     "Sorting and computing": (computing.sort, computing.compute, computing.sorting_network),
     "Hardware": (budget.budget,),

@@ -49,29 +49,19 @@ EXAMPLES = {
 """By the words of the command."""
 
 FAILURES = {
-    "demo": "",
     "view": "packets are not delivered, or a trace breaks a rule.",
     "route": "a run is capped, or packets are not delivered.",
     "compare": "a run is capped, packets are not delivered, or no router is run.",
-    "plan": "",
-    "traffic": "",
     "schedule": "packets are not delivered.",
     "check": "a rule is broken, or packets are not delivered.",
     "sweep": "a run is capped, or packets are not delivered.",
-    "results list": "",
-    "results show": "",
-    "results plot": "",
-    "results export": "",
-    "results merge": "",
     "results rescue": "some shards of the store were lost.",
     "results verify": "the store is damaged, or a shard that is run again differs.",
     "faults": "a router that states that it survives the faults did not deliver all packets.",
     "paper": "a value differs from the paper's, from its formula or from an exact one.",
     "theory": "a run is capped.",
-    "exact": "",
     "distribution": "a run is capped, or packets are not delivered.",
     "adversary oblivious": "the machine does not confirm the congestion.",
-    "adversary congestion": "",
     "adversary rigid": "there is no such transposition, or the machine does not confirm it.",
     "adversary two-hop": "the machine does not confirm the delay.",
     "adversary separation": "the machine does not confirm a delay.",
@@ -79,9 +69,7 @@ FAILURES = {
     "compute": "the values are not those that NumPy computes.",
     "sorting-network": "with --check, an input is not sorted.",
     "budget": "receivers see too little light.",
-    "routers": "",
     "doctor": "something that popsnet needs, or the cluster of `--cluster`, does not work.",
-    "cite": "",
 }
 """When a command ends with exit code 1: the check that it makes, if it makes one."""
 
@@ -201,8 +189,8 @@ def epilog_of(command: str) -> str | None:
     words = command.rstrip("_").replace("_", "-")
     if words not in EXAMPLES:
         return None
-    failure = FAILURES[words]
-    return f"Example: {EXAMPLES[words]}" + (f"\n\nExit code 1: {failure}" if failure else "")
+    failure = f"\n\nExit code 1: {FAILURES[words]}" if words in FAILURES else ""
+    return f"Example: {EXAMPLES[words]}{failure}"
 
 
 def words_of(ctx: Any) -> str:

@@ -194,5 +194,5 @@ _EXPERIMENTS: dict[str, _Write] = {
     ".json": partial(_json, "experiments"),
     ".parquet": _experiments_parquet,
 }
-_POINTS = {**_EXPERIMENTS, ".json": partial(_json, "traffic")}
+_POINTS: dict[str, _Write] = {**_EXPERIMENTS, ".json": partial(_json, "traffic")}
 _RUNS: dict[str, _Write] = {".csv": _runs_csv, ".json": _runs_json, ".parquet": _runs_parquet}

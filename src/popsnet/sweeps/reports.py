@@ -16,7 +16,7 @@ from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields
 from popsnet.sweeps.point_table import label_of, traffic_fields, traffic_records
-from popsnet.sweeps.points import Point
+from popsnet.sweeps.points import Point, PointProvenance
 from popsnet.sweeps.precision import standard_error
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
 from popsnet.sweeps.tables import in_words
@@ -335,26 +335,25 @@ def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
     assert point is not None
     origin, setting = point.provenance, point.result.setting
     result = replace(point.result, setting=replace(setting, engine=origin.engine))
-    made = (
-        f"engine {origin.engine}, popsnet {origin.popsnet}, python {origin.python}, numpy "
-        f"{origin.numpy}, numba {origin.numba}, on {origin.machine}"
-    )
     took = f"{origin.seconds:,.2f} s of work, finished at {origin.finished}."
     report = result.report()
     identity = Fact("identity", experiment.identity), Fact("provenance", asdict(origin))
     facts = Fact("experiment", experiment.digest), *report.facts, *identity
     label = label_of(point.experiment)["label"]
     title = f"experiment {experiment.digest}{', ' * bool(label)}{label}\n{report.title}"
-    return replace(report, title=title, facts=facts).plus(f"Made by {made}", took)
+    return replace(report, title=title, facts=facts).plus(f"Made by {_with(origin)}", took)
+
+
+def _with(one: Provenance | PointProvenance) -> str:
+    return (
+        f"engine {one.engine}, popsnet {one.popsnet}, python {one.python}, numpy {one.numpy}, "
+        f"numba {one.numba}, on {one.machine}"
+    )
 
 
 def _made_by(origins: Sequence[Provenance]) -> list[str]:
     """Return which versions and machines made the shards, equal ones together."""
-    alike = Counter(
-        f"engine {one.engine}, popsnet {one.popsnet}, python {one.python}, numpy {one.numpy}, "
-        f"numba {one.numba}, on {one.machine}"
-        for one in origins
-    )
+    alike = Counter(map(_with, origins))
     made = [f"{counted(count, 'shard')}: {text}" for text, count in alike.items()]
     seconds, last = sum(one.seconds for one in origins), max(one.finished for one in origins)
     return [*made, f"{seconds:,.2f} s of work, the last at {last}."]

@@ -18,7 +18,7 @@ from popsnet.experiment import Experiment
 from popsnet.files import require_writable
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, Table, counted, facts_of
-from popsnet.sweeps import point_rows
+from popsnet.sweeps import point_table
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.database import connect, sound_tables
 from popsnet.sweeps.rows import Row
@@ -302,7 +302,7 @@ def _shards(found: _Found) -> Iterator[tuple[_Key, _Rows | str]]:
 def _points(found: _Found) -> tuple[list[Row], tuple[tuple[str, str], ...]]:
     """Return the rows of points of traffic that can be trusted, and why others are lost."""
     rows = sorted(found["traffic"].items())
-    sound = {name: row for name, row in rows if not any(point_rows.point_flaws(row))}
+    sound = {name: row for name, row in rows if not any(point_table.point_flaws(row))}
     lost = [(name, "it does not match its digest") for name, _ in rows if name not in sound]
     return list(sound.values()), tuple(lost)
 

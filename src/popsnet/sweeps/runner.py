@@ -497,14 +497,11 @@ class Workers:
 
     def _submit(self, piece: Work) -> Future[Any]:
         experiment, shards = piece
-        stopped = self._stopped.is_set if self._own else None
+        stopped = {"stopped": self._stopped.is_set} if self._own else {}
         assert self._executor is not None
-        work: Callable[..., Finished] = execute_shards
-        arguments: tuple[Any, ...] = experiment, shards
         if isinstance(experiment, TrafficExperiment):
-            work, arguments = execute_point, (experiment,)
-        work = partial(work, stopped=stopped) if stopped else work
-        return self._executor.submit(work, *arguments)
+            return self._executor.submit(partial(execute_point, **stopped), experiment)
+        return self._executor.submit(partial(execute_shards, **stopped), experiment, shards)
 
     def _results_of(self, future: Future[Any]) -> Sequence[Finished]:
         if self._cluster is not None:

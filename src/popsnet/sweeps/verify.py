@@ -15,7 +15,7 @@ from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
 from popsnet.routing import get_router
-from popsnet.sweeps import point_rows
+from popsnet.sweeps import point_table
 from popsnet.sweeps.database import how_to_rescue
 from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point
@@ -174,9 +174,9 @@ def _differences(store: Store, again: Finished) -> Iterator[str]:
 def _point_differences(store: Store, again: Point) -> Iterator[str]:
     kept = store.traffic.get(again.experiment)
     assert kept is not None
-    rows = point_rows.point_row(kept), point_rows.point_row(again)
-    if not point_rows.same_result(*rows):
-        how = point_rows.point_difference(*rows, "in the store", "when run again")
+    rows = point_table.point_row(kept), point_table.point_row(again)
+    if not point_table.same_result(*rows):
+        how = point_table.point_difference(*rows, "in the store", "when run again")
         yield f"Point {again.experiment.digest} of traffic: {how}."
 
 
