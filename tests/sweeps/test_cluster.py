@@ -27,8 +27,7 @@ from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import STORE, carry_out
 from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
-from popsnet.sweeps.cluster import ClusterExecutor
-from popsnet.sweeps.parcels import Sender, execute_parcel
+from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import Pace
 from popsnet.sweeps.shard import execute_shards

@@ -24,14 +24,13 @@ import pytest
 import popsnet
 from popsnet import Experiment, Network, Slot, collect, rescue, verify
 from popsnet.errors import InputError, StoreError
-from popsnet.sweeps import Selection, point_rows, points, runner, shard
+from popsnet.sweeps import Selection, point_table, points, runner, shard
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.database import require_store
 from popsnet.sweeps.runner import collect_traffic
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import Sweep
+from popsnet.sweeps.sweep import TRAFFIC_KEYS, Sweep
 from popsnet.sweeps.tables import NETWORK_KEYS
-from popsnet.sweeps.traffic import TRAFFIC_KEYS
 from popsnet.sweeps.work import Part, Queue
 from popsnet.traffic import TrafficExperiment
 from popsnet.traffic import simulate as simulate_module
@@ -531,7 +530,7 @@ def forged(row: tuple[Any, ...], place: int, old: str, new: str) -> tuple[Any, .
     """A row that was changed by someone who computes digests."""
     assert old in row[place]
     values = (*row[:place], row[place].replace(old, new, 1), *row[place + 1 : 4])
-    return (*values, point_rows.digest_of(values))
+    return (*values, point_table.digest_of(values))
 
 
 @pytest.mark.parametrize(
@@ -554,7 +553,7 @@ def test_values_that_cannot_be_are_no_traceback(
     with Store(whole) as store:
         row = next(row for row in store.rows("traffic") if '"load": 0.1' in row[1])
     row = forged(row, 1, '"d": 3', '"d": 2') if '"d": 3' in row[1] else row
-    assert [*point_rows.point_flaws(forged(row, place, old, new))]
+    assert [*point_table.point_flaws(forged(row, place, old, new))]
 
 
 def test_merging_a_contradiction_adds_nothing(tmp_path: Path, wanted: Sweep, whole: Path) -> None:

@@ -87,8 +87,7 @@ _WORKER_COLUMNS = (
 
 def _cluster(address: str) -> tuple[list[WorkerStatus] | None, Finding]:
     """Return the workers of a cluster, and whether they can be used."""
-    from popsnet.sweeps.cluster import describe_workers
-    from popsnet.sweeps.parcels import different_versions
+    from popsnet.sweeps.cluster import describe_workers, different_versions
 
     what = f"cluster {address}"
     try:

@@ -1,33 +1,41 @@
-"""``popsnet sweep`` and ``paper``."""
+"""``popsnet sweep``, ``paper`` and ``results``."""
 
 from __future__ import annotations
 
 import re
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 import popsnet
-from popsnet.cli.options import STORE, Cluster, StoreFile
-from popsnet.cli.output import Interrupted, reporting
+from popsnet.cli import options as opt
+from popsnet.cli.options import (
+    STORE,
+    Cluster,
+    Figure,
+    StoreFile,
+    complete_permutation,
+    complete_router,
+)
+from popsnet.cli.output import Command, Interrupted, add_options, for_people, reporting, with_figure
+from popsnet.cli.output import show as show_table
 from popsnet.errors import InputError
 from popsnet.files import require_writable
-from popsnet.report import Report, counted
+from popsnet.report import Column, Fact, Report, Table, counted
 
 if TYPE_CHECKING:
-    from popsnet.sweeps import Store
+    from popsnet.sweeps import Selection, Store
     from popsnet.sweeps.cluster import ClusterExecutor
     from popsnet.sweeps.goals import Goals
-
-
-from contextlib import nullcontext
-from dataclasses import replace
-
-from popsnet.cli.output import show as show_table
-from popsnet.report import Table
+else:
+    Selection: TypeAlias = Any  # typer never sees it; popsnet.sweeps is imported when it is used
+    Store: TypeAlias = Any
 
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600}
 
@@ -176,3 +184,249 @@ def paper(
         raise Interrupted(message) from None
     parts = (replace(one, columns=()) if isinstance(one, Table) else one for one in report.parts)
     return replace(report, parts=tuple(parts))  # the tables were shown
+
+
+results = typer.Typer(
+    help="List, show, plot, export, merge, verify and rescue results.", no_args_is_help=True
+)
+
+
+def _names(metavar: str, what: str, complete: Callable[[str], list[str]] | None = None) -> Any:
+    text = f"Only {what}; may be repeated."
+    option = typer.Option(metavar=metavar, help=text, autocompletion=complete)
+    return Annotated[list[str] | None, option]
+
+
+def _range(name: str) -> Any:
+    text = f"Only these {name}: a number or a range: 64, 64:1024, 64:, :1024."
+    return Annotated[str | None, typer.Option(f"--{name}", metavar="RANGE", help=text)]
+
+
+_FILTERS: dict[str, Any] = {
+    "router": _names("NAME[:VARIANT]", "this router", complete_router),
+    "scheduler": _names("NAME[:VARIANT]", "points of traffic of this scheduler"),
+    "arrivals": _names("TEXT", "points of traffic with these arrivals, such as uniform"),
+    "variant": _names("NAME", "this variant"),
+    "permutation": _names("NAME", "this permutation", complete_permutation),
+    **{name: _range(name) for name in ("n", "d", "g")},
+}
+
+
+def selecting(command: Command) -> Command:
+    """Give a command the options that select experiments; it gets a selection as ``only``."""
+
+    @wraps(command)
+    def run(**options: Any) -> Report:
+        from popsnet.sweeps import Selection
+
+        filters = {name: options.pop(name) for name in _FILTERS}
+        try:
+            return command(only=Selection(**{k: v for k, v in filters.items() if v}), **options)
+        except InputError as error:  # which speaks of parameters
+            names = "|".join((*_FILTERS, "x"))
+            raise InputError(re.sub(rf"^({names}) = ", r"--\1 ", str(error))) from error
+
+    add_options(run, command, _FILTERS, instead_of="only")
+    return run
+
+
+@results.command("list")
+@reporting
+@selecting
+def list_(only: Selection, store: StoreFile = STORE) -> Report:
+    """List experiments with their runs and means, and points of traffic."""
+    with popsnet.Store(store) as results:
+        return results.report(only)
+
+
+@results.command()
+@reporting
+def show(
+    experiment: Annotated[
+        str, typer.Argument(metavar="EXPERIMENT", help="The first characters of its name.")
+    ],
+    store: StoreFile = STORE,
+) -> Report:
+    """Show one experiment: what it is, its results, when and where it was run."""
+    from popsnet.sweeps.reports import experiment_report
+
+    with popsnet.Store(store) as results:
+        return experiment_report(results, experiment)
+
+
+@results.command()
+@reporting
+@selecting
+def plot(
+    only: Selection,
+    figure: Figure = None,
+    x: Annotated[
+        str | None,
+        typer.Option(
+            "--x", help="Horizontal axis: n, d, g or d/g; for delay: load. (default: n, or load)"
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            help="Vertical axis: slots, steps, slots_delivered or lost of runs; delay of traffic. "
+            "(default: slots, or delay if there are no runs)"
+        ),
+    ] = None,
+    store: StoreFile = STORE,
+) -> Report:
+    """Draw means with 95 % intervals: one line per router, or per scheduler."""
+    from popsnet.plots.results import draw_curves
+    from popsnet.sweeps.curves import result_curves
+
+    if figure is None and for_people():
+        raise InputError(
+            "--figure is missing: give a file that ends in .svg, .png or .pdf; or --csv or --json, "
+            "which print the points."
+        )
+    with popsnet.Store(store) as results:
+        if measure is None:
+            has_runs = results.experiments() or not results.traffic.count()
+            measure = "slots" if has_runs else "delay"
+        if measure == "delay":
+            return _plot_delays(results, only, x, figure)
+        curves = result_curves(results, x or "n", measure, only)
+    return with_figure(curves.report(), figure, lambda: draw_curves(curves))
+
+
+def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | None) -> Report:
+    """Draw delays of points of traffic against the load."""
+    from popsnet.plots.traffic import draw_load_curves
+    from popsnet.sweeps.reports import traffic_curves_report
+
+    if x not in (None, "load"):
+        raise InputError(f"x = {x}: delay is drawn against the load; give --x load.")
+    report, lines = traffic_curves_report(results, only)
+    return with_figure(report, figure, lambda: draw_load_curves(lines))
+
+
+@results.command()
+@reporting
+@selecting
+def export(
+    only: Selection,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .csv, .json or .parquet.")],
+    per_run: Annotated[
+        bool, typer.Option("--per-run", help="Write a row per run, not a row per experiment.")
+    ] = False,
+    traffic: Annotated[
+        bool,
+        typer.Option(
+            "--traffic",
+            help="Write a row per point of continuous traffic; done in any case if there are no "
+            "runs.",
+        ),
+    ] = False,
+    store: StoreFile = STORE,
+) -> Report:
+    """Write a table with one row per experiment, one row per run, or one per point of traffic."""
+    from popsnet.sweeps.reports import gap_notes
+
+    if per_run and traffic:
+        raise InputError("--per-run and --traffic are two tables; give one of them.")
+    with popsnet.Store(store) as results:
+        points = len(results.traffic.points(only))
+        if traffic or (points and not per_run and not results.experiments(only)):
+            count = results.export(file, only, traffic=True)
+            facts = Fact("file", str(file)), Fact("points", count), Fact("runs_not_counted", 0)
+            note = f"{counted(count, 'point')} of traffic written to {file}."
+            return Report("", facts, (note,))
+        count = results.export(file, only, per_run=per_run)
+        old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
+        behind = results.runs_not_counted(only)
+    what = "run" if per_run else "experiment"
+    facts = Fact("file", str(file)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
+    report = Report("", facts, (f"{counted(count, what)} written to {file}.",))
+    again = "Run the same sweep into a new store and merge it to add them."
+    if old + deleted:
+        report = report.plus(Fact("runs_without_counts", old + deleted))
+    if old:
+        made = "popsnet 0.1 made them and kept only histograms."
+        report = report.plus(f"{counted(old, 'run')} left out: {made} {again}")
+    if deleted:
+        gone = "their rows were deleted from the store."
+        report = report.plus(f"{counted(deleted, 'run')} left out: {gone} {again}")
+    if points:
+        left = f"{counted(points, 'point')} of traffic left out"
+        report = report.plus(f"{left}: popsnet results export --traffic writes them.")
+    return report.plus(*gap_notes(behind))
+
+
+@results.command()
+@reporting
+def merge(
+    others: Annotated[list[Path], typer.Argument(metavar="OTHER...", help="Stores to add.")],
+    store: StoreFile = STORE,
+) -> Report:
+    """Add the results of other stores; results that contradict each other are an error."""
+    for other in others:
+        if store.exists() and other.exists() and store.samefile(other):
+            raise InputError(f"{other} is the store to merge into; give other stores.")
+    with ExitStack() as opened:  # refuses what is not a store, before any work
+        stores = [opened.enter_context(popsnet.Store(other)) for other in others]
+        results = opened.enter_context(popsnet.Store(store, create=True))
+        rows = [_merged(results, one) for one in stores]
+        traffic = results.traffic.count() > 0
+    columns = [Column("store", kind="text"), Column("new_shards", kind="integer")]
+    columns += [Column("new_points", kind="integer")] * traffic
+    if not traffic:
+        rows = [{key: row[key] for key in ("store", "new_shards")} for row in rows]
+    return Report("", (Fact("store", str(store)),), (Table("merged", "", tuple(columns), rows),))
+
+
+def _merged(results: Store, other: Store) -> dict[str, Any]:
+    """Merge a store into another, and count its new shards and points of traffic."""
+    before = results.traffic.count()
+    new = results.merge(other)
+    points = results.traffic.count() - before
+    return {"store": str(other.path), "new_shards": new - points, "new_points": points}
+
+
+@results.command()
+@reporting
+def verify(
+    context: typer.Context,
+    store: StoreFile = STORE,
+    shards: Annotated[int, typer.Option(help="Run this many shards and points again.")] = 5,
+    seed: Annotated[int | None, typer.Option(help="Seed of the choice (default 0).")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run all of them again.")] = False,
+    router: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE.PY",
+            help="A file with a router or a scheduler that may be run; may be repeated.",
+        ),
+    ] = None,
+) -> Report:
+    """Check a store and run some of its shards and points of traffic again."""
+    if every:
+        opt.refuse_given(
+            context, ("shards", "seed"), "chooses some, and --all runs all of them; leave it out."
+        )
+    with popsnet.Store(store) as results:
+        some = None if every else shards
+        return popsnet.verify(results, some, seed, routers=router or ()).report()
+
+
+@results.command()
+@reporting
+def rescue(
+    damaged: Annotated[Path, typer.Argument(metavar="STORE", help="The damaged store.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The store to write.")],
+    sweep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="The sweep that made the store: it describes experiments whose own description "
+            "is lost.",
+        ),
+    ] = None,
+) -> Report:
+    """Copy what can be read of a damaged store to a new one."""
+    experiments = popsnet.Sweep.read(sweep) if sweep is not None else ()
+    return popsnet.rescue(damaged, new, experiments).report()

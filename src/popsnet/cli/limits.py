@@ -1,17 +1,21 @@
-"""``popsnet theory``, ``exact`` and ``distribution``."""
+"""``popsnet theory``, ``exact``, ``distribution`` and ``adversary``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.options import Timed, timed
-from popsnet.cli.output import Interrupted, reporting, with_figure
+from popsnet.cli.output import Interrupted, reporting, with_figure, with_file
+from popsnet.errors import InputError
 from popsnet.report import Fact, Report
+
+if TYPE_CHECKING:
+    from popsnet.slot import Ints
 
 
 @reporting
@@ -119,3 +123,154 @@ def _report(found: popsnet.RunsDistribution, timing: Timed) -> Report:
     return found.report(timing).plus(
         Fact("seconds", found.seconds), f"Routed in {found.seconds:,.2f} s."
     )
+
+
+adversary = typer.Typer(
+    help="Build permutations that an algorithm of a given class cannot route fast."
+)
+
+
+def _require_out(out: Path | None) -> Path | None:
+    from popsnet.permutations import require_permutation_file
+
+    if out is not None:
+        require_permutation_file(out)
+    return out
+
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Write the permutation to this file: .npy, .csv or .json.",
+        callback=_require_out,
+    ),
+]  # fmt: skip
+Largest = Annotated[int, typer.Option(help="Largest G = D; sizes double from 8.")]
+MostSlots = Annotated[int, typer.Option(help="Longest delay to look for, an even number of slots.")]
+
+
+@adversary.command()
+@reporting
+def oblivious(
+    d: opt.D,
+    g: opt.G,
+    paths: Annotated[
+        str | None,
+        typer.Option(
+            help="direct, grid, hashed, random, residue (the default) or spread; or a file.py that "
+            "defines path(d, g, source, destination)."
+        ),
+    ] = None,
+    router: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help="Take the paths of this router, or of a file.py that registers one.",
+            autocompletion=opt.complete_router,
+        ),
+    ] = None,
+    variant: opt.Variant = None,
+    runs: Annotated[int, typer.Option(help="Random permutations to compare with.")] = 10,
+    permutation_seed: opt.PermutationSeed = 0,
+    out: Out = None,
+) -> Report:
+    """Build a permutation that crowds one node, for oblivious algorithms."""
+    attack = popsnet.adversaries.attack_oblivious(
+        popsnet.Network(d, g), paths, router=router, variant=variant, runs=runs,
+        permutation_seed=permutation_seed,
+    )  # fmt: skip
+    return _with_permutation(attack.report(), attack.matching.destination, out)
+
+
+@adversary.command()
+@reporting
+def congestion(
+    largest: Largest = 128,
+    runs: Annotated[int, typer.Option(help="Random permutations per size.")] = 20,
+    permutation_seed: opt.PermutationSeed = 0,
+    worst: Annotated[
+        int, typer.Option(help="Build the worst permutation as well up to this G; slow above 32.")
+    ] = 16,
+    figure: opt.Figure = None,
+) -> Report:
+    """Measure the congestion of random permutations on every system of paths."""
+    found = popsnet.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
+    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_congestion(found))
+
+
+@adversary.command()
+@reporting
+def rigid(
+    d: opt.D,
+    g: opt.G,
+    router: opt.Router = "datta",
+    variant: opt.Variant = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(
+            help="Truncate the router after this many slots (default: the last slot at which it "
+            "must fail)."
+        ),
+    ] = None,
+    figure: opt.Figure = None,
+    out: Out = None,
+) -> Report:
+    """Build a transposition on which a rigid router, stopped early, must fail."""
+    attack = popsnet.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
+    report = _with_permutation(attack.report(), attack.destination, out)
+    return with_figure(report, figure, lambda: popsnet.plots.draw_growth(attack))
+
+
+@adversary.command()
+@reporting
+def two_hop(
+    d: opt.D,
+    g: opt.G,
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            help="affine, bits, hashed, rotation or shear; or a file.py that defines "
+            "c_out(d, g, processor, slot) and, optionally, c_in."
+        ),
+    ] = "hashed",
+    most_slots: MostSlots = 64,
+    out: Out = None,
+) -> Report:
+    """Build a permutation that delays a packet, for two-hop algorithms."""
+    attack = popsnet.adversaries.attack_two_hop(
+        algorithm, popsnet.Network(d, g), _rounds(most_slots)
+    )
+    return _with_permutation(attack.report(), attack.destination, out)
+
+
+@adversary.command()
+@reporting
+def separation(
+    largest: Largest = 256,
+    runs: Annotated[int, typer.Option(help="Runs of the randomized algorithm per size.")] = 20,
+    most_slots: MostSlots = 64,
+    figure: opt.Figure = None,
+) -> Report:
+    """Compare the delays of deterministic and randomized two-hop algorithms."""
+    found = popsnet.adversaries.measure_separation(largest, runs, _rounds(most_slots))
+    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_separation_study(found))
+
+
+def _rounds(most_slots: int) -> int:
+    if most_slots < 2 or most_slots % 2:
+        raise InputError(
+            f"most_slots = {most_slots}: rounds have two slots; give an even number from 2 on."
+        )
+    return most_slots // 2
+
+
+def _with_permutation(report: Report, permutation: Ints | None, out: Path | None) -> Report:
+    """Write the permutation that was built, if there is one, and say so in the report."""
+    from popsnet.permutations import write_permutation
+
+    if out is None:
+        return report
+    if permutation is None:
+        return report.plus(Fact("out", None), f"{out} was not written.")
+    write_permutation(out, permutation)
+    return with_file(report, "Permutation", out)

@@ -16,13 +16,11 @@ import typer
 import popsnet
 from popsnet.cli import (
     about,
-    adversary,
     advice,
     budget,
     computing,
     experiments,
     limits,
-    results,
     route,
     signals,
     traffic,
@@ -78,8 +76,8 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 """As ``popsnet --help`` lists them, beside the groups of commands."""
 
 _GROUPS = {
-    "results": ("Experiments", results.app),
-    "adversary": ("Limits and theory", adversary.app),
+    "results": ("Experiments", experiments.results),
+    "adversary": ("Limits and theory", limits.adversary),
 }
 
 for panel, commands in _COMMANDS.items():

@@ -204,8 +204,9 @@ def _report(page: Page, runs: Sequence[Run], path: Path, opened: bool) -> Report
         for one in runs
     ]  # fmt: skip
     taken = " and ".join(
-        f"{_label(asked)} takes {one.slots} slots with {one.collisions} collisions"
-        for asked, one in zip(_ROUTERS, runs, strict=True)
+        f"{one.experiment.router} ({one.experiment.variant}) takes {one.slots} slots with "
+        f"{one.collisions} collisions"
+        for one in runs
     )
     shown = f"The page is open in your browser: {path}" if opened else f"Open {path} in a browser."
     facts = Fact("title", page.title), Fact("page", str(path)), Fact("bytes", path.stat().st_size)
@@ -220,8 +221,3 @@ def _report(page: Page, runs: Sequence[Run], path: Path, opened: bool) -> Report
             "Try next: popsnet view 8 8, popsnet compare 8 8, popsnet plan 64 64",
         ),
     )
-
-
-def _label(asked: str) -> str:
-    name, _, variant = asked.partition(":")
-    return f"{name} ({variant})" if variant else name

@@ -89,19 +89,20 @@ class Timing:
         self._require_ranges()
 
     def _require_ranges(self) -> None:
-        if not self.slot > 0:
-            raise InputError(f"slot = {TIME.shown(self.slot)}: it must be longer than 0.")
-        if not 0 <= self.guard < self.slot:
-            raise InputError(
-                f"guard = {TIME.shown(self.guard)}: it must be at least 0 and shorter than the "
-                f"slot, {TIME.shown(self.slot)}."
-            )
-        if self.rate is not None and not self.rate > 0:
-            raise InputError(f"rate = {RATE.shown(self.rate)}: it must be above 0.")
-        if not self.fibre >= 0:
-            raise InputError(f"fibre = {LENGTH.shown(self.fibre)}: it must be at least 0.")
-        if not self.per_metre > 0:
-            raise InputError(f"per_metre = {TIME.shown(self.per_metre)}: it must be above 0.")
+        rules = {
+            "slot": (self.slot > 0, "longer than 0"),
+            "guard": (
+                0 <= self.guard < self.slot,
+                f"at least 0 and shorter than the slot, {TIME.shown(self.slot)}",
+            ),
+            "rate": (self.rate is None or self.rate > 0, "above 0"),
+            "fibre": (self.fibre >= 0, "at least 0"),
+            "per_metre": (self.per_metre > 0, "above 0"),
+        }
+        for name, (holds, rule) in rules.items():
+            if not holds:
+                value = _FIELDS[name].shown(getattr(self, name))
+                raise InputError(f"{name} = {value}: it must be {rule}.")
 
     def replaced(self, **given: float | str) -> Timing:
         """Return the timing with other figures, which count as given.

@@ -10,8 +10,7 @@ from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError, require_several
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps import points as traffic_points
-from popsnet.sweeps.precision import Precision
-from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, shards_of
+from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Part

@@ -15,7 +15,7 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from heapq import nlargest
 from pathlib import Path
 from threading import Event
@@ -27,9 +27,8 @@ from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import counted
-from popsnet.sweeps.cluster import ClusterExecutor
+from popsnet.sweeps.cluster import ClusterExecutor, Finished
 from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point, execute_point, memory_of_point
 from popsnet.sweeps.shard import execute_shards, memory_of
 from popsnet.sweeps.store import Store
@@ -332,8 +331,7 @@ class Workers:
         self._stopped = Event()
         self._at_work: dict[Future[Any], _Handed] = {}
         self._available = system.available_memory()
-        self._needed: dict[Subject, int] = {}
-        self._suited: dict[tuple[Subject, str], bool] = {}
+        self._suits, self._memory = cache(suits), cache(_memory)
         self._none_for: dict[str, int] = {}
         self._pace = Pace()
 
@@ -465,27 +463,11 @@ class Workers:
                 taken.append(piece)
         return taken
 
-    def _suits(self, experiment: Subject, engine: str) -> bool:
-        """Whether an engine can do the work."""
-        asked = experiment, engine
-        if asked not in self._suited:
-            self._suited[asked] = suits(experiment, engine)
-        return self._suited[asked]
-
     def _fits(self, experiment: Subject) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
         handed_over = [*(one.memory for one in self._at_work.values()), self._memory(experiment)]
         available = self._available if self._cluster is None else self._cluster.memory
         return sum(nlargest(self.count, handed_over)) <= available or not self._at_work
-
-    def _memory(self, experiment: Subject) -> int:
-        if experiment not in self._needed:
-            self._needed[experiment] = (
-                memory_of_point(experiment)
-                if isinstance(experiment, TrafficExperiment)
-                else memory_of(experiment)
-            )
-        return self._needed[experiment]
 
     def _hand_over(self, work: Sequence[Work], engine: str) -> None:
         memory = max(self._memory(subject) for subject, _ in work)
@@ -507,6 +489,11 @@ class Workers:
         if self._cluster is not None:
             return self._cluster.received(self._at_work[future].work, future)
         return [_result_of(future)]
+
+
+def _memory(subject: Subject) -> int:
+    """Estimate the bytes that a piece of work needs."""
+    return (memory_of_point if isinstance(subject, TrafficExperiment) else memory_of)(subject)  # type: ignore[operator]
 
 
 def _seconds(piece: Work, engine: str) -> float:

@@ -16,8 +16,8 @@ from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
 from popsnet.routing import get_router
 from popsnet.sweeps import point_table
+from popsnet.sweeps.cluster import Finished
 from popsnet.sweeps.database import how_to_rescue
-from popsnet.sweeps.parcels import Finished
 from popsnet.sweeps.points import Point
 from popsnet.sweeps.reports import difference, gap_notes
 from popsnet.sweeps.rows import counts_of, run_rows
