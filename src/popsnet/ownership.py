@@ -63,19 +63,11 @@ def _require_fixed(folder: Path, found: os.stat_result) -> None:
     if not CHECKED:
         return
     _require_owner(folder, found)
-    if _others_write(found):
-        mode = stat.S_IMODE(found.st_mode)
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & 0o022 and not mode & stat.S_ISVTX:
         raise NotPrivate(
             f"{folder} can be written to by other users (mode {mode:o}; chmod go-w closes it)"
         )
-
-
-def _others_write(found: os.stat_result) -> bool:
-    """Whether users other than the owner can replace files of each other in a folder."""
-    if found.st_mode & stat.S_ISVTX:
-        return False
-    by_group = found.st_mode & stat.S_IWGRP and not _is_private_group(found)
-    return bool(found.st_mode & stat.S_IWOTH or by_group)
 
 
 def _require_owner(path: Path | str, found: os.stat_result) -> None:
@@ -96,19 +88,3 @@ def _require_contents(folder: Path | str) -> None:
                     raise NotPrivate(f"{entry.path} is a symbolic link")
                 if stat.S_ISDIR(found.st_mode):
                     _require_contents(entry.path)
-
-
-def _is_private_group(found: os.stat_result) -> bool:
-    """Whether the group is the owner's own: of the same name, and without other members.
-
-    Many systems give each user such a group, and files that it can write to.
-    """
-    import grp
-    import pwd
-
-    try:
-        owner, group = pwd.getpwuid(found.st_uid), grp.getgrgid(found.st_gid)
-    except KeyError:
-        return False
-    is_own = owner.pw_gid == group.gr_gid and owner.pw_name == group.gr_name
-    return is_own and set(group.gr_mem) <= {owner.pw_name}

@@ -19,7 +19,7 @@ from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
 from popsnet.errors import InputError, abbreviated
-from popsnet.hardware.presets import LINKS, LinkPreset, find_preset
+from popsnet.hardware.timing import LINKS, LinkPreset, find_preset
 from popsnet.hardware.units import GIVEN, LOSS, POWER, Basis, milliwatts
 from popsnet.network import Network, shape_of
 from popsnet.report import Column, Fact, Report, Reported, Table, counted

@@ -39,7 +39,7 @@ from typing import TypeAlias
 from popsnet.engines import find_engine
 from popsnet.experiment import Experiment
 from popsnet.routing import plugin
-from popsnet.sweeps.points import Point, execute_point
+from popsnet.sweeps.point_table import Point, execute_point
 from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.work import Subject
 from popsnet.traffic import scheduler as schedulers

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError, require_several
 from popsnet.experiment import Experiment, whole_number
-from popsnet.sweeps import points as traffic_points
+from popsnet.sweeps import point_table as traffic_points
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep

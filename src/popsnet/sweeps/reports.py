@@ -15,8 +15,13 @@ from popsnet.report.table import NOTHING, ColumnKind, shown
 from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields
-from popsnet.sweeps.point_table import label_of, traffic_fields, traffic_records
-from popsnet.sweeps.points import Point, PointProvenance
+from popsnet.sweeps.point_table import (
+    Point,
+    PointProvenance,
+    label_of,
+    traffic_fields,
+    traffic_records,
+)
 from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of, standard_error
 from popsnet.sweeps.tables import in_words
 from popsnet.terminal import visible

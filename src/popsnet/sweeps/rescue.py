@@ -71,16 +71,13 @@ class Rescue(Reported):
     def report(self) -> Report:
         """Return the outcome as it is shown."""
         facts = facts_of(self, "store", "new", "copied", "without_digest", "unread")
-        reasons = Counter(reason for _, _, reason in self.lost)
         notes = [
-            f"{counted(count, 'shard')} lost: {why}."
-            + (f" {_DESCRIBE}" if why == _NAMELESS else "")
-            for why, count in reasons.most_common()
+            f"{counted(count, 'shard')} lost: {why}.{f' {_DESCRIBE}' * (why == _NAMELESS)}"
+            for why, count in Counter(one[-1] for one in self.lost).most_common()
         ]
-        points = Counter(reason for _, reason in self.points_lost)
         notes += [
             f"{counted(count, 'point')} of traffic lost: {why}."
-            for why, count in points.most_common()
+            for why, count in Counter(one[-1] for one in self.points_lost).most_common()
         ]
         if self.unread:
             notes.append(

@@ -29,7 +29,7 @@ from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import counted
 from popsnet.sweeps.cluster import ClusterExecutor, Finished
 from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.points import Point, execute_point, memory_of_point
+from popsnet.sweeps.point_table import Point, execute_point, memory_of_point
 from popsnet.sweeps.shard import execute_shards, memory_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep

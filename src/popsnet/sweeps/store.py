@@ -37,8 +37,7 @@ from popsnet.sweeps.exports import (
     export_runs,
     run_columns,
 )
-from popsnet.sweeps.point_table import PointTable, traffic_records
-from popsnet.sweeps.points import Point
+from popsnet.sweeps.point_table import Point, PointTable, traffic_records
 from popsnet.sweeps.reports import difference, row_of, store_report, why_nothing
 from popsnet.sweeps.rows import Row
 from popsnet.sweeps.selection import EVERYTHING, Selection

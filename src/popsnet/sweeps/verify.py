@@ -18,7 +18,7 @@ from popsnet.routing import get_router
 from popsnet.sweeps import point_table
 from popsnet.sweeps.cluster import Finished
 from popsnet.sweeps.database import how_to_rescue
-from popsnet.sweeps.points import Point
+from popsnet.sweeps.point_table import Point
 from popsnet.sweeps.reports import difference, gap_notes
 from popsnet.sweeps.rows import counts_of, run_rows
 from popsnet.sweeps.runner import Workers

@@ -14,7 +14,7 @@ from popsnet.engines import choose_engine, find_engine
 from popsnet.engines.engine import shipped_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.sweeps.points import estimate_point
+from popsnet.sweeps.point_table import estimate_point
 from popsnet.sweeps.shard import SHARD_RUNS
 from popsnet.traffic.experiment import TrafficExperiment
 
