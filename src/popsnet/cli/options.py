@@ -245,24 +245,22 @@ else:
 """The type of the parameter ``timing`` of a command, which no option has."""
 
 
-def _option(
-    metavar: str, help_text: str, complete: Callable[[str], list[str]] | None = None
-) -> Any:
+def _option(name: str, unit: str, text: str, complete: Any = None) -> Any:
     made = typer.Option(
-        metavar=metavar, help=help_text, rich_help_panel="Time", autocompletion=complete
+        f"--{name}", metavar=unit, help=text, rich_help_panel="Time", autocompletion=complete
     )
     return Annotated[str | None, made]
 
 
 _OPTIONS = {
     "timing": _option(
-        "PRESET", "Slots of pulse, sirius or shale. Options below replace theirs.",
+        "timing", "PRESET", "Slots of pulse, sirius or shale. Options below replace theirs.",
         complete_timing,
     ),
-    "slot": _option("TIME", "Length of a slot, such as 20ns: print times, too."),
-    "guard": _option("TIME", "Part of a slot without bits, such as 2ns."),
-    "rate": _option("RATE", "Line rate, such as 100Gbps."),
-    "fibre": _option("LENGTH", "Fibre from processor to processor, such as 10m."),
+    "slot": _option("slot", "TIME", "Length of a slot, such as 20ns: print times, too."),
+    "guard": _option("guard", "TIME", "Part of a slot without bits, such as 2ns."),
+    "rate": _option("rate", "RATE", "Line rate, such as 100Gbps."),
+    "fibre": _option("fibre", "LENGTH", "Fibre from processor to processor, such as 10m."),
 }  # fmt: skip
 
 
