@@ -13,8 +13,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "popsnet"
 
-MOST_LINES = 43_198
-MOST_MODULES = 385
+MOST_LINES = 43_349
+MOST_MODULES = 355
 
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -401,7 +401,7 @@ def test_killed_after_some_points_it_ends_with_the_same_rows(tmp_path: Path, who
 
 
 def test_parts_are_disjoint_and_complete(tmp_path: Path, wanted: Sweep, whole: Path) -> None:
-    parts = [Part(number, 3).points(wanted.traffic) for number in (1, 2, 3)]
+    parts = [Part(number, 3).share(wanted.traffic) for number in (1, 2, 3)]
     assert sorted(one.digest for part in parts for one in part) == sorted(
         one.digest for one in wanted.traffic
     )

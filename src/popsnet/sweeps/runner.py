@@ -479,7 +479,7 @@ class Workers:
 
     def _submit(self, piece: Work) -> Future[Any]:
         experiment, shards = piece
-        stopped = {"stopped": self._stopped.is_set} if self._own else {}
+        stopped: dict[str, Any] = {"stopped": self._stopped.is_set} if self._own else {}
         assert self._executor is not None
         if isinstance(experiment, TrafficExperiment):
             return self._executor.submit(partial(execute_point, **stopped), experiment)
@@ -493,7 +493,9 @@ class Workers:
 
 def _memory(subject: Subject) -> int:
     """Estimate the bytes that a piece of work needs."""
-    return (memory_of_point if isinstance(subject, TrafficExperiment) else memory_of)(subject)  # type: ignore[operator]
+    if isinstance(subject, TrafficExperiment):
+        return memory_of_point(subject)
+    return memory_of(subject)
 
 
 def _seconds(piece: Work, engine: str) -> float:
