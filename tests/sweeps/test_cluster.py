@@ -27,10 +27,9 @@ from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import STORE, carry_out
 from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
-from popsnet.sweeps.cluster import ClusterExecutor
-from popsnet.sweeps.pace import Pace
-from popsnet.sweeps.parcels import Sender, execute_parcel
+from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel
 from popsnet.sweeps.rows import RESULTS
+from popsnet.sweeps.runner import Pace
 from popsnet.sweeps.shard import execute_shards
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep

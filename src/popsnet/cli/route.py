@@ -12,8 +12,8 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
+from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import Interrupted, reporting, with_trace
-from popsnet.cli.timing import Timed, timed
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
