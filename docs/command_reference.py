@@ -8,8 +8,8 @@ from typer import Context
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.cli.main import app
+from popsnet.cli.usage import EXAMPLES, FAILURES
 
 _INTRODUCTION = """\
 # Commands
@@ -47,7 +47,7 @@ def _section(named: tuple[str, TyperCommand], parent: Context) -> str:
     usage = " ".join([f"popsnet {name}", *command.collect_usage_pieces(context)])
     parts = [f"## popsnet {name}", _text(command.help), f"```text\n{usage}\n```"]
     parts.append(f"Example: `{EXAMPLES[name]}`")
-    if FAILURES[name]:
+    if name in FAILURES:
         parts.append(f"Exit code 1: {_text(FAILURES[name])}")
     parameters = (one for one in command.params if isinstance(one, TyperArgument | TyperOption))
     if rows := [_row(one, context) for one in parameters if one.name not in ("json", "csv")]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from popsnet.compiled import compiled
 from tests.test_compiled import OURS, package, python
 
@@ -53,6 +55,8 @@ def twice(x): return check(x).value + check(x + 1).value
 CALL_ALL = """
 import gc
 from pathlib import Path
+import pytest
+
 from popsnet.compiled import compiling, use_cache_for
 
 use_cache_for(Path("kernels"))
@@ -95,6 +99,7 @@ def test_functions_that_python_and_kernels_call(tmp_path: Path) -> None:
     assert python(tmp_path, CALL_ALL) == [*expected, "3"]
 
 
+@pytest.mark.program
 def test_what_a_first_run_of_relay_compiles(tmp_path: Path) -> None:
     """No stages that its schedule lacks, nothing more for one run, and nothing a second time."""
     printed = python(tmp_path, COUNT)

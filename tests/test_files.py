@@ -6,12 +6,11 @@ import os
 import socket
 import stat
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from popsnet.errors import InputError, StoreError
-from popsnet.files import make_folder, require_writable, write_whole
+from popsnet.files import make_folder, write_whole
 from popsnet.sweeps import Store
 from tests.conftest import Cli
 
@@ -62,15 +61,6 @@ def test_links_to_links_and_files_that_exist(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_text() == "new"
     assert (tmp_path / "first").is_symlink()
     assert (tmp_path / "folder" / "second").is_symlink()
-
-
-def test_a_link_that_leads_back_to_itself_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    for call in (require_writable, write):
-        with pytest.raises(InputError, match=r"a is a symbolic link that leads back to itself"):
-            call(tmp_path / "a")
-    assert (tmp_path / "a").is_symlink()
 
 
 def test_a_link_to_a_folder_is_refused_by_its_own_name(tmp_path: Path) -> None:
@@ -124,40 +114,13 @@ def test_a_read_only_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert path.read_text() == "old"
 
 
-# Devices and pipes
+# Devices and sockets
 
 
 @unix
-def test_a_device_and_a_pipe_are_written_to(tmp_path: Path) -> None:
-    write(Path(os.devnull))
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to("pipe")
-    read: list[str] = []
-    reader = Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
-    reader.start()
-    write(tmp_path / "link")
-    reader.join()
-    assert read == ["new"]
-    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
-
-
-@unix
-def test_a_pipe_without_a_reader_ends_as_standard_output_does(tmp_path: Path) -> None:
-    listening, writing = os.pipe()
-    os.close(listening)
-    try:
-        with pytest.raises(BrokenPipeError):
-            write(Path(f"/dev/fd/{writing}"))
-    finally:
-        os.close(writing)
-
-
-@unix
-def test_a_full_device_is_named() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("only Linux has /dev/full")
-    with pytest.raises(InputError, match="/dev/full could not be written: No space left"):
-        write(Path("/dev/full"))
+def test_a_device_is_refused() -> None:
+    with pytest.raises(InputError, match="exists and cannot be written to"):
+        write(Path(os.devnull))
 
 
 @unix
@@ -173,20 +136,10 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_store_is_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (Path(os.devnull), tmp_path / "pipe"):
-        for create in (True, False):
-            with pytest.raises(StoreError, match="is a device or a pipe, not a store"):
-                Store(path, create=create)
-
-
-def test_the_file_that_standard_output_goes_to_is_not_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or what is printed later would go to a file that has no name any more."""
-    path = tmp_path / "file"
-    path.write_text("printed")
-    monkeypatch.setattr(os, "fstat", lambda number: path.stat())
-    with pytest.raises(InputError, match="file is the file that standard output or standard error"):
-        require_writable(path)
+        with pytest.raises(StoreError, match="is a device or a pipe, not a store"):
+            Store(path, create=False)
+        with pytest.raises(InputError, match="exists and cannot be written to"):
+            Store(path, create=True)
 
 
 # What killed processes leave

@@ -32,7 +32,6 @@ from uuid import uuid4
 import numpy as np
 
 from popsnet.ownership import NotPrivate, open_private_folder
-from popsnet.system import reserve_compiler_memory
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -139,8 +138,6 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
     def compiled_later(function: Callable[..., object]) -> object:
         if _interpreting:
             return function
-        if _cache is None:
-            reserve_compiler_memory()
         import numba
 
         config: Any = numba.config

@@ -130,60 +130,44 @@ def _bar(what: str, total: int | None) -> Iterator[_Show]:
             next_update = now + _SECONDS_BETWEEN_UPDATES
             bar.update(task, completed=done, detail=_Detail(detail))
 
-    with _patience(bar.start, bar.stop):
-        yield show
-
-
-@contextmanager
-def _patience(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[None]:
-    """Begin after two seconds, if the work takes that long, and end with it."""
-    timer = threading.Timer(_PATIENCE_SECONDS, begin)
+    timer = threading.Timer(_PATIENCE_SECONDS, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield show
     finally:
         timer.cancel()
         timer.join()
-        end()
+        bar.stop()
 
 
 @contextmanager
 def _line(what: str) -> Iterator[_Show]:
     """Show a line that is rewritten, for notebooks, which have no terminal."""
-    begin = time.monotonic()
-    next_update, written, over = begin + _PATIENCE_SECONDS, False, threading.Event()
+    begin, over, last = time.monotonic(), threading.Event(), ["…"]
 
-    def write(text: str) -> None:
-        nonlocal written
-        written = True
-        sys.stderr.write(f"\r{text[:78]:<78}")
-        sys.stderr.flush()
-
-    def write_compilations() -> None:
-        """Write a first line, and while work compiles, which does not report, others."""
-        write(f"{what} …")
-        while not over.wait(10 * _SECONDS_BETWEEN_UPDATES):
-            if text := str(_Detail("")):
-                write(f"{what}: {text}, {time.monotonic() - begin:.0f} s")
+    def write() -> None:
+        """Write the last report again and again, for a compilation may come after it."""
+        if over.wait(_PATIENCE_SECONDS):
+            return
+        going_on = True
+        while going_on:
+            text = f"{what}: {_Detail(last[0])}, {time.monotonic() - begin:.0f} s"
+            sys.stderr.write(f"\r{text[:78]:<78}")
+            sys.stderr.flush()
+            going_on = not over.wait(10 * _SECONDS_BETWEEN_UPDATES)
+        sys.stderr.write(f"\r{'':<78}\r")
 
     def show(done: float, detail: str) -> None:
-        nonlocal next_update
-        if (now := time.monotonic()) >= next_update:
-            next_update = now + 10 * _SECONDS_BETWEEN_UPDATES
-            text = _Detail(detail or f"{done:,.0f} done")
-            write(f"{what}: {text}, {now - begin:.0f} s")
+        last[0] = detail or f"{done:,.0f} done"
 
-    def clear() -> None:
-        if written:
-            write("")
-            sys.stderr.write("\r")
-
-    with _patience(write_compilations, clear):
-        try:
-            yield show
-        finally:
-            over.set()
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        yield show
+    finally:
+        over.set()
+        thread.join()
 
 
 def duration(seconds: float) -> str:

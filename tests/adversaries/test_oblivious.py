@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from popsnet import InputError, Network, check_trace
 from popsnet.adversaries import PATH_SYSTEMS, PathSystem, attack_paths, find_paths
-from popsnet.adversaries.oblivious import construction
+from popsnet.adversaries.oblivious.attack import build_by_matching, popularity
 from popsnet.adversaries.oblivious.congestion import average_congestion, curve
-from popsnet.adversaries.oblivious.construction import build_by_matching, popularity
 from popsnet.adversaries.oblivious.crossing import (
     congestion,
     crossings,
@@ -25,7 +24,7 @@ from popsnet.adversaries.oblivious.crossing import (
 from popsnet.adversaries.oblivious.observed_paths import observe
 from popsnet.routing import get_router
 from popsnet.slot import Ints
-from popsnet.theory.lower_bounds import guaranteed_congestion
+from popsnet.theory.bounds import guaranteed_congestion
 from popsnet.trace import TraceWriter
 from tests.conftest import permutation
 from tests.each import each
@@ -265,7 +264,7 @@ def test_beyond_the_exact_sizes_processors_are_looked_at_as_well_as_couplers(
     """Couplers are more popular, but 2d packets can cross them at most."""
     network, paths = Network(16, 16), PATH_SYSTEMS["hashed"]
     assert attack_paths(paths, network, randoms=0).matching.promised == 159
-    monkeypatch.setattr(construction, "EXACT_N", 100)
+    monkeypatch.setattr("popsnet.adversaries.oblivious.attack.EXACT_N", 100)
     popular = popularity(paths, network, guaranteed_congestion(network))
     assert len(build_by_matching(paths, network, popular).sources) > 120
 

@@ -9,7 +9,7 @@ from popsnet import Coins, InputError, Kind, Network, Router
 from popsnet.adversaries import attack_rigid
 from popsnet.adversaries.rigid import Reach, difference, growth_of, watch_slots
 from popsnet.routing import find_router
-from popsnet.theory.lower_bounds import guaranteed_slots
+from popsnet.theory.bounds import guaranteed_slots
 from tests.conftest import permutation, slot_of
 from tests.each import each
 

@@ -22,7 +22,7 @@ from popsnet.adversaries.two_hop.algorithm import one_listener
 from popsnet.adversaries.two_hop.execution import execute_two_hop, randomized_slots
 from popsnet.adversaries.two_hop.keeping import classes_of, kept_before, round_of
 from popsnet.slot import Ints
-from popsnet.theory.lower_bounds import guaranteed_rounds
+from popsnet.theory.bounds import guaranteed_rounds
 from tests.conftest import permutation
 from tests.each import each, examples
 

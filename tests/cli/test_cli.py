@@ -439,7 +439,7 @@ def test_the_doctor_notices_what_is_missing(cli: Cli, monkeypatch: pytest.Monkey
     assert f"kept in {choose_cache(Path(popsnet.__file__).parent).folder}" in shown
     for name in ("scipy", "lazy_loader"):
         assert re.search(rf"^{name} +ok ", finished.out, re.MULTILINE)
-    monkeypatch.setattr("popsnet.cli.doctor._NEEDED", ("a_library_that_is_not",))
+    monkeypatch.setattr("popsnet.cli.about._NEEDED", ("a_library_that_is_not",))
     finished = cli("doctor")
     assert finished.code == 1
     assert "FAILED: needed and not working: a_library_that_is_not." in finished.out

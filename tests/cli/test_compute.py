@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from popsnet.computing.moves import Steps
+from popsnet.computing.computation import Steps
 from popsnet.slot import Slot
 from tests.conftest import Cli
 
@@ -35,7 +35,7 @@ def _nothing() -> Steps:
 
 
 def test_a_wrong_result_ends_with_1(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.computing.moves.add_all", lambda network, values: _nothing())
+    monkeypatch.setattr("popsnet.computing.computation.add_all", lambda network, values: _nothing())
     finished = cli("compute", "sum", 2, 2)
     assert (finished.code, "WRONG" in finished.out) == (1, True)
 

@@ -15,8 +15,8 @@ from typer.main import get_command
 from typer.models import OptionInfo
 
 import popsnet
-from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.cli.main import app
+from popsnet.cli.usage import EXAMPLES, FAILURES
 from tests.conftest import Cli
 from tests.each import each
 from tests.project.schemas import require_schemas
@@ -44,11 +44,14 @@ COMMANDS = dict(leaves(ROOT))
 
 
 def test_every_command_has_an_example_in_its_help() -> None:
-    """A new command needs an entry in ``popsnet.cli.examples``."""
+    """A new command needs an entry in ``popsnet.cli.usage``."""
     assert sorted(EXAMPLES) == sorted(COMMANDS)
     for words, command in COMMANDS.items():
         example, *failure = command.epilog.split("\n\nExit code 1: ")
-        assert (example, "".join(failure)) == (f"Example: {EXAMPLES[words]}", FAILURES[words])
+        assert (example, "".join(failure)) == (
+            f"Example: {EXAMPLES[words]}",
+            FAILURES.get(words, ""),
+        )
         assert EXAMPLES[words].startswith(f"popsnet {words}")
 
 

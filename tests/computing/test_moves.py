@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from popsnet import InputError, Network
-from popsnet.computing.computation import execute_steps
-from popsnet.computing.moves import add_all, add_prefixes, dimensions, move, move_slots
+from popsnet.computing.computation import (
+    add_all,
+    add_prefixes,
+    dimensions,
+    execute_steps,
+    move,
+    move_slots,
+)
 from tests.each import each
 
 SHAPES = [(1, 16), (2, 8), (4, 4), (8, 2), (16, 1), (1, 1), (32, 4)]

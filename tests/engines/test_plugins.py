@@ -100,10 +100,10 @@ def test_parts_do_not_depend_on_what_is_installed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiments = [Experiment(g, g, router=name) for g in (4, 8, 16) for name in ("relay", "datta")]
-    before = [Part(1, 2).experiments(experiments), [estimate_work(one) for one in experiments]]
+    before = [Part(1, 2).share(experiments), [estimate_work(one) for one in experiments]]
     write_plugin(folder, TINY.replace("1e-12", "1e6 / experiment.network.n**3"))
     install(monkeypatch, folder)
-    after = [Part(1, 2).experiments(experiments), [estimate_work(one) for one in experiments]]
+    after = [Part(1, 2).share(experiments), [estimate_work(one) for one in experiments]]
     assert before == after
     assert estimate_work(Experiment(4, 4), "tiny") > 1000 * estimate_work(Experiment(4, 4))
 

@@ -27,10 +27,18 @@ from popsnet.exact import (
     steps_distribution,
 )
 from popsnet.exact.chain import eliminate
-from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
-from popsnet.exact.state import State, canonical, is_done, pending
+from popsnet.exact.state import (
+    State,
+    between_groups,
+    by_residues,
+    canonical,
+    is_done,
+    of_tables,
+    pending,
+    without_fixed_points,
+)
 from popsnet.exact.steps import taking_part
-from popsnet.exact.turned import FRESH, place, turn
+from popsnet.exact.transition import FRESH, place, turn
 from popsnet.routing import get_router
 from popsnet.routing.mei_rizzi import participation
 from popsnet.routing.relay import bijection, state

@@ -18,10 +18,9 @@ from scipy.stats import skew
 from popsnet import Coins, Experiment, InputError, Memory, Network, Slot, register, route, view
 from popsnet.engines import Tally
 from popsnet.paper.figures import PaperFigure, paper_figures
-from popsnet.paper.headlines import headlines
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed, make_plan
 from popsnet.paper.published import Printed, printed_rows
-from popsnet.paper.report import write_pages
+from popsnet.paper.report import headlines, write_pages
 from popsnet.paper.reproduce import carry_out
 from popsnet.paper.rows import PaperRows, make_rows
 from popsnet.paper.tables import findings, paper_tables

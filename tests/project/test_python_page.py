@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 import popsnet
-from popsnet.cli.examples import EXAMPLES
+from popsnet.cli.usage import EXAMPLES
 from popsnet.traffic import TrafficExperiment
 from tests.project.pages import ROOT
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from popsnet.viewer.script import MODULES
+from popsnet.viewer.page import MODULES
 
 ROOT = Path(__file__).parents[2]
 
 MISSING = """
-from popsnet.cli.doctor import _libraries
+from popsnet.cli.about import _libraries
 print([one.what for one in _libraries() if not one.ok])
 """
 """What ``popsnet doctor`` misses; the command also compiles all engines, which takes long."""

@@ -20,7 +20,7 @@ from popsnet.errors import InputError
 from popsnet.permutations import NAMES, find_permutation, make_permutation, write_permutation
 from popsnet.permutations.files import SUFFIXES
 from popsnet.routing import Router, all_routers
-from popsnet.routing.detection import DETECTED
+from popsnet.routing.to_all import DETECTED
 from popsnet.slot import Ints
 from tests.routing.relay.staged import any_network, any_schedule, residue_aligned, two_targets
 

@@ -22,8 +22,8 @@ from popsnet import Experiment, Memory, Network, Outcome, check_trace, schedule
 from popsnet.engines import ENGINES, Instance, Outcomes
 from popsnet.engines.fused import session
 from popsnet.engines.outcome import COLUMNS
-from popsnet.routing.detection import DETECTED
 from popsnet.routing.relay import RelaySchedule
+from popsnet.routing.to_all import DETECTED
 from popsnet.runs.run import trace_instance
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slots

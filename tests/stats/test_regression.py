@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from popsnet.stats.regression import akaike_weights, fewest_values, fit
+from popsnet.stats.inference import akaike_weights, fewest_values, fit
 
 G = 2.0 ** np.arange(1, 13)
 LOG_LOG = np.column_stack([np.ones(12), np.log2(np.log2(G))])

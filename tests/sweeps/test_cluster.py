@@ -27,10 +27,9 @@ from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import STORE, carry_out
 from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
-from popsnet.sweeps.cluster import ClusterExecutor
-from popsnet.sweeps.pace import Pace
-from popsnet.sweeps.parcels import Sender, execute_parcel
+from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel
 from popsnet.sweeps.rows import RESULTS
+from popsnet.sweeps.runner import Pace
 from popsnet.sweeps.shard import execute_shards
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
@@ -452,7 +451,6 @@ def test_stores_are_refused_before_the_cluster_is_opened(
         assert words in refused.err
 
 
-@pytest.mark.long  # starts programs
 def test_an_empty_file_becomes_a_store(cli: Cli, tmp_path: Path) -> None:
     """As one that was created when the disk was full."""
     sweep_of(tmp_path, "[[grid]]\nshapes = [[2, 2]]\n")
@@ -461,6 +459,7 @@ def test_an_empty_file_becomes_a_store(cli: Cli, tmp_path: Path) -> None:
     assert (finished.code, finished.err) == (0, "Running 1 shard of 1 experiment…\n")
 
 
+@pytest.mark.long  # starts programs
 def test_workers_that_come_late_do_the_work(
     sweep: Sweep, expected: list[Any], tmp_path: Path
 ) -> None:

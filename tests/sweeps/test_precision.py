@@ -14,9 +14,9 @@ from popsnet import Experiment, InputError, Store, Sweep, collect
 from popsnet.engines import Tally
 from popsnet.stats.inference import summarize_counts
 from popsnet.sweeps.goals import Goals
-from popsnet.sweeps.precision import Precision
 from popsnet.sweeps.reports import sweep_report
 from popsnet.sweeps.rows import RESULTS
+from popsnet.sweeps.shard import Precision
 from tests.each import each
 
 

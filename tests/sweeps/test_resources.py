@@ -19,8 +19,7 @@ import popsnet
 from popsnet import Experiment, collect
 from popsnet.errors import InputError
 from popsnet.sweeps import open_cluster
-from popsnet.sweeps.cluster import ClusterExecutor
-from popsnet.sweeps.parcels import Sender, execute_parcel
+from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import suits

@@ -24,14 +24,13 @@ import pytest
 import popsnet
 from popsnet import Experiment, Network, Slot, collect, rescue, verify
 from popsnet.errors import InputError, StoreError
-from popsnet.sweeps import Selection, point_rows, points, runner, shard
+from popsnet.sweeps import Selection, point_table, runner, shard
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.database import require_store
 from popsnet.sweeps.runner import collect_traffic
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.sweep import Sweep
+from popsnet.sweeps.sweep import TRAFFIC_KEYS, Sweep
 from popsnet.sweeps.tables import NETWORK_KEYS
-from popsnet.sweeps.traffic import TRAFFIC_KEYS
 from popsnet.sweeps.work import Part, Queue
 from popsnet.traffic import TrafficExperiment
 from popsnet.traffic import simulate as simulate_module
@@ -317,7 +316,7 @@ def test_any_executor_gives_the_same_rows(tmp_path: Path, wanted: Sweep, whole: 
             collect_traffic(wanted, tmp_path / name, executor=executor, workers=2, progress=False)
             assert results(tmp_path / name) == expected
     assert pickle.loads(pickle.dumps(at_once.tasks)) == at_once.tasks
-    longest = [points.estimate_point(one) for one in at_once.tasks]
+    longest = [point_table.estimate_point(one) for one in at_once.tasks]
     assert longest == sorted(longest, reverse=True)
 
 
@@ -337,7 +336,7 @@ def test_a_result_is_that_of_simulate(wanted: Sweep, whole: Path) -> None:
         for one in wanted.traffic[:2]:
             point = store.traffic.get(one)
             assert point is not None
-            assert point.result == points.without_engine(popsnet.simulate(one, progress=False))
+            assert point.result == point_table.without_engine(popsnet.simulate(one, progress=False))
             assert point.provenance.given == dict(one.given)
 
 
@@ -403,11 +402,11 @@ def test_killed_after_some_points_it_ends_with_the_same_rows(tmp_path: Path, who
 
 
 def test_parts_are_disjoint_and_complete(tmp_path: Path, wanted: Sweep, whole: Path) -> None:
-    parts = [Part(number, 3).points(wanted.traffic) for number in (1, 2, 3)]
+    parts = [Part(number, 3).share(wanted.traffic) for number in (1, 2, 3)]
     assert sorted(one.digest for part in parts for one in part) == sorted(
         one.digest for one in wanted.traffic
     )
-    seconds = [sum(map(points.estimate_point, part)) for part in parts]
+    seconds = [sum(map(point_table.estimate_point, part)) for part in parts]
     assert max(seconds) < 2 * min(seconds)
     for number in (1, 2, 3):
         found = collect_traffic(wanted, tmp_path / str(number), part=(number, 3), progress=False)
@@ -444,12 +443,12 @@ def test_time_ends_a_collection(
 def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
     small = wanted.traffic[0]
     large = TrafficExperiment(1024, 1024, scheduler="tdm", load=0.1, slots=10)
-    assert points.memory_of_point(small) == 0
-    assert points.memory_of_point(large) > 2**28
+    assert point_table.memory_of_point(small) == 0
+    assert point_table.memory_of_point(large) > 2**28
     crew = runner.Workers(AtOnce(), workers=2)
-    crew._available = points.memory_of_point(large)
+    crew._available = point_table.memory_of_point(large)
     queue = Queue([(large, range(1)), (large, range(1)), (small, range(1))])
-    crew._at_work[Future()] = runner._Handed([], points.memory_of_point(large), 0.0)
+    crew._at_work[Future()] = runner._Handed([], point_table.memory_of_point(large), 0.0)
     taken = queue.take(crew._fits)
     assert taken is not None
     assert taken[0] == small
@@ -459,7 +458,7 @@ def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
 def test_threads_that_are_told_to_stop_do() -> None:
     endless = TrafficExperiment(2, 2, scheduler="tdm", load=0.1, slots=2**30)
     with pytest.raises(shard.Stopped):
-        points.execute_point(endless, lambda: True)
+        point_table.execute_point(endless, lambda: True)
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path, wanted: Sweep) -> None:
@@ -532,7 +531,7 @@ def forged(row: tuple[Any, ...], place: int, old: str, new: str) -> tuple[Any, .
     """A row that was changed by someone who computes digests."""
     assert old in row[place]
     values = (*row[:place], row[place].replace(old, new, 1), *row[place + 1 : 4])
-    return (*values, point_rows.digest_of(values))
+    return (*values, point_table.digest_of(values))
 
 
 @each(
@@ -555,7 +554,7 @@ def test_values_that_cannot_be_are_no_traceback(
     with Store(whole) as store:
         row = next(row for row in store.rows("traffic") if '"load": 0.1' in row[1])
     row = forged(row, 1, '"d": 3', '"d": 2') if '"d": 3' in row[1] else row
-    assert [*point_rows.point_flaws(forged(row, place, old, new))]
+    assert [*point_table.point_flaws(forged(row, place, old, new))]
 
 
 def test_merging_a_contradiction_adds_nothing(tmp_path: Path, wanted: Sweep, whole: Path) -> None:
@@ -697,7 +696,7 @@ def test_the_command_reports_an_interrupt_and_how_to_go_on(
     (tmp_path / "sweep.toml").write_text(SWEEP)
     put = Store.put
 
-    def put_and_interrupt(store: Store, finished: points.Point) -> None:
+    def put_and_interrupt(store: Store, finished: point_table.Point) -> None:
         put(store, finished)
         if store.traffic.count() == 3:
             os.kill(os.getpid(), signal.SIGINT)

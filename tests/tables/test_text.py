@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from popsnet.errors import InputError
 from popsnet.tables import Table, table_of
-from popsnet.tables.plain import read_plain
+from popsnet.tables.reading import read_plain
 from popsnet.tables.text import read_any
 from tests.each import each, examples
 

@@ -32,10 +32,9 @@ from popsnet.theory import (
     smallest_g,
     tails,
 )
-from popsnet.theory.fluid import _participation
-from popsnet.theory.lower_bounds import guaranteed_congestion, guaranteed_rounds
-from popsnet.theory.phases import lucky_share, planned_degree
-from popsnet.theory.slot_five import C_WITH_SLOT_FIVE
+from popsnet.theory.bounds import guaranteed_congestion, guaranteed_rounds
+from popsnet.theory.conflict_graph import lucky_share, planned_degree
+from popsnet.theory.fluid import C_WITH_SLOT_FIVE, _participation
 from popsnet.theory.stages import after_park, after_windows
 from tests.each import each
 

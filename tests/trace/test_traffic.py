@@ -14,7 +14,7 @@ import pytest
 
 from popsnet import Network, TraceFormatError, check_trace
 from popsnet.trace import Event, TraceReader, TraceWriter, read_trace
-from popsnet.trace.traffic import TrafficReplay
+from popsnet.trace.checker import TrafficReplay
 from popsnet.traffic import all_schedulers, find_scheduler
 from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.engine import MessageSession

@@ -17,7 +17,7 @@ from popsnet.traffic.block import Block
 from popsnet.traffic.engine import MessageSession
 from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.log import Log
-from popsnet.traffic.schedulers.detours import around
+from popsnet.traffic.schedulers.epochs import around
 from tests.traffic.test_faults import run
 from tests.traffic.test_live_parts import Brute
 

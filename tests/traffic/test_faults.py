@@ -13,7 +13,7 @@ import pytest
 import popsnet
 from popsnet import Coins, Faults, InputError, Network, Slot, check_trace
 from popsnet.faults import KINDS
-from popsnet.sweeps.points import require_storable
+from popsnet.sweeps.point_table import require_storable
 from popsnet.testing import check_scheduler_locality
 from popsnet.traffic import (
     LiveParts,

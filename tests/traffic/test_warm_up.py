@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from popsnet.traffic.warm_up import Cut, find_cut
+from popsnet.traffic.batch_means import Cut, find_cut
 from tests.each import each
 
 

@@ -110,7 +110,7 @@ def test_an_experiment_keeps_its_wavelengths() -> None:
 
 
 def test_stores_refuse_several_wavelengths(tmp_path: Path) -> None:
-    from popsnet.sweeps.points import require_storable
+    from popsnet.sweeps.point_table import require_storable
 
     with pytest.raises(InputError, match="one wavelength per coupler"):
         require_storable(TrafficExperiment(4, 4, load=0.1, scheduler="tdm", wavelengths=2))

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from popsnet.viewer.script import MODULES, join_ready, read_static, script_text
+from popsnet.viewer.page import MODULES, join_ready, read_static, script_text
 from tests.each import each
 
 IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./([\w-]+\.js)";$', re.MULTILINE)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import popsnet
-from popsnet.viewer.script import MODULES, read_static
+from popsnet.viewer.page import MODULES, read_static
 
 PROGRAM = """
 import { readFileSync } from "node:fs";

@@ -35,7 +35,7 @@ from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router, find_variant
 from popsnet.slot import Ints, Kind, Slot
-from popsnet.theory.lower_bounds import guaranteed_slots
+from popsnet.theory.bounds import guaranteed_slots
 from popsnet.trace import records
 
 MOST_N = 2**14

@@ -7,42 +7,28 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Annotated, Any, TextIO
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Annotated
 
 import typer
 
 import popsnet
 from popsnet.cli import (
-    adversary,
+    about,
+    advice,
     budget,
-    check,
-    cite,
-    compare,
-    compute,
-    demo,
-    distribution,
-    doctor,
-    exact,
-    faults,
-    paper,
-    plan,
-    results,
+    computing,
+    experiments,
+    limits,
     route,
-    routers,
-    schedule,
     signals,
-    sort,
-    sorting_network,
-    sweep,
-    theory,
     traffic,
     view,
 )
-from popsnet.cli.exit_codes import ExitCode
 from popsnet.cli.output import UserCodeFailed, say, with_flags
-from popsnet.cli.usage import Command, Group, Stopped, epilog_of
+from popsnet.cli.signals import ExitCode
+from popsnet.cli.usage import Command, Group, epilog_of
 from popsnet.errors import InputError, PopsnetError, lacks_memory
 from popsnet.system import amount, available_memory
 from popsnet.terminal import visible
@@ -78,69 +64,31 @@ def _popsnet(
     pass
 
 
-_COMMANDS = {
-    "Start here": (demo.demo, view.view, route.route, compare.compare, plan.plan),
-    "Traffic": (traffic.traffic, schedule.schedule, check.check),
-    "Experiments": (sweep.sweep, results.app, faults.faults, paper.paper),
-    "Limits and theory": (theory.theory, exact.exact, distribution.distribution, adversary.app),
-    "Sorting and computing": (sort.sort, compute.compute, sorting_network.sorting_network),
+_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Start here": (view.demo, view.view, route.route, advice.compare, advice.plan),
+    "Traffic": (traffic.traffic, traffic.schedule, traffic.check),
+    "Experiments": (experiments.sweep, advice.faults, experiments.paper),
+    "Limits and theory": (limits.theory, limits.exact, limits.distribution),
+    "Sorting and computing": (computing.sort, computing.compute, computing.sorting_network),
     "Hardware": (budget.budget,),
-    "About": (routers.routers, doctor.doctor, cite.cite),
+    "About": (about.routers, about.doctor, about.cite),
 }
-"""As ``popsnet --help`` lists them."""
+"""As ``popsnet --help`` lists them, beside the groups of commands."""
 
-_GROUPS = {results.app: "results", adversary.app: "adversary"}
+_GROUPS = {
+    "results": ("Experiments", experiments.results),
+    "adversary": ("Limits and theory", limits.adversary),
+}
 
-
-def _add(panel: str, command: Callable[..., None]) -> None:
-    epilog = epilog_of(command.__name__)
-    app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
-
-
-def _add_group(panel: str, group: typer.Typer) -> None:
-    name = _GROUPS[group]
+for panel, commands in _COMMANDS.items():
+    for command in commands:
+        epilog = epilog_of(command.__name__)
+        app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
+for name, (panel, group) in _GROUPS.items():
     app.add_typer(group, name=name, cls=Group, rich_help_panel=panel)
     for one in group.registered_commands:
         assert one.callback is not None
         one.cls, one.epilog = Command, epilog_of(f"{name} {one.name or one.callback.__name__}")
-
-
-for panel, commands in _COMMANDS.items():
-    for command in commands:
-        if isinstance(command, typer.Typer):
-            _add_group(panel, command)
-        else:
-            _add(panel, command)
-
-
-_STANDARD_OUTPUT = "standard output"
-
-
-class _Output:
-    """Standard output, whose errors have its name and not that of no file."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        with _named():
-            return self._stream.write(text)
-
-    def flush(self) -> None:
-        with _named():
-            self._stream.flush()
-
-
-@contextmanager
-def _named() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        error.filename = _STANDARD_OUTPUT
-        raise
 
 
 def main() -> None:
@@ -150,7 +98,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
     warnings.formatwarning = _worded
-    with signals.interrupting(), redirect_stdout(_Output(sys.stdout)):
+    with signals.interrupting():
         try:
             code = _flushed(_run())
         except KeyboardInterrupt:  # in the last lines of either
@@ -165,10 +113,8 @@ def _run() -> int:
         return signals.exit_code() if code == ExitCode.INTERRUPTED else code
     except SystemExit as end:
         return _of_system_exit(end)
-    except (Stopped, KeyboardInterrupt):
-        return _interrupted()
     except Exception as error:
-        return _interrupted() if signals.was_interrupted(error) else _of_error(error)
+        return _interrupted() if signals.was_interrupted() else _of_error(error)
 
 
 def _of_error(error: Exception) -> int:
@@ -219,7 +165,7 @@ def _of_system_exit(end: SystemExit) -> int:
 def _of_os_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.BROKEN_PIPE
-    if error.filename is _STANDARD_OUTPUT and _is_of_output(error):
+    if error.filename is None and _is_of_output(error):
         _complain(f"Standard output could not be written: {error.strerror}.")
         return ExitCode.CANNOT_WRITE
     _complain(str(error))

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json as json_format
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from popsnet.cli import signals
-from popsnet.cli.exit_codes import ExitCode
+from popsnet.cli.signals import ExitCode
 from popsnet.errors import InputError, PopsnetError
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Table
@@ -68,10 +68,12 @@ def reporting(command: Command) -> Callable[..., None]:
             except Interrupted as stop:
                 report, message = stop.report, str(stop)
                 report = report and report.plus(Fact("interrupted", True))
+            except KeyboardInterrupt:
+                report, message = None, "Interrupted."
             except PopsnetError:
                 raise
             except Exception as error:
-                if not signals.was_interrupted(error) and (text := _failure_of_user_code(error)):
+                if not signals.was_interrupted() and (text := _failure_of_user_code(error)):
                     raise UserCodeFailed(text) from None
                 raise
         if report is not None:
@@ -85,18 +87,28 @@ def reporting(command: Command) -> Callable[..., None]:
                     say(with_flags(text))
             raise typer.Exit(ExitCode.FAILED)
 
-    own = signature(command, eval_str=True)
-    added = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
-        for name, annotation in _OPTIONS.items()
-    ]
-    named = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
-    parameters = named + added
-    run.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=parameters, return_annotation=None
-    )
+    parameters = add_options(run, command, _OPTIONS, default=False, returns=None)
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
+
+
+def add_options(
+    run: Callable[..., Any],
+    command: Command,
+    added: Mapping[str, object],
+    instead_of: str = "",
+    default: bool | None = None,
+    returns: object = Report,
+) -> list[Parameter]:
+    """Let typer see the parameters of a command and others, perhaps instead of one, as options."""
+    own = signature(command, eval_str=True).parameters.values()
+    named = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own if one.name != instead_of]
+    named += [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, annotation in added.items()
+    ]
+    run.__signature__ = Signature(named, return_annotation=returns)  # type: ignore[attr-defined]
+    return named
 
 
 def _failure_of_user_code(error: Exception) -> str:
@@ -173,10 +185,13 @@ def with_trace(report: Report, trace: Path | None) -> Report:
     return report.plus(Fact("trace", str(trace)), text)
 
 
-def with_figure(report: Report, path: Path, figure: Figure) -> Report:
-    """Write a figure, and say so in the report."""
+def with_figure(report: Report, path: Path | None, draw: Callable[[], Figure]) -> Report:
+    """Draw a figure if it is asked for, and say so in the report."""
+    if path is None:
+        return report
     from popsnet.plots.style import save_one
 
+    figure = draw()
     with patient_progress(f"drawing {path.name}", None):
         save_one(figure, path)
     return with_file(report, "Figure", path, "figure")

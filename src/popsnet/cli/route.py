@@ -12,8 +12,8 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
+from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import Interrupted, reporting, with_trace
-from popsnet.cli.timing import Timed, timed
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
 
@@ -66,7 +66,7 @@ def route(
     timing: Timed = None,
 ) -> Report:
     """Route permutations, or a demand, on POPS(D, G), slot by slot."""
-    from popsnet.routing.detection import DETECTED
+    from popsnet.routing.to_all import DETECTED
 
     if schedule is not None:
         _require_schedules(router, variant)

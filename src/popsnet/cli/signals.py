@@ -1,85 +1,61 @@
-"""Ctrl-C and SIGTERM: the first ends a command in order, and the next ones do not disturb it."""
+"""How a command ends: its exit codes, and the signals that end it in order."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from threading import Timer
+from enum import IntEnum
 from types import FrameType
-from typing import Any
 
-import typer
 
-from popsnet.cli.exit_codes import ExitCode
+class ExitCode(IntEnum):
+    """The exit codes of every command, with their meaning as ``meaning``."""
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> ExitCode:
+        """Keep the meaning beside the number."""
+        code = int.__new__(cls, value)
+        code._value_, code.meaning = value, meaning
+        return code
+
+    DONE = 0, "The command did what was asked."
+    FAILED = 1, "A check failed, a router broke a rule, packets are missing, or memory ran out."
+    BAD_INPUT = 2, "An argument, an option or a file cannot be used."
+    CANNOT_WRITE = 74, "The output could not be written, for example to a full disk."
+    INTERRUPTED = 130, "Interrupted by Ctrl-C; finished work is reported and kept."
+    BROKEN_PIPE = 141, "The program that read the output closed it."
+    TERMINATED = 143, "Ended by SIGTERM, in the same way as by Ctrl-C."
+
 
 _SECONDS_TO_END = 2.0
-"""So long a command may take to end in order; a signal after that ends it at once."""
+"""How long a command may take to end in order; a signal after that ends it at once."""
 
-_SECONDS_UNTIL_AGAIN = 0.01
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-_first = 0
-"""The number of the first signal, 0 if there was none."""
-_came = 0.0
-"""When it came."""
-_lost = 0
-"""The number of a signal whose interrupt came in a callback."""
-_again: Timer | None = None
-"""What sends it again."""
+_first, _came = 0, 0.0
+"""The number of the first signal, 0 if there was none, and when it came."""
 
 
 @contextmanager
 def interrupting() -> Iterator[None]:
     """Let the first signal raise a KeyboardInterrupt, whichever it is."""
-    global _first, _again
-    _first, _again = 0, None
-    before = {one: signal.getsignal(one) for one in _SIGNALS}
-    heeded = [one for one, handler in before.items() if handler != signal.SIG_IGN]
-    try:
-        for one in heeded:
-            signal.signal(one, _interrupt)
-    except ValueError:  # not in the main thread, which alone gets signals
-        heeded = []
-    hook, sys.unraisablehook = sys.unraisablehook, partial(_raise_again, sys.unraisablehook)
+    global _first
+    _first = 0
+    both = signal.SIGINT, signal.SIGTERM
+    heeded = [one for one in both if signal.getsignal(one) != signal.SIG_IGN]
+    before = [signal.signal(one, _interrupt) for one in heeded]
     try:
         yield
     finally:
-        sys.unraisablehook = hook
-        for one in heeded:
-            signal.signal(one, before[one])
+        for one, handler in zip(heeded, before, strict=True):
+            signal.signal(one, handler)
 
 
-def _raise_again(otherwise: Callable[[Any], object], lost: Any) -> None:
-    """Send a signal again soon, if its interrupt came in a callback, where exceptions are lost."""
-    global _first, _lost, _again
-    if not issubclass(lost.exc_type, KeyboardInterrupt) or not _first:
-        otherwise(lost)
-        return
-    _again = Timer(_SECONDS_UNTIL_AGAIN, signal.raise_signal, [_first])
-    _again.daemon, _lost, _first = True, _first, 0
-    _again.start()
-
-
-def was_interrupted(error: BaseException | None) -> bool:
-    """Whether an interrupt is behind an exception.
-
-    Compiled code makes a SystemError of one, and Python a RuntimeError if a class is being made.
-    What called a callback that lost one may fail before the signal comes again, and needs no other.
-    """
-    global _first
-    if _again is not None:
-        _again.cancel()
-        _first = _lost
-        return True
-    while error is not None and not isinstance(error, KeyboardInterrupt | typer.Abort):
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return error is not None
+def was_interrupted() -> bool:
+    """Whether a signal came, which compiled code, for example, turns into other exceptions."""
+    return _first != 0
 
 
 def exit_code() -> ExitCode:

@@ -1,10 +1,12 @@
-"""``popsnet traffic``."""
+"""``popsnet traffic``, ``schedule`` and ``check``."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +14,16 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, reporting, with_figure, with_trace
-from popsnet.cli.timing import Timed, timed
+from popsnet.cli.options import Timed, refuse_table, timed
+from popsnet.cli.output import Interrupted, reporting, with_figure, with_file, with_trace
 from popsnet.errors import InputError
-from popsnet.report import Report, counted
+from popsnet.files import is_file
+from popsnet.progress import patient_progress
+from popsnet.report import Column, Fact, Report, Table, counted, facts_of
+from popsnet.terminal import visible
 
 if TYPE_CHECKING:
+    from popsnet.trace.checker import TraceCheck
     from popsnet.traffic import LoadCurves, TrafficExperiment
 
 _DEFAULT = "rotor"
@@ -157,7 +163,7 @@ def traffic(
     if trace is None:
         opt.refuse_given(context, ["trace_slots"], "needs --trace FILE; give it, or leave it out.")
     if len(points) == 1 and figure is None:
-        return _point(points[0], engine, trace, trace_slots, timing)
+        return _point(points[0], timing, trace, engine=engine, trace_slots=trace_slots)
     return _curves(points, engine, figure, timing)
 
 
@@ -224,15 +230,9 @@ def _defaults(chosen: str, wavelengths: int) -> list[str]:
     return [one.name for one in able if one.online and not one.file]
 
 
-def _point(
-    experiment: TrafficExperiment,
-    engine: str,
-    trace: Path | None,
-    trace_slots: int | None,
-    timing: Timed,
-) -> Report:
+def _point(experiment: TrafficExperiment, timing: Timed, trace: Path | None, **how: Any) -> Report:
     try:
-        result = popsnet.simulate(experiment, engine=engine, trace=trace, trace_slots=trace_slots)
+        result = popsnet.simulate(experiment, trace=trace, **how)
     except KeyboardInterrupt as stop:
         part = getattr(stop, "result", None)
         message = "Interrupted before anything was measured."
@@ -262,7 +262,9 @@ def _drawn(curves: LoadCurves, figure: Path | None, timing: Timed) -> Report:
         return report
     if all(point.delay.mean is None or point.verdict == "unstable" for point in curves.results):
         return report.plus("No figure is written: every point is unstable.")
-    return with_figure(report, figure, popsnet.plots.draw_load_curves(curves.results, timing))
+    return with_figure(
+        report, figure, lambda: popsnet.plots.draw_load_curves(curves.results, timing)
+    )
 
 
 def _saturation(points: list[TrafficExperiment], engine: str, timing: Timed) -> Report:
@@ -276,3 +278,160 @@ def _saturation(points: list[TrafficExperiment], engine: str, timing: Timed) -> 
         done = f"{finished} of {counted(len(points), 'scheduler')}"
         message = f"Interrupted: {done} finished."
         raise Interrupted(message, kept.report(timing) if kept.brackets else None) from None
+
+
+_MOST_GROUPS = 8
+"""The figure of a larger network shows the use of couplers, and no single packets."""
+
+
+@reporting
+@timed
+def schedule(
+    d: opt.D,
+    g: opt.G,
+    permutation: Annotated[
+        str | None, typer.Option(help=opt.PERMUTATIONS, autocompletion=opt.complete_permutation)
+    ] = None,
+    demand: opt.Demand = None,
+    matrix: opt.Matrix = None,
+    unit: opt.Unit = None,
+    hops: Annotated[
+        str,
+        typer.Option(
+            help="1: straight; 2: through relays; mixed: some straight, the others through relays; "
+            "auto: the shortest of these.",
+            autocompletion=lambda incomplete: [
+                one for one in ("auto", "1", "2", "mixed") if one.startswith(incomplete)
+            ],
+        ),
+    ] = "auto",
+    wavelengths: opt.Wavelengths = 1,
+    permutation_seed: opt.SomePermutationSeed = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
+    trace: Annotated[
+        Path | None, typer.Option(help="Write a trace of the schedule to this file.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the schedule as .csv with a row per message."),
+    ] = None,
+    ports: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write what every processor sends and listens to in every slot, as .csv."
+        ),
+    ] = None,
+    figure: opt.Figure = None,
+    timing: Timed = None,
+) -> Report:
+    """Compute a collision-free schedule for known traffic.
+
+    Without --permutation, --demand or --matrix the traffic is a random permutation. The processors
+    of a matrix, which counts packets between groups, are chosen by the schedule.
+    """
+    tables = {"--out": out, "--ports": ports}
+    given = {"--demand": demand, "--matrix": matrix}
+    _require_files(tables, {**given, **tables, "--trace": trace, "--figure": figure})
+    if figure is not None and wavelengths > 1:
+        raise InputError(
+            f"--figure {figure}: the figure shows one packet per coupler and slot; leave it out "
+            f"with --wavelengths {wavelengths}."
+        )
+    network = popsnet.Network(d, g, wavelengths)
+    made = popsnet.schedule(
+        network, demand, permutation=permutation, matrix=matrix, unit=unit,
+        hops=hops, permutation_seed=permutation_seed, seed=seed, trace=trace,  # type: ignore[arg-type]
+    )  # fmt: skip
+    report = with_trace(made.report(timing), trace)
+    if out is not None:
+        made.write_csv(out)
+        report = with_file(report, "Schedule", out)
+    if ports is not None:
+        made.write_ports(ports)
+        report = with_file(report, "Ports", ports, "ports")
+    if figure is not None:
+        report = with_figure(report, figure, lambda: popsnet.plots.draw_schedule(made.schedule))
+        if made.demand.network.g > _MOST_GROUPS:
+            report = report.plus(_see(trace))
+    return report
+
+
+def _see(trace: Path | None) -> str:
+    if trace is None:
+        return "To see single packets, add --trace FILE and run popsnet view FILE."
+    return f"To see single packets, run popsnet view {shlex.quote(str(trace))}."
+
+
+def _require_files(tables: dict[str, Path | None], files: dict[str, Path | None]) -> None:
+    for option, path in tables.items():
+        if path is not None and path.suffix.lower() != ".csv":
+            if path.suffix.lower() in (".jsonl", ".json"):
+                raise InputError(
+                    f"{option} {path} is a table, .csv; use --trace {path} for a trace."
+                )
+            raise InputError(f"{option} {path}: the name must end in .csv.")
+        opt.require_file(path)
+    given = {option: path.resolve() for option, path in files.items() if path is not None}
+    for one, other in combinations(given, 2):
+        if given[one] == given[other] and other != "--matrix":
+            raise InputError(f"{one} and {other} are both {files[one]}; give two names.")
+
+
+@reporting
+def check(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file that --trace wrote.")],
+) -> Report:
+    """Check a trace against the rules of the network.
+
+    The trace is replayed by a program that shares no code with the simulator.
+    """
+    refuse_table(trace)
+    size = trace.stat().st_size if is_file(trace) else None
+    with patient_progress(f"checking {trace.name}", size) as update:
+        found = popsnet.check_trace(trace, update)
+    return _report(trace, found)
+
+
+def _report(trace: Path, found: TraceCheck) -> Report:
+    network, count = found.network, found.violation_count
+    facts = facts_of(
+        found, "network", "router", "variant", "packets", "slots", "messages", "collisions",
+        "destroyed", "delivered", "undelivered", "violation_count",
+    )  # fmt: skip
+    known = Fact("trace", str(trace)), Fact("lost", found.lost if found.tells_holdings else None)
+    facts += facts_of(found, "held", "refused") if found.traffic else ()
+    facts += facts_of(found, "faulty", "unreachable") if found.faulty else ()
+    numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
+    columns = (*numbers, Column("rule", kind="text"))
+    more = count - len(found.violations)
+    caption = f"… and {more:,} more" if more else ""
+    return Report(
+        visible(f"{trace}: {found.name} on {network}, n = {network.n:,}", lines=False),
+        known + facts,
+        (_counts(found), Table("violations", "", columns, found.violations, caption)),
+        _verdict(found),
+        found.ok,
+    )
+
+
+def _counts(found: TraceCheck) -> str:
+    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "lost packets not recorded"
+    counts = (
+        f"{found.slots:,} slots, {found.messages:,} messages, {found.collisions:,} collisions, "
+        f"{found.delivered:,} of {found.packets:,} packets delivered, "
+    )
+    if found.traffic:
+        counts += f"{found.held:,} inside, "
+    if found.faulty and not found.traffic:
+        counts += f"{found.unreachable:,} unreachable, "
+    return counts + lost + (f", {found.refused:,} refused" if found.traffic else "")
+
+
+def _verdict(found: TraceCheck) -> str:
+    if not found.ok:
+        return f"FAILED: {counted(found.violation_count, 'violation')}"
+    if found.traffic:
+        return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
+    if found.undelivered:
+        return "OK: no rule broken; faults kept packets from their destinations."
+    return "OK: no rule broken, every packet at its destination."

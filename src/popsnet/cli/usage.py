@@ -1,17 +1,78 @@
-"""How commands read what was typed: their help, and suggestions for names that do not exist."""
+"""How commands read what was typed: their help, examples, and suggestions for other names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from popsnet.cli.examples import EXAMPLES, FAILURES
 from popsnet.errors import InputError, closest
+
+EXAMPLES = {
+    "demo": "popsnet demo",
+    "view": "popsnet view 4 4 --router mei-rizzi --router relay:S",
+    "route": "popsnet route 8 8 --router relay --runs 20",
+    "compare": "popsnet compare 8 8 --router relay --router mei-rizzi --runs 20",
+    "plan": "popsnet plan 64 64",
+    "traffic": "popsnet traffic 8 8 --scheduler rotor --scheduler tdm --loads 0.1,0.4 --slots 5000",
+    "schedule": "popsnet schedule 12 8 --permutation transpose --out schedule.csv",
+    "check": "popsnet check run.jsonl",
+    "sweep": "popsnet sweep sweep.toml --store results.sqlite",
+    "results list": "popsnet results list --store results.sqlite",
+    "results show": "popsnet results show EXPERIMENT --store results.sqlite",
+    "results plot": "popsnet results plot --figure results.svg",
+    "results export": "popsnet results export results.csv",
+    "results merge": "popsnet results merge other.sqlite",
+    "results rescue": "popsnet results rescue results.sqlite rescued.sqlite",
+    "results verify": "popsnet results verify --shards 2",
+    "faults": "popsnet faults 8 8 --router relay --router direct --numbers 0,1,4 --runs 10",
+    "paper": "popsnet paper --max-n 64 --runs 20",
+    "theory": "popsnet theory 64 64",
+    "exact": "popsnet exact 2 2",
+    "distribution": "popsnet distribution 2 2 --runs 20000",
+    "adversary oblivious": "popsnet adversary oblivious 8 8 --paths residue",
+    "adversary congestion": "popsnet adversary congestion --largest 16",
+    "adversary rigid": "popsnet adversary rigid 8 8 --router batcher",
+    "adversary two-hop": "popsnet adversary two-hop 16 16 --algorithm hashed",
+    "adversary separation": "popsnet adversary separation --largest 16",
+    "sort": "popsnet sort 12 8",
+    "compute": "popsnet compute prefix-sums 8 16",
+    "sorting-network": "popsnet sorting-network merge-exchange 16 --check",
+    "budget": "popsnet budget 32 32 --preset pon",
+    "routers": "popsnet routers",
+    "doctor": "popsnet doctor",
+    "cite": "popsnet cite",
+}
+"""By the words of the command."""
+
+FAILURES = {
+    "view": "packets are not delivered, or a trace breaks a rule.",
+    "route": "a run is capped, or packets are not delivered.",
+    "compare": "a run is capped, packets are not delivered, or no router is run.",
+    "schedule": "packets are not delivered.",
+    "check": "a rule is broken, or packets are not delivered.",
+    "sweep": "a run is capped, or packets are not delivered.",
+    "results rescue": "some shards of the store were lost.",
+    "results verify": "the store is damaged, or a shard that is run again differs.",
+    "faults": "a router that states that it survives the faults did not deliver all packets.",
+    "paper": "a value differs from the paper's, from its formula or from an exact one.",
+    "theory": "a run is capped.",
+    "distribution": "a run is capped, or packets are not delivered.",
+    "adversary oblivious": "the machine does not confirm the congestion.",
+    "adversary rigid": "there is no such transposition, or the machine does not confirm it.",
+    "adversary two-hop": "the machine does not confirm the delay.",
+    "adversary separation": "the machine does not confirm a delay.",
+    "sort": "the values are not in order.",
+    "compute": "the values are not those that NumPy computes.",
+    "sorting-network": "with --check, an input is not sorted.",
+    "budget": "receivers see too little light.",
+    "doctor": "something that popsnet needs, or the cluster of `--cluster`, does not work.",
+}
+"""When a command ends with exit code 1: the check that it makes, if it makes one."""
+
 
 _SIZES = ("D", "G", "N")
 
@@ -24,10 +85,6 @@ _ELSEWHERE = dict.fromkeys(
 """Options that one would expect of other commands, too."""
 
 _LIKE_NUMBERS = re.compile(r"-\d+")
-
-
-class Stopped(BaseException):
-    """An interrupt that a command has said nothing about yet."""
 
 
 class Command(TyperCommand):
@@ -52,9 +109,7 @@ class Command(TyperCommand):
             _refuse_number(error, self._values(ctx, typed))
             raise
         except Exception as error:
-            if hasattr(error, "possibilities"):  # an option that does not exist
-                options = [name for one in self.get_params(ctx) for name in one.opts]
-                _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
+            _refuse_option(ctx, error)
             if found := re.match(r"Got unexpected extra arguments? ?\S* \((.*)\)$", str(error)):
                 self._refuse_more(ctx, found[1].split())
             raise
@@ -100,20 +155,8 @@ class Group(TyperGroup):
         try:
             return super().parse_args(ctx, args or ["--help"])
         except Exception as error:
-            if hasattr(error, "possibilities"):
-                options = [name for one in self.get_params(ctx) for name in one.opts]
-                _refuse_option(words_of(ctx), error.option_name, options)  # type: ignore[attr-defined]
+            _refuse_option(ctx, error)
             raise
-
-    def make_context(self, *args: Any, **options: Any) -> Any:
-        """Read the name of the command; an interrupt is told from exits of the command."""
-        with _interrupts_told():
-            return super().make_context(*args, **options)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; an interrupt that it does not deal with is told from its own exits."""
-        with _interrupts_told():
-            return super().invoke(ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of their examples."""
@@ -141,21 +184,13 @@ class Group(TyperGroup):
         raise InputError(f"There is no command {words!r}. {cure}")
 
 
-@contextmanager
-def _interrupts_told() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        raise Stopped from stop
-
-
 def epilog_of(command: str) -> str | None:
     """Return the last lines of a command's help, given its words."""
     words = command.rstrip("_").replace("_", "-")
     if words not in EXAMPLES:
         return None
-    failure = FAILURES[words]
-    return f"Example: {EXAMPLES[words]}" + (f"\n\nExit code 1: {failure}" if failure else "")
+    failure = f"\n\nExit code 1: {FAILURES[words]}" if words in FAILURES else ""
+    return f"Example: {EXAMPLES[words]}{failure}"
 
 
 def words_of(ctx: Any) -> str:
@@ -174,8 +209,12 @@ def _without_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def _refuse_option(command: str, option: str, known: Iterable[str]) -> NoReturn:
-    where = f"popsnet {command}".strip()
+def _refuse_option(ctx: Any, error: Any) -> None:
+    """Refuse an option that does not exist, if that is what is wrong."""
+    if not hasattr(error, "possibilities"):
+        return
+    known = [name for one in ctx.command.get_params(ctx) for name in one.opts]
+    where, option = f"popsnet {words_of(ctx)}".strip(), error.option_name
     if option in _ELSEWHERE:
         raise InputError(f"{where} has no option {option}. {_ELSEWHERE[option]}")
     meant = closest(option, known)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.arrays import named_errors, read_npy
 from popsnet.coins import Coins
-from popsnet.computing import moves
-from popsnet.computing.moves import Steps, Values
 from popsnet.errors import InputError, did_you_mean, require_text
 from popsnet.experiment import seed_number
 from popsnet.files import write_whole
@@ -25,8 +23,90 @@ from popsnet.machine import Machine
 from popsnet.network import Network, require_network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
-from popsnet.slot import Inbox
-from popsnet.sorting import NETWORKS, make_network
+from popsnet.routing.deterministic.exchange import swap_values
+from popsnet.routing.deterministic.pairs import pair_up
+from popsnet.schedules.bounds import permutation_slots
+from popsnet.slot import Inbox, Slot
+from popsnet.sorting import NETWORKS, ComparatorNetwork, make_network
+
+Values: TypeAlias = npt.NDArray[Any]
+Steps: TypeAlias = Generator[Slot, Inbox, Values]
+"""Yields slots, is sent inboxes, and returns the value of every processor."""
+
+
+def dimensions(network: Network) -> int:
+    """Return the dimension m of a hypercube of n = 2^m processors, and refuse other n."""
+    if network.n & (network.n - 1):
+        raise InputError(
+            f"{network}: n = {network.n} must be a power of two: a hypercube has 2^m processors."
+        )
+    return network.n.bit_length() - 1
+
+
+def move_slots(network: Network) -> int:
+    """Return the most slots of a move or a stage of comparators: one if d = 1, else 2⌈d/g⌉.
+
+    As in Sahni, "The partitioned optical passive stars network: simulations and fundamental
+    operations" (2000), where every move of a SIMD hypercube takes this many.
+    """
+    return permutation_slots(network)
+
+
+def move(network: Network, values: Values, dimension: int) -> Steps:
+    """Exchange values between processors whose numbers differ in one bit."""
+    there = dimensions(network)
+    if not there:
+        raise InputError(
+            f"{network} has one processor and no dimension to move along; choose a larger network."
+        )
+    if not 0 <= dimension < there:
+        raise InputError(f"dimension = {dimension}: {network} has dimensions 0 to {there - 1}.")
+    bit = np.int32(1 << dimension)
+    low = network.processors
+    low = low[low & bit == 0]
+    pairs = pair_up(network, low, low | bit)
+    heard: Values = yield from swap_values(pairs, values, f"dimension {dimension}: ")
+    return heard
+
+
+def add_all(network: Network, values: Values) -> Steps:
+    """Compute the sum of all values at every processor, in log2 n moves."""
+    for dimension in range(dimensions(network)):
+        values = values + (yield from move(network, values, dimension))
+    return values
+
+
+def add_prefixes(network: Network, values: Values) -> Steps:
+    """Compute prefix sums, the sum of values 0 … j at processor j, in log2 n moves.
+
+    Each keeps the sum over its subcube so far, which it exchanges, and its own prefix within it:
+    the upper half adds the sum of the lower.
+    """
+    processors = network.processors
+    prefix, total = values, values
+    for dimension in range(dimensions(network)):
+        heard = yield from move(network, total, dimension)
+        upper = processors >> dimension & 1 == 1
+        prefix = np.where(upper, prefix + heard, prefix)
+        total = total + heard
+    return prefix
+
+
+def sort_values(network: Network, comparators: ComparatorNetwork, values: Values) -> Steps:
+    """Send values through a comparator network whose wires are the processors.
+
+    In each stage partners learn each other's value. The lower keeps the smaller value, the other
+    the larger. For d > g a stage in which few take part may need fewer than 2⌈d/g⌉ slots.
+    """
+    values = values.copy()
+    for number, stage in enumerate(comparators, start=1):
+        pairs = pair_up(network, stage.low, stage.high)
+        heard = yield from swap_values(pairs, values, f"stage {number}: ")
+        low, high = pairs.low, pairs.high
+        values[low] = np.minimum(values[low], heard[low])
+        values[high] = np.maximum(values[high], heard[high])
+    return values
+
 
 MOST_VALUES = 2**20
 """The largest number of values that are sorted or added."""
@@ -180,13 +260,13 @@ def compute(
             "leave it out."
         )
     along = 0 if dimension is None else dimension
-    count, slots = 1 if what == "move" else moves.dimensions(network), moves.move_slots(network)
+    count, slots = 1 if what == "move" else dimensions(network), move_slots(network)
     processors = network.processors
     values = Coins(seed).draws(_LARGEST, "values to add", 0, processors).astype(np.int64)
     steps = {
-        "move": moves.move(network, values, along),
-        "sum": moves.add_all(network, values),
-        "prefix-sums": moves.add_prefixes(network, values),
+        "move": move(network, values, along),
+        "sum": add_all(network, values),
+        "prefix-sums": add_prefixes(network, values),
     }
     with patient_progress(f"computing on {network}", count * slots, progress, "slots") as report:
         done = execute_steps(network, steps[what], report)
@@ -321,8 +401,7 @@ def sort(
     """
     require_network(network)
     require_one_wavelength(network)
-    if seed is not None:
-        seed_number("seed", seed)
+    seed_number("seed", 0 if seed is None else seed)
     if network.n > MOST_VALUES:
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} values.")
     if seed is not None and values is not None and comparators != "bag-tree":
@@ -343,10 +422,10 @@ def sort(
     if given.dtype.kind == "f" and np.isnan(given).any():
         raise InputError(f"{origin} contains nan, which cannot be ordered; give numbers.")
     made = make_network(comparators, network.n, seed)
-    bound = made.depth * moves.move_slots(network)
+    bound = made.depth * move_slots(network)
     begin = time.perf_counter()
     with patient_progress(f"sorting on {network}", bound, progress, "slots") as report:
-        done = execute_steps(network, moves.sort_values(network, made, given), report)
+        done = execute_steps(network, sort_values(network, made, given), report)
     in_order = np.array_equal(done.values, np.sort(given))
     return Sorted(
         network, done.values, done.slots, done.messages, done.collisions, comparators,

@@ -16,8 +16,7 @@ from itertools import count, groupby
 from math import lcm
 from typing import NamedTuple, TypeAlias
 
-from popsnet.exact.start import Start
-from popsnet.exact.state import State, Weights, is_done, pending
+from popsnet.exact.state import Start, State, Weights, is_done, pending
 from popsnet.exact.transition import Transition
 
 Step: TypeAlias = Callable[[State], Transition]

@@ -1,10 +1,19 @@
-"""States of the exact chains: the number of pending packets between any two groups."""
+"""States of the exact chains: the number of pending packets between any two groups.
+
+Also the first state of the exact chains, or its distribution.
+"""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
+from math import comb, factorial, perm, prod
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from popsnet.network import Network
 
 Line: TypeAlias = tuple[int, ...]
 """The pending packets of one group, by the group at their other end."""
@@ -42,3 +51,104 @@ def pending(state: State) -> int:
 def is_done(state: State) -> bool:
     """Return whether no packet is pending."""
     return not any(map(any, state))
+
+
+Start = dict[State, Fraction]
+"""The probability of each first state."""
+
+
+def by_residues(network: Network, destination: Sequence[int]) -> State:
+    """Count the packets of each group by temporary group, the destination mod g (mei-rizzi)."""
+    return _table(network, [(network.group(a), b % network.g) for a, b in enumerate(destination)])
+
+
+def between_groups(network: Network, destination: Sequence[int]) -> State:
+    """Count the packets for each group by source group, without fixed points (relay)."""
+    moving = [(a, b) for a, b in enumerate(destination) if a != b]
+    return _table(network, [(network.group(b), network.group(a)) for a, b in moving])
+
+
+def _table(network: Network, ends: Iterable[tuple[int, int]]) -> State:
+    count, groups = Counter(ends), range(network.g)
+    return canonical(tuple(tuple(count[row, column] for column in groups) for row in groups))
+
+
+def of_tables(network: Network) -> Start:
+    """Return the distribution of the table of a uniform permutation.
+
+    The table counts packets from each group to each class of d destinations. A table N occurs with
+    probability d!^(2g) / (n!·∏ N!), whether the classes are groups or residues.
+    """
+    return _gather(_tables(network))
+
+
+def without_fixed_points(network: Network) -> Start:
+    """Return the distribution of the table without packets that start at their destinations.
+
+    Of the N packets that stay in their group, f are at their destinations with the probability that
+    a random injection of N of d numbers has f fixed points, independently for every group.
+    """
+    return _gather(_less_fixed_points(network))
+
+
+def _less_fixed_points(network: Network) -> Iterator[tuple[State, Fraction]]:
+    for table, probability in _tables(network):
+        stay = [_fixed_points(table[group][group], network.d) for group in range(network.g)]
+        for outcome in product(*map(dict.items, stay)):
+            lines = [list(line) for line in table]
+            for group, (fixed, _) in enumerate(outcome):
+                lines[group][group] -= fixed
+            yield tuple(map(tuple, lines)), probability * prod(likely for _, likely in outcome)
+
+
+def _gather(tables: Iterable[tuple[State, Fraction]]) -> Start:
+    """Add up the probabilities of tables with the same canonical form."""
+    start: defaultdict[State, Fraction] = defaultdict(Fraction)
+    for table, probability in tables:
+        start[canonical(table)] += probability
+    return dict(start)
+
+
+def _tables(network: Network) -> Iterator[tuple[State, Fraction]]:
+    """Yield every table whose rows and columns all sum to d, with its probability."""
+    d, g = network.d, network.g
+    ways = Fraction(factorial(d) ** (2 * g), factorial(network.n))
+    for table in _fill((d,) * g, d, g):
+        yield table, ways / prod(factorial(count) for line in table for count in line)
+
+
+def _fill(room: Line, size: int, lines: int) -> Iterator[State]:
+    """Yield all tables of this many lines, each of sum ``size``, that fit in the columns' room."""
+    if lines == 0:
+        yield ()
+        return
+    for line in _line(room, size):
+        left = tuple(free - used for free, used in zip(room, line, strict=True))
+        for rest in _fill(left, size, lines - 1):
+            yield (line, *rest)
+
+
+def _line(room: Line, size: int) -> Iterator[Line]:
+    if len(room) == 1:
+        if size <= room[0]:
+            yield (size,)
+        return
+    for count in range(min(size, room[0]) + 1):
+        for rest in _line(room[1:], size - count):
+            yield (count, *rest)
+
+
+def _fixed_points(moved: int, size: int) -> dict[int, Fraction]:
+    """Return the distribution of the fixed points of a random injection into [0, size).
+
+    The injection maps ``moved`` random numbers of [0, size). A given set of j numbers is fixed with
+    probability (moved)_j / (size)_j². So the mean number of such sets is known, and inclusion and
+    exclusion gives the distribution.
+    """
+    sets = [comb(size, j) * Fraction(perm(moved, j), perm(size, j) ** 2) for j in range(moved + 1)]
+    distribution = {}
+    for fixed in range(moved + 1):
+        terms = ((-1) ** (j - fixed) * comb(j, fixed) * sets[j] for j in range(fixed, moved + 1))
+        if probability := sum(terms, Fraction(0)):
+            distribution[fixed] = probability
+    return distribution

@@ -15,10 +15,16 @@ from math import isqrt
 
 from popsnet.errors import InputError, did_you_mean, require_text
 from popsnet.exact.chain import Chain, Progress, Step
-from popsnet.exact.schedule import ChainStage, read_schedule
-from popsnet.exact.start import between_groups, by_residues, of_tables, without_fixed_points
-from popsnet.exact.transition import choose_by_bijection, choose_by_coin, transition_of
-from popsnet.exact.turned import FRESH, place, turn
+from popsnet.exact.state import between_groups, by_residues, of_tables, without_fixed_points
+from popsnet.exact.team import ChainStage, read_schedule
+from popsnet.exact.transition import (
+    FRESH,
+    choose_by_bijection,
+    choose_by_coin,
+    place,
+    transition_of,
+    turn,
+)
 from popsnet.network import Network
 
 LARGEST = {

@@ -1,7 +1,6 @@
 """Faults: parts of a network that do not work, and messages that are lost."""
 
-from popsnet.faults.active import ActiveFaults
+from popsnet.faults.active import ActiveFaults, two_way_paths
 from popsnet.faults.faults import KINDS, Faults
-from popsnet.faults.paths import two_way_paths
 
 __all__ = ["KINDS", "ActiveFaults", "Faults", "two_way_paths"]

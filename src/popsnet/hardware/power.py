@@ -19,11 +19,10 @@ from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
 from popsnet.errors import InputError, abbreviated
-from popsnet.hardware.basis import GIVEN, Basis
-from popsnet.hardware.presets import LINKS, LinkPreset, find_preset
-from popsnet.hardware.units import LOSS, POWER, milliwatts
+from popsnet.hardware.timing import LINKS, LinkPreset, find_preset
+from popsnet.hardware.units import GIVEN, LOSS, POWER, Basis, milliwatts
 from popsnet.network import Network, shape_of
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
+from popsnet.report import Column, Fact, Report, Reported, Table, counted
 
 Transmitters: TypeAlias = Literal["many", "one"]
 
@@ -330,21 +329,12 @@ _WAYS = {
 _LEFT_OUT = "Left out: amplifiers, crosstalk, dispersion, overloaded receivers, energy."
 
 
-def _yes(row: Row) -> str:
-    return "yes" if row["closes"] else "no"
-
-
 _COLUMNS = (
-    Column(
-        "transmitters",
-        "transmitters",
-        "text",
-        lambda row: {"many": "g", "one": "1"}[row["transmitters"]],
-    ),
+    Column("transmitters", "", "text", lambda row: "g" if row["transmitters"] == "many" else "1"),
     Column("loss_db", "loss (dB)"),
     Column("received_dbm", "received (dBm)"),
     Column("left_db", "left (dB)"),
-    Column("closes", kind="text", show=_yes),
+    Column("closes", kind="flag"),
     Column("largest_d", "largest d", "integer"),
     Column("largest_n", "largest n", "integer"),
 )

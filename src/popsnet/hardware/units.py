@@ -7,9 +7,44 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, log10
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from popsnet.errors import InputError, abbreviated, did_you_mean
+
+BasisKind: TypeAlias = Literal["given", "source", "assumption"]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a figure rests on.
+
+    Parameters
+    ----------
+    kind : {"given", "source", "assumption"}
+        Whether the user gave it, it is in print, or neither.
+    text : str
+        The title of the source, or the reason of the assumption.
+    address : str
+        The address of the source.
+
+    Examples
+    --------
+    >>> from popsnet.hardware import Basis
+    >>> str(Basis("assumption", "two connectors of 1 dB"))
+    'assumption: two connectors of 1 dB'
+    """
+
+    kind: BasisKind
+    text: str = ""
+    address: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "given":
+            return "given"
+        return f"assumption: {self.text}" if self.kind == "assumption" else self.text
+
+
+GIVEN = Basis("given")
 
 
 @dataclass(frozen=True)
@@ -144,22 +179,7 @@ _QUANTITY = re.compile(r"([+\-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*(
 _MOST_DIGITS = 1000
 _LEAST_WATTS = Fraction(1, 10**30)
 
-_SHOWN = (
-    "ps",
-    "ns",
-    "µs",
-    "ms",
-    "s",
-    "bps",
-    "kbps",
-    "Mbps",
-    "Gbps",
-    "Tbps",
-    "Pbps",
-    "cm",
-    "m",
-    "km",
-)
+_SHOWN = "ps ns µs ms s bps kbps Mbps Gbps Tbps Pbps cm m km".split()  # noqa: SIM905
 """The units that people see, of several that mean the same."""
 
 

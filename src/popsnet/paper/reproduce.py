@@ -13,8 +13,8 @@ from pathlib import Path
 from popsnet.engines import Tally
 from popsnet.errors import InputError, how_to_install
 from popsnet.files import make_folder, write_whole
-from popsnet.paper.headlines import Headline, headlines
 from popsnet.paper.plan import PaperPlan, Wanted, make_plan
+from popsnet.paper.report import Headline, headlines
 from popsnet.paper.rows import PaperRows, make_rows
 from popsnet.paper.tables import PaperTable, findings, paper_tables
 from popsnet.paper.theory.growth import growth_rows, in_words

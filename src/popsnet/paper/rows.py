@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from popsnet.engines import Tally
 from popsnet.experiment import Experiment
@@ -267,12 +268,20 @@ def _steps_row(pair: Pair, found: MeanComparison, verdict: str, relay: Relay) ->
     return StepsRow(
         *sizes(network), printed.mean_steps, printed.sd_steps, printed.max_steps,
         mean=summary.mean, sd=sd_of(summary), max=summary.max, low=low, high=high,
-        median=quantile(tally.steps, 0.5), runs=tally.runs, capped=tally.capped,
-        standard_errors=found.standard_errors, p=found.p, verdict=verdict,
-        heavy_tail=heavy_tailed(network), tables_differ=network in doubted_rows(),
+        median=quantile(tally.steps, 0.5),
         relay_stages=relay[1].mean("steps") if relay else None,
-        time_division=_is_direct(relay),
+        **_judged(pair, found, verdict, relay),
     )  # fmt: skip
+
+
+def _judged(pair: Pair, found: MeanComparison, verdict: str, relay: Relay) -> dict[str, Any]:
+    """Return the columns that rows of steps and of slots have in common."""
+    return {
+        "runs": pair.tally.runs, "capped": pair.tally.capped,
+        "standard_errors": found.standard_errors, "p": found.p, "verdict": verdict,
+        "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.network in doubted_rows(),
+        "time_division": _is_direct(relay),
+    }  # fmt: skip
 
 
 def _slots_row(
@@ -282,19 +291,16 @@ def _slots_row(
     executed: tuple[float, str] | None,
     relay: Relay,
 ) -> SlotsRow:
-    printed, summary, tally, network = pair.printed, pair.summary, pair.tally, pair.network
+    printed, summary, network = pair.printed, pair.summary, pair.network
     mean, formula = SLOTS_A_STEP * summary.mean, deterministic_slots(network)
     slots = relay[1].mean() if relay else None
     return SlotsRow(
         *sizes(network), printed.slots, printed.slots_in_print.sd,
-        mean=mean, sd=SLOTS_A_STEP * sd_of(summary), runs=tally.runs, capped=tally.capped,
-        standard_errors=found.standard_errors, p=found.p, verdict=verdict,
-        heavy_tail=heavy_tailed(network), tables_differ=network in doubted_rows(),
+        mean=mean, sd=SLOTS_A_STEP * sd_of(summary), **_judged(pair, found, verdict, relay),
         published_deterministic=printed.deterministic, formula=formula,
         formula_agrees=formula == printed.deterministic,
         executed=executed[0] if executed else None, executed_by=executed[1] if executed else "",
         predicted=_predicted(network), relay=slots, relay_ratio=mean / slots if slots else None,
-        time_division=_is_direct(relay),
     )  # fmt: skip
 
 

@@ -14,17 +14,7 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
 from popsnet.network import Network
-from popsnet.plots.style import (
-    GREY,
-    LOOKS,
-    PALE,
-    Look,
-    centred,
-    legend_below,
-    row_of_axes,
-    settled,
-    styled,
-)
+from popsnet.plots import style
 from popsnet.runs.phase_analysis import StepAnalysis
 from popsnet.theory.conflict_graph import ConflictGraph
 
@@ -55,7 +45,7 @@ def edges_of(step: StepAnalysis) -> tuple[list[Edge], list[Edge], list[Edge]]:
     return edges, list(compress(edges, first)), list(compress(edges, second))
 
 
-@styled()
+@style.styled()
 def draw_conflicts(step: StepAnalysis) -> Figure:
     """Draw a step's conflict graph, the survivors of slot 1 and the survivors of slot 2.
 
@@ -83,7 +73,7 @@ def draw_conflicts(step: StepAnalysis) -> Figure:
     3
     """
     network, (edges, first, second) = step.graph.network, edges_of(step)
-    figure, row = row_of_axes(3, 0.9 + 0.19 * _depth(network, network.g))
+    figure, row = style.row_of_axes(3, 0.9 + 0.19 * _depth(network, network.g))
     places = _places(network, edges)
     panels = (
         ("(a) all packets; bold: survive slot 1", edges, first),
@@ -94,11 +84,11 @@ def draw_conflicts(step: StepAnalysis) -> Figure:
         axes.set_title(title)
         _draw_panel(axes, network, places, shown, bold)
     handles = [Line2D([], [], label=f"{one}", **_look(one).curve) for one in range(network.g)]
-    legend_below(
+    style.legend_below(
         figure, handles, 9, handlelength=3.5,
         title="intermediate group, chosen at random", title_fontsize=7,
     )  # fmt: skip
-    return settled(figure)
+    return style.settled(figure)
 
 
 def _depth(network: Network, group: int) -> float:
@@ -126,9 +116,9 @@ def _draw_panel(
             _draw_group(axes, network, group, x)
     alive = {edge.packet for edge in shown}
     for packet, (start, end) in places.items():
-        colour = "black" if packet in alive else PALE
+        colour = "black" if packet in alive else style.PALE
         for x, y in ((-0.9, start), (_SPAN + 0.9, end)):
-            centred(axes, x, y, f"{packet}", 6.5, color=colour)
+            style.centred(axes, x, y, f"{packet}", 6.5, color=colour)
     for edge in shown:
         _draw_edge(axes, edge, places[edge.packet], edge in bold)
     axes.text(-0.9, 0.9, "group", ha="center", fontsize=7)
@@ -143,11 +133,11 @@ def _draw_group(axes: Axes, network: Network, group: int, x: float) -> None:
     axes.add_patch(
         FancyBboxPatch(
             (x - 0.65, top - network.d + 0.55), 1.3, network.d - 0.1,
-            boxstyle="round,pad=0,rounding_size=0.3", facecolor="none", edgecolor=GREY,
+            boxstyle="round,pad=0,rounding_size=0.3", facecolor="none", edgecolor=style.GREY,
             linewidth=0.8,
         )
     )  # fmt: skip
-    centred(axes, x + (-1.2 if x < 0 else 1.2), top - (network.d - 1) / 2, f"{group}", 9)
+    style.centred(axes, x + (-1.2 if x < 0 else 1.2), top - (network.d - 1) / 2, f"{group}", 9)
 
 
 def _draw_edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) -> None:
@@ -169,8 +159,8 @@ def _draw_edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) ->
             x, y, marker="o", markersize=7.5, markeredgewidth=0.9, markeredgecolor=look.colour,
             markerfacecolor=filling,
         )  # fmt: skip
-        centred(axes, x, y, f"{edge.intermediate}", 5.5, va="center_baseline", color=ink)
+        style.centred(axes, x, y, f"{edge.intermediate}", 5.5, va="center_baseline", color=ink)
 
 
-def _look(group: int) -> Look:
-    return LOOKS[group % len(LOOKS)]
+def _look(group: int) -> style.Look:
+    return style.LOOKS[group % len(style.LOOKS)]

@@ -11,23 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network
+from popsnet.plots import style
 from popsnet.plots.network import Coupler, SlotDiagram, Stroke, messages_of
-from popsnet.plots.style import (
-    BLUE,
-    GREY,
-    PALE,
-    VERMILION,
-    WIDTH,
-    centred,
-    legend_below,
-    settled,
-    styled,
-)
 from popsnet.trace import Event
 
 _PITCH = 4.0
 _BOLD, _THIN = 2.2, 0.7
-_COPY, _ACK = Stroke(BLUE, "-", _BOLD), Stroke(VERMILION, (0, (4, 1.5)), _BOLD)
+_COPY, _ACK = Stroke(style.BLUE, "-", _BOLD), Stroke(style.VERMILION, (0, (4, 1.5)), _BOLD)
 _DOTS: LineStyleType = (0, (1, 1.5))
 
 
@@ -62,7 +52,7 @@ def hops_of(network: Network, events: Sequence[Event]) -> Iterator[Hop]:
             yield Hop(column, sender, coupler, receivers, kind, packet)
 
 
-@styled()
+@style.styled()
 def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figure:
     """Draw some slots side by side, with one packet in colour and all others in grey.
 
@@ -96,12 +86,12 @@ def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figu
     ours = [hop for hop in hops if hop.packet == packet]
     figure = Figure()
     diagram = SlotDiagram(figure.add_subplot(), network)
-    figure.set_size_inches(WIDTH, 1.0 - 0.31 * diagram.processor_height(network.n - 1))
+    figure.set_size_inches(style.WIDTH, 1.0 - 0.31 * diagram.processor_height(network.n - 1))
     for hop in hops:
         _draw_hop(diagram, hop, hop.packet == packet)
     for processor, start, end, is_copy in _waits(ours, packet):
         y = diagram.processor_height(processor) + (-0.1 if is_copy else 0.1)
-        colour, x = BLUE if is_copy else "black", (start * _PITCH, end * _PITCH)
+        colour, x = style.BLUE if is_copy else "black", (start * _PITCH, end * _PITCH)
         diagram.axes.plot(x, (y, y), color=colour, linestyle=_DOTS, zorder=1)
     _draw_couplers(diagram, len(events), hops, ours)
     _draw_processors(diagram, len(events), ours)
@@ -110,16 +100,16 @@ def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figu
         f"copy of packet {packet}": _COPY,
         "acknowledgement": _ACK,
         "original waits": Stroke("black", _DOTS, 1.5),
-        "copy waits": Stroke(BLUE, _DOTS, 1.5),
-        "other packets (×: destroyed)": Stroke(PALE, "-", _THIN),
+        "copy waits": Stroke(style.BLUE, _DOTS, 1.5),
+        "other packets (×: destroyed)": Stroke(style.PALE, "-", _THIN),
     }
     handles = [stroke.handle(label) for label, stroke in strokes.items()]
-    legend_below(figure, handles, 5, handlelength=2.6)
-    return settled(figure)
+    style.legend_below(figure, handles, 5, handlelength=2.6)
+    return style.settled(figure)
 
 
 def _draw_hop(diagram: SlotDiagram, hop: Hop, ours: bool) -> None:
-    stroke = hop.stroke if ours else Stroke(PALE, hop.stroke.line, _THIN)
+    stroke = hop.stroke if ours else Stroke(style.PALE, hop.stroke.line, _THIN)
     zorder, x = 1.5 if ours else 1, hop.column * _PITCH
     middle, end = x + _PITCH / 2, x + _PITCH
     diagram.add_line(x, hop.sender, middle, hop.coupler, stroke, zorder)
@@ -150,10 +140,12 @@ def _draw_couplers(
     load = Counter((hop.column, hop.coupler) for hop in hops)
     for column, coupler in ((c, coupler) for c in range(columns) for coupler in diagram.couplers):
         hop = named.get((column, coupler))
-        stroke = Stroke(PALE, width=_THIN) if hop is None else hop.stroke._replace(width=1.6)
+        stroke = Stroke(style.PALE, width=_THIN) if hop is None else hop.stroke._replace(width=1.6)
         name = "c({},{})".format(*coupler) if hop else ""
         text = "×" if load[column, coupler] > 1 else name
-        diagram.add_coupler((column + 0.5) * _PITCH, coupler, stroke, text, size=5.5, color=GREY)
+        diagram.add_coupler(
+            (column + 0.5) * _PITCH, coupler, stroke, text, size=5.5, color=style.GREY
+        )
 
 
 def _draw_processors(diagram: SlotDiagram, columns: int, hops: Sequence[Hop]) -> None:
@@ -161,14 +153,14 @@ def _draw_processors(diagram: SlotDiagram, columns: int, hops: Sequence[Hop]) ->
     ends |= {(hop.column + 1, receiver) for hop in hops for receiver in hop.receivers}
     for column in range(columns + 1):
         for processor in range(diagram.network.n):
-            colour, width = ("black", 1.6) if (column, processor) in ends else (PALE, _THIN)
+            colour, width = ("black", 1.6) if (column, processor) in ends else (style.PALE, _THIN)
             diagram.add_processor(column * _PITCH, processor, edgecolor=colour, linewidth=width)
 
 
 def _draw_headings(diagram: SlotDiagram, events: Sequence[Event]) -> None:
     for column, event in enumerate(events):
         heading = f"slot {event.slot}\n{fill(event.phase.lstrip('0123456789 '), 18)}"
-        centred(diagram.axes, (column + 0.5) * _PITCH, 1.9, heading, 7, va="top")
+        style.centred(diagram.axes, (column + 0.5) * _PITCH, 1.9, heading, 7, va="top")
     diagram.name_groups(7)
     bottom = diagram.processor_height(diagram.network.n - 1) - 0.5
     diagram.frame((-2.2, len(events) * _PITCH + 0.5), (bottom, 2.0))

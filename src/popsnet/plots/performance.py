@@ -301,13 +301,9 @@ def _dot_axes(axes: Axes, rows: Mapping[str, Sequence[Dot]]) -> None:
     axes.grid(visible=False, axis="y")
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xscale("log")
     slots = [dot.slots for dots in rows.values() for dot in dots]
+    style.log10_axis(axes, "x", (1, 2, 5) if max(slots) < _MANY_TIMES * min(slots) else (1, 3))
     axes.set_xlim(min(slots) / 1.3, max(slots) * 1.3)
-    subs = (1, 2, 5) if max(slots) < _MANY_TIMES * min(slots) else (1, 3)
-    axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=99))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    axes.minorticks_off()
     axes.set_xlabel("mean slots, logarithmic")
 
 

@@ -12,8 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from popsnet.plots import style
 from popsnet.runs.phase_analysis import StepAnalysis
+from popsnet.theory.conflict_graph import Phase, planned_degree
 from popsnet.theory.fluid import loads
-from popsnet.theory.phases import Phase, planned_degree
 
 _NAMES = dict(zip(Phase, ("thinning", "1", "2", "3"), strict=True))
 _SHADES = dict(zip(Phase, (0.30, 0.20, 0.12, 0.04), strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from popsnet.errors import InputError
@@ -136,12 +136,8 @@ def _mark_lower_bounds(axes: Axes, line: Sequence[CurvePoint], look: style.Look)
     if not capped:
         return
     xs, ys = zip(*capped, strict=True)
-    alike: dict[str, Any] = {
-        "color": look.colour,
-        "linestyle": "none",
-        "clip_on": False,
-        "zorder": 3,
-    }
+    alike: dict[str, Any] = {"color": look.colour, "linestyle": "none", "clip_on": False}
+    alike["zorder"] = 3
     axes.plot(xs, ys, marker=look.marker, markersize=4, markerfacecolor="white", **alike)
     lift = ScaledTranslation(0, 7 / 72, axes.figure.dpi_scale_trans)
     axes.plot(
@@ -154,10 +150,7 @@ def _set_y(axes: Axes, curves: Curves) -> None:
     means = [point.mean for point in curves.points]
     axes.set_ylabel(f"{_MEASURES[curves.measure]}: mean, 95 % interval")
     if min(means) > 0 and max(means) >= _WIDE_RANGE * min(means):
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=99))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        axes.minorticks_off()
+        style.log10_axis(axes, "y")
     elif max(means) == 0:
         axes.set_ylim(0, 1)
     else:

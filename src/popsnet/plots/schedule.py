@@ -14,19 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from popsnet.network import require_one_wavelength
-from popsnet.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    PALE,
-    VERMILION,
-    WIDTH,
-    centred,
-    legend_below,
-    row_of_axes,
-    settled,
-    styled,
-)
+from popsnet.plots import style
 from popsnet.schedules.schedule import Schedule
 
 F64 = npt.NDArray[np.float64]
@@ -40,14 +28,14 @@ _MOST_NUMBERED = 24
 
 _TO_RELAY, _FROM_RELAY, _STRAIGHT = range(3)
 _KINDS = (
-    (_STRAIGHT, "straight to the destination", GREEN),
-    (_TO_RELAY, "to a relay", BLUE),
-    (_FROM_RELAY, "from a relay to the destination", VERMILION),
+    (_STRAIGHT, "straight to the destination", style.GREEN),
+    (_TO_RELAY, "to a relay", style.BLUE),
+    (_FROM_RELAY, "from a relay to the destination", style.VERMILION),
 )
 """The kinds of messages from bottom to top, with their colours."""
 
 
-@styled()
+@style.styled()
 def draw_schedule(schedule: Schedule) -> Figure:
     """Draw the packet that every coupler carries in every slot, or the use of many couplers.
 
@@ -103,7 +91,7 @@ def _label_slots(axes: Axes, schedule: Schedule) -> None:
 def _draw_packets(schedule: Schedule) -> Figure:
     network, lines = schedule.network, schedule.network.couplers
     columns = min(schedule.slots, _MOST_FIELDS)
-    figure, (axes,) = row_of_axes(1, 1.3 + max(lines * 0.125, 1.2))
+    figure, (axes,) = style.row_of_axes(1, 1.3 + max(lines * 0.125, 1.2))
     if schedule.slots:
         axes.imshow(
             _colours(schedule, columns), aspect="auto", interpolation="nearest",
@@ -113,12 +101,12 @@ def _draw_packets(schedule: Schedule) -> Figure:
     _label_slots(axes, schedule)
     _label_couplers(axes, network.g)
     axes.set_title(_title(schedule))
-    patches = [Patch(color=VERMILION, label="to its destination")]
+    patches = [Patch(color=style.VERMILION, label="to its destination")]
     if schedule.relayed:
-        patches.insert(0, Patch(color=BLUE, label="to a relay"))
-    patches.append(Patch(facecolor="white", edgecolor=PALE, label="not in use"))
-    legend_below(figure, patches, len(patches))
-    return settled(figure)
+        patches.insert(0, Patch(color=style.BLUE, label="to a relay"))
+    patches.append(Patch(facecolor="white", edgecolor=style.PALE, label="not in use"))
+    style.legend_below(figure, patches, len(patches))
+    return style.settled(figure)
 
 
 def _couplers(schedule: Schedule, slot: int) -> npt.NDArray[np.int64]:
@@ -137,7 +125,9 @@ def _colours(schedule: Schedule, columns: int) -> F64:
         for kind, rows in enumerate((messages.to_relay, ~messages.to_relay)):
             used[:, column, kind] += np.bincount(at[rows], minlength=lines)
     used /= _shared(schedule.slots, columns)[np.newaxis, :, np.newaxis]
-    return np.asarray(np.clip(1 - used @ (1 - np.array([to_rgb(BLUE), to_rgb(VERMILION)])), 0, 1))
+    return np.asarray(
+        np.clip(1 - used @ (1 - np.array([to_rgb(style.BLUE), to_rgb(style.VERMILION)])), 0, 1)
+    )
 
 
 def _shared(count: int, places: int) -> npt.NDArray[np.int64]:
@@ -153,14 +143,14 @@ def _write_packets(axes: Axes, schedule: Schedule) -> None:
     for slot in range(schedule.slots):
         packets = schedule.transmissions(slot)[2].tolist()
         for line, packet in zip(_couplers(schedule, slot).tolist(), packets, strict=True):
-            centred(axes, slot + 1, line, f"{packet}", 6, va="center_baseline", color="white")
+            style.centred(axes, slot + 1, line, f"{packet}", 6, va="center_baseline", color="white")
 
 
 def _label_couplers(axes: Axes, g: int) -> None:
     axes.set_ylim(g * g - 0.5, -0.5)
     axes.grid(False)
     axes.hlines(np.arange(1, g * g) - 0.5, *axes.get_xlim(), color="white", linewidth=0.7)
-    axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=GREY, linewidth=0.5)
+    axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=style.GREY, linewidth=0.5)
     names = [f"c({b},{a})" for a in range(g) for b in range(g)]
     axes.set_yticks(range(g * g), names, fontsize=6)
     axes.set_ylabel("coupler c(to, from)")
@@ -196,7 +186,7 @@ def _use(schedule: Schedule) -> _Use:
 
 def _draw_use(schedule: Schedule) -> Figure:
     use = _use(schedule)
-    figure = Figure(figsize=(WIDTH, 3.2))
+    figure = Figure(figsize=(style.WIDTH, 3.2))
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     _draw_slots(left, schedule, use)
     _draw_couplers(right, schedule, use)
@@ -204,11 +194,11 @@ def _draw_use(schedule: Schedule) -> Figure:
     handles: list[Patch | Line2D] = [Patch(color=colour, label=name) for _, name, colour in kinds]
     if schedule.network.d < schedule.network.g:
         handles.append(
-            Line2D([], [], color=GREY, linestyle="--", label="the most possible, as d < g")
+            Line2D([], [], color=style.GREY, linestyle="--", label="the most possible, as d < g")
         )
     if handles:
-        legend_below(figure, handles, len(handles))
-    return settled(figure)
+        style.legend_below(figure, handles, len(handles))
+    return style.settled(figure)
 
 
 def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
@@ -221,7 +211,7 @@ def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
             axes.stairs(above, edges, baseline=below, fill=True, color=colour, linewidth=0)
         below = above
     if network.d < network.g:
-        axes.axhline(network.d / network.g, color=GREY, linestyle="--", linewidth=0.8)
+        axes.axhline(network.d / network.g, color=style.GREY, linestyle="--", linewidth=0.8)
     _label_slots(axes, schedule)
     axes.set_ylim(0, min(1, 1.15 * network.d / network.g))
     axes.set_axisbelow(True)
@@ -232,7 +222,7 @@ def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
 
 def _draw_couplers(axes: Axes, schedule: Schedule, use: _Use) -> None:
     g = schedule.network.g
-    colours = LinearSegmentedColormap.from_list("use", ["white", "#7fb8d8", BLUE, "#00263d"])
+    colours = LinearSegmentedColormap.from_list("use", ["white", "#7fb8d8", style.BLUE, "#00263d"])
     image = axes.imshow(
         use.by_coupler, cmap=colours, vmin=0, vmax=1, interpolation="nearest",
         extent=(-0.5, g - 0.5, g - 0.5, -0.5),

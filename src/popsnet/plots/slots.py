@@ -14,18 +14,8 @@ from matplotlib.lines import Line2D
 
 from popsnet.errors import InputError
 from popsnet.network import Network, require_one_wavelength
+from popsnet.plots import style
 from popsnet.plots.network import SentMessage, SlotDiagram, Stroke, messages_of
-from popsnet.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    PALE,
-    VERMILION,
-    centred,
-    legend_below,
-    settled,
-    styled,
-)
 from popsnet.trace import SlotLine, read_trace
 
 _PITCH = 4.4
@@ -33,8 +23,11 @@ _TOP = 2.0
 _INCHES = 0.4
 """The width of a slot, the height of headings, and how large a unit is."""
 
-_PACKET, _CONTROL = Stroke(BLUE, "-", 1.5), Stroke(GREEN, (0, (6, 1.5, 1, 1.5)), 1.3)
-_COLLIDED, _UNHEARD = Stroke(VERMILION, (0, (2, 1.6)), 1.5), Stroke(PALE, (0, (1, 2)), 0.7)
+_PACKET, _CONTROL = Stroke(style.BLUE, "-", 1.5), Stroke(style.GREEN, (0, (6, 1.5, 1, 1.5)), 1.3)
+_COLLIDED, _UNHEARD = (
+    Stroke(style.VERMILION, (0, (2, 1.6)), 1.5),
+    Stroke(style.PALE, (0, (1, 2)), 0.7),
+)
 _DELIVERED, _WAITING = "#b4b4b4", "white"
 _HELD, _SENT = 2.2, 0.6
 
@@ -42,7 +35,7 @@ Holdings = Mapping[int, Sequence[int]]
 """The packets that each processor holds."""
 
 
-@styled()
+@style.styled()
 def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
     """Draw some slots of a trace from left to right.
 
@@ -94,7 +87,7 @@ def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
     below = _add_legend(figure, columns)
     size = (columns * _PITCH + 3.4) * _INCHES, len(rows) * height * _INCHES + below
     figure.set_size_inches(*size)
-    return settled(figure)
+    return style.settled(figure)
 
 
 def _with_holdings(
@@ -131,10 +124,10 @@ def _draw_slot(diagram: SlotDiagram, column: int, line: SlotLine) -> None:
         if coupler in carried:
             _draw_used_coupler(diagram, middle, carried[coupler], load[coupler] > 1)
         else:
-            diagram.add_coupler(middle, coupler, Stroke(PALE, width=0.7))
+            diagram.add_coupler(middle, coupler, Stroke(style.PALE, width=0.7))
     words = re.sub(r" (?=\d)", "\N{NO-BREAK SPACE}", line.phase)  # a number stays with its noun
     heading = f"slot {line.slot}\n{fill(words, 19)}"
-    centred(diagram.axes, middle, 0.5, heading, 8, va="bottom")
+    style.centred(diagram.axes, middle, 0.5, heading, 8, va="bottom")
 
 
 def _stroke(kind: str) -> Stroke:
@@ -150,7 +143,7 @@ def _draw_used_coupler(
     stroke = (_COLLIDED if collided else _stroke(kind))._replace(width=1.4)
     diagram.add_coupler(x, coupler, stroke, text, size=size)
     y, label = diagram.coupler_height(coupler) + 0.33, "c({},{})".format(*coupler)
-    centred(diagram.axes, x, y, label, 5, va="bottom", color=GREY, zorder=3)
+    style.centred(diagram.axes, x, y, label, 5, va="bottom", color=style.GREY, zorder=3)
 
 
 def _draw_processors(
@@ -167,7 +160,7 @@ def _draw_processors(
         copies = [one for one in held if one != processor and destination[one] != processor]
         if copies:
             y, text = diagram.processor_height(processor), "holds " + ", ".join(map(str, copies))
-            centred(diagram.axes, x, y + 0.5, text, 5.5, zorder=3)  # halfway to the one above
+            style.centred(diagram.axes, x, y + 0.5, text, 5.5, zorder=3)  # halfway to the one above
 
 
 def _draw_margins(diagram: SlotDiagram, destination: Sequence[int], columns: int) -> float:
@@ -176,11 +169,11 @@ def _draw_margins(diagram: SlotDiagram, destination: Sequence[int], columns: int
     for processor, goal in enumerate(destination):
         heights.append(diagram.processor_height(processor))
         text = "stays" if goal == processor else f"for {goal}"
-        centred(axes, -0.5, heights[-1], text, 7, ha="right", color=GREY)
+        style.centred(axes, -0.5, heights[-1], text, 7, ha="right", color=style.GREY)
     for group in range(network.g):
         first = network.processor(group, 0)
         y = (heights[first] + heights[first + network.d - 1]) / 2
-        centred(axes, -2.2, y, f"group {group}", 8, rotation=90)
+        style.centred(axes, -2.2, y, f"group {group}", 8, rotation=90)
     bottom = min(heights[-1], diagram.coupler_height((network.g - 1, network.g - 1))) - 0.5
     diagram.frame((-2.6, columns * _PITCH + 0.8), (bottom, _TOP))
     return _TOP - bottom
@@ -215,5 +208,5 @@ def _add_legend(figure: Figure, columns: int) -> float:
         )
     )  # fmt: skip
     columns = min(columns, 4)
-    legend_below(figure, handles, columns, handlelength=3)
+    style.legend_below(figure, handles, columns, handlelength=3)
     return 0.2 + 0.25 * ceil(len(handles) / columns)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.style import context
 from matplotlib.text import Text
-from matplotlib.ticker import Locator
+from matplotlib.ticker import Locator, LogLocator
 from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
 from matplotlib.typing import LineStyleType
 
@@ -111,6 +111,15 @@ def log2_axis(
     axes.xaxis.set_major_formatter(formatter)
     axes.minorticks_off()
     axes.set_xlabel(label)
+
+
+def log10_axis(axes: Axes, which: Literal["x", "y"], subs: Sequence[float] = (1, 2, 5)) -> None:
+    """Make an axis logarithmic, base 10, with ticks at these multiples of powers."""
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=subs, numticks=99))
+    axis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.minorticks_off()
 
 
 def centred(axes: Axes, x: float, y: float, text: str, size: float, **options: Any) -> None:

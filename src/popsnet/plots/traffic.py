@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
 
 from popsnet.errors import InputError
 from popsnet.hardware import Timing
@@ -73,7 +72,8 @@ def draw_load_curves(
     looks = (*style.LOOKS, style.Look(style.GREY, "*", (0, (4, 1, 1, 1))))
     for look, (name, line) in zip(looks, lines.items(), strict=False):
         _draw(axes, name, line, look, timing)
-    _mark_bound(axes, one)
+    if one.bound is not None:
+        axes.axvline(one.bound, color=style.GREY, linewidth=1.2, alpha=0.7)
     _explain_lines(axes, points)
     _set_axes(axes, points, "slots" if timing is None else "ns")
     return style.with_legend(figure, 3)
@@ -135,11 +135,6 @@ def _draw(
         axes.axvline(min(unstable), color=look.colour, linewidth=0.8, linestyle=(0, (2, 2)))
 
 
-def _mark_bound(axes: Axes, one: TrafficResult) -> None:
-    if one.bound is not None:
-        axes.axvline(one.bound, color=style.GREY, linewidth=1.2, alpha=0.7)
-
-
 def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
     """Add what thin, dotted and grey lines mean to the legend."""
     axes.plot([], [], color=style.GREY, linewidth=0.6, alpha=0.6, label="thin: p99")
@@ -154,12 +149,7 @@ def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
 def _set_axes(axes: Axes, points: list[TrafficResult], unit: str) -> None:
     axes.set_ylabel(f"delay in {unit}: mean, 95 % interval; p99")
     axes.set_xlabel("load: packets per processor and slot")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=99))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    style.log10_axis(axes, "y")
     loads = [one.load for one in points]
     if max(loads) >= _WIDE_RANGE * min(loads):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=99))
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.minorticks_off()
+        style.log10_axis(axes, "x")

@@ -6,10 +6,13 @@ import importlib.util
 import re
 import sys
 import traceback
+from collections.abc import Callable
+from dataclasses import replace
 from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any, TypeVar
 
 from popsnet.errors import InputError, require_text
 from popsnet.files import is_file
@@ -97,16 +100,22 @@ def find_variant(
     >>> find_variant("relay:P2 P1 R1")[1]
     'P2 P1 R1'
     """
+    router, variant = split_variant("router", router, variant)
+    return find_router(router), variant
+
+
+def split_variant(kind: str, given: Any, variant: str | None) -> tuple[Any, str | None]:
+    """Return what ``NAME:VARIANT`` names, or what was given, and the variant."""
     if variant is not None:
         require_text("variant", variant)
-    named = _NAMED.fullmatch(router) if isinstance(router, str) else None
-    if named is None or str(router).endswith(".py") or is_file(Path(str(router))):
-        return find_router(router), variant
+    named = _NAMED.fullmatch(given) if isinstance(given, str) else None
+    if named is None or str(given).endswith(".py") or is_file(Path(given)):
+        return given, variant
     if variant is not None:
         raise InputError(
-            f"router = {router!r} and variant = {variant!r} name two variants; give one of them."
+            f"{kind} = {given!r} and variant = {variant!r} name two variants; give one of them."
         )
-    return find_router(named[1]), named[2]
+    return named[1], named[2]
 
 
 def _of_function(route: Route) -> Router:
@@ -114,32 +123,53 @@ def _of_function(route: Route) -> Router:
     for known in registry.all_routers():
         if any(variant.route is route for variant in known.variants.values()):
             return known
-    name = getattr(route, "__name__", type(route).__name__)
-    summary = (getattr(route, "__doc__", None) or "").strip().partition("\n")[0]
     variants = {"standard": Variant(route, name="standard")}
-    return Router(name, summary, slots="not stated", buffers=_BUFFERS, variants=variants)
+    return Router(*said_by(route), slots="not stated", buffers=_BUFFERS, variants=variants)
+
+
+def said_by(function: Callable[..., Any]) -> tuple[str, str]:
+    """Return the name of a function, and the first line of what it says about itself."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return name, (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
 
 
 def forget_file(path: Path) -> None:
     """Unregister what a file has registered."""
-    for name in _LOADED.pop(path.resolve(), ()):
-        registry.unregister(name)
+    forget(path, _LOADED, registry.known_routers())
 
 
 def _load(path: Path) -> Router:
-    _require_file(path, "a router")
-    forget_file(path)
-    before = {router.name for router in registry.all_routers()}
-    _, text = execute_file(path)
-    new = [router for router in registry.all_routers() if router.name not in before]
-    _LOADED[path.resolve()] = tuple(router.name for router in new)
+    return load_one(path, "router", _LOADED, registry.known_routers(), "@popsnet.register(...)")
+
+
+Loaded = TypeVar("Loaded")
+
+
+def forget(path: Path, loaded: dict[Path, tuple[str, ...]], register: dict[str, Loaded]) -> None:
+    """Unregister what a file has registered."""
+    for name in loaded.pop(path.resolve(), ()):
+        register.pop(name, None)
+
+
+def load_one(
+    path: Path, what: str, loaded: dict[Path, tuple[str, ...]], register: dict[str, Loaded],
+    decorator: str,
+) -> Loaded:  # fmt: skip
+    """Run a file that registers one router or scheduler, whose version gets the file's digest."""
+    _require_file(path, f"a {what}")
+    forget(path, loaded, register)
+    before = set(register)
+    _, text = execute_file(path, f"a {what}")
+    new = loaded[path.resolve()] = tuple(sorted(set(register) - before))
     if len(new) != 1:
         raise InputError(
-            f"{path} registers {len(new) or 'no'} routers; it must register exactly one, with "
-            "@popsnet.register(...)."
+            f"{path} registers {len(new) or 'no'} {what}s; it must register exactly one, with "
+            f"{decorator}."
         )
-    digest = blake2b(text, digest_size=8).hexdigest()
-    return registry.tie_to_file(new[0].name, str(path.resolve()), digest)
+    found: Any = register[new[0]]
+    version = f"{found.version}+{blake2b(text, digest_size=8).hexdigest()}"
+    register[new[0]] = replace(found, version=version, file=str(path.resolve()))
+    return register[new[0]]
 
 
 _MODULE = "popsnet_router_"

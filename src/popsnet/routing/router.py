@@ -35,9 +35,9 @@ from popsnet.errors import InputError, did_you_mean
 from popsnet.hardware.propagation import EVERY_SLOT_WAITS, Propagation
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.detection import DETECTED, detected, detected_bytes, detected_words
 from popsnet.routing.facts import NO_CLAIMS, NO_WORDS, Claims, Words
 from popsnet.routing.relation import Relation, own_and_due
+from popsnet.routing.to_all import DETECTED, detected, detected_bytes, detected_words
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import BOUNDS, Bound
@@ -533,7 +533,7 @@ _importing = RLock()
 _imported = False
 
 
-def _known(route: Route | None = None) -> dict[str, Router]:
+def known_routers(route: Route | None = None) -> dict[str, Router]:
     """Return the register, with the routers that ship unless one of these is registered now."""
     global _imported
     with _importing:
@@ -654,7 +654,7 @@ def register(
     """
 
     def add(route: Route) -> Route:
-        if name in _known(route) and not _defined_again(_ROUTERS[name], route):
+        if name in known_routers(route) and not _defined_again(_ROUTERS[name], route):
             raise InputError(_taken(_ROUTERS[name], route))
         if missing := [f"{fact}=" for fact in _REQUIRED if fact not in facts]:
             raise InputError(
@@ -745,7 +745,7 @@ def register_variant(
     """
 
     def add(route: Route) -> Route:
-        known = _known(route)[router]
+        known = known_routers(route)[router]
         first = next(iter(known.variants.values()))
         new = Variant(
             route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
@@ -816,20 +816,13 @@ def register_relation(
     """
 
     def add(route: Route) -> Route:
-        known = _known(route)[router]
+        known = known_routers(route)[router]
         said = next(iter(known.variants.values())).words if words is None else words
         relation = Relation(route, variant, buffers, said, wavelengths)
         _ROUTERS[router] = replace(known, relations={**known.relations, variant: relation})
         return route
 
     return add
-
-
-def tie_to_file(name: str, file: str, digest: str) -> Router:
-    """Record the file of a registered router, and the digest of its text in the version."""
-    router = _ROUTERS[name]
-    _ROUTERS[name] = replace(router, version=f"{router.version}+{digest}", file=file)
-    return _ROUTERS[name]
 
 
 def unregister(name: str) -> None:
@@ -851,7 +844,7 @@ def all_routers() -> list[Router]:
     >>> [router.name for router in popsnet.all_routers() if not router.file]
     ['aks', 'batcher', 'datta', 'direct', 'mei-rizzi', 'offline', 'relay']
     """
-    return [router for _, router in sorted(_known().items())]
+    return [router for _, router in sorted(known_routers().items())]
 
 
 def all_bounds() -> tuple[Bound, ...]:
@@ -916,7 +909,7 @@ def get_router(name: str) -> Router:
     'any d and g'
     """
     try:
-        return _known()[name]
+        return known_routers()[name]
     except KeyError:
         known = ", ".join(sorted(_ROUTERS))
         raise InputError(

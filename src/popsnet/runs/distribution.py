@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,9 @@ from popsnet.theory.tails import square_fails
 from popsnet.trace import Event, Observer
 
 _MEASURES: tuple[Measure, Measure] = ("slots", "steps")
+
+_KEPT = ("engine", "numbers", "tally", "capped_tally", "undelivered", "seconds")
+"""What a file has of a distribution, besides its experiment."""
 
 _FOLDED = (14, 14)
 """The first and the last rows of a long table that people see."""
@@ -272,22 +275,12 @@ class RunsDistribution(Reported):
 
     @property
     def _kept(self) -> Kept:
-        return Kept(
-            json.loads(self.experiment.to_json()), self.engine, self.numbers, self.tally,
-            self.capped_tally, self.undelivered, self.seconds,
-        )  # fmt: skip
+        experiment = json.loads(self.experiment.to_json())
+        return Kept(experiment, **{name: getattr(self, name) for name in _KEPT})
 
     def _with_kept(self, kept: Kept) -> RunsDistribution:
         """Return the runs of a file instead of these."""
-        return replace(
-            self,
-            engine=kept.engine,
-            numbers=kept.numbers,
-            tally=kept.tally,
-            capped_tally=kept.capped_tally,
-            undelivered=kept.undelivered,
-            seconds=kept.seconds,
-        )
+        return replace(self, **{name: getattr(kept, name) for name in _KEPT})
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints.
@@ -311,9 +304,9 @@ class RunsDistribution(Reported):
             *facts_of(one, "seed", "permutation_seed", "max_steps"),
             Fact("numbers", [[some.start, some.stop] for some in self.numbers]),
             *facts_of(self, "runs", "capped", "undelivered", "confidence"),
-            *(Fact(f"{name}_summary", _plain(each)) for name, each in summaries.items()),
+            *(Fact(f"{name}_summary", asdict(each)) for name, each in summaries.items()),
             Fact("exact_model", self.expected.exact.model if self.expected.exact else None),
-            Fact("theorem", _theorem_facts(self.expected)),
+            Fact("theorem", asdict(self.expected.bound) if self.expected.bound else None),
         )
         least = "≥ " * bool(self.capped)
         lines = [
@@ -684,17 +677,6 @@ def _below(
     sums = np.concatenate([[0], counts.cumsum()])
     below: npt.NDArray[np.int64] = sums[np.searchsorted(values, limits)]
     return below
-
-
-def _plain(one: Summary) -> dict[str, float | int | None]:
-    return {"mean": one.mean, "sd": one.sd, "min": one.min, "max": one.max}
-
-
-def _theorem_facts(expected: ExpectedTails) -> dict[str, float | int] | None:
-    bound = expected.bound
-    if bound is None:
-        return None
-    return {"steps": bound.steps, "fails_at_most": bound.fails_at_most}
 
 
 def _shown(value: float | None) -> str:

@@ -11,8 +11,14 @@ from popsnet.coins import Coins
 from popsnet.network import Network
 from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, participation
 from popsnet.slot import Ints
-from popsnet.theory.conflict_graph import ConflictGraph
-from popsnet.theory.phases import Phase, large_degree, least_share, lucky_share, phase_of
+from popsnet.theory.conflict_graph import (
+    ConflictGraph,
+    Phase,
+    large_degree,
+    least_share,
+    lucky_share,
+    phase_of,
+)
 
 MOST_STEPS = 1000
 """The analysis ends after this many steps, even if packets are still pending."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -265,9 +266,5 @@ def _first(is_possible: Callable[[int], bool], low: int) -> int:
     step = 1
     while not is_possible(low + step):
         step *= 2
-    high = low + step
-    low += step // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_possible(middle) else (middle, high)
-    return high
+    begin, high = low + step // 2 + 1, low + step
+    return begin + bisect_left(range(begin, high), True, key=is_possible)

@@ -5,13 +5,13 @@ from .batcher import bitonic as bitonic
 from .batcher import merge_exchange as merge_exchange
 from .batcher import merge_exchange_depth as merge_exchange_depth
 from .batcher import sort_certified as sort_certified
-from .catalogue import NETWORKS as NETWORKS
-from .catalogue import make_network as make_network
 from .comparators import ComparatorNetwork as ComparatorNetwork
 from .comparators import ComparatorStage as ComparatorStage
+from .examination import NETWORKS as NETWORKS
 from .examination import DepthGrowth as DepthGrowth
 from .examination import Examined as Examined
 from .examination import examine as examine
+from .examination import make_network as make_network
 from .examination import measure_growth as measure_growth
 from .zero_one import SortingVerdict as SortingVerdict
 from .zero_one import check_network as check_network

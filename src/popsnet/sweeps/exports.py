@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
@@ -112,8 +113,8 @@ def _write(formats: dict[str, _Write], rows: Any, path: Path) -> None:
         write(rows, file)
 
 
-def _experiments_json(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
-    json.dump({"experiments": list(rows)}, file, indent=2)
+def _json(key: str, rows: Sequence[dict[str, Any]], file: TextIO) -> None:
+    json.dump({key: list(rows)}, file, indent=2)
     file.write("\n")
 
 
@@ -128,11 +129,6 @@ def _experiments_parquet(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
         if name.endswith("_histogram"):
             columns[name] = [json.dumps(one) for one in columns[name]]
     _parquet(columns, file)
-
-
-def _points_json(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
-    json.dump({"traffic": list(rows)}, file, indent=2)
-    file.write("\n")
 
 
 def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
@@ -178,9 +174,14 @@ def _values(values: list[Any], name: str) -> npt.NDArray[Any]:
 
 
 def _parquet(columns: dict[str, Any], file: TextIO) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(
+            f"Parquet needs pyarrow ({error}). {how_to_install('parquet')} Or export to .csv or "
+            ".json."
+        ) from error
     kinds = dict.fromkeys(_SEEDS, pa.uint64())
     arrays = {name: pa.array(one, type=kinds.get(name)) for name, one in columns.items()}
     sink = io.BytesIO()
@@ -188,27 +189,10 @@ def _parquet(columns: dict[str, Any], file: TextIO) -> None:
     file.buffer.write(sink.getvalue())
 
 
-def _requiring_pyarrow(write: _Write) -> _Write:
-    def wrapped(rows: Any, file: TextIO) -> None:
-        try:
-            write(rows, file)
-        except ImportError as error:
-            raise InputError(
-                f"Parquet needs pyarrow ({error}). {how_to_install('parquet')} Or export to .csv "
-                "or .json."
-            ) from error
-
-    return wrapped
-
-
 _EXPERIMENTS: dict[str, _Write] = {
     ".csv": _experiments_csv,
-    ".json": _experiments_json,
-    ".parquet": _requiring_pyarrow(_experiments_parquet),
+    ".json": partial(_json, "experiments"),
+    ".parquet": _experiments_parquet,
 }
-_POINTS = {**_EXPERIMENTS, ".json": _points_json}
-_RUNS: dict[str, _Write] = {
-    ".csv": _runs_csv,
-    ".json": _runs_json,
-    ".parquet": _requiring_pyarrow(_runs_parquet),
-}
+_POINTS: dict[str, _Write] = {**_EXPERIMENTS, ".json": partial(_json, "traffic")}
+_RUNS: dict[str, _Write] = {".csv": _runs_csv, ".json": _runs_json, ".parquet": _runs_parquet}

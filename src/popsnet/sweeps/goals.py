@@ -9,9 +9,8 @@ from typing import TypeAlias
 from popsnet.engines import Tally, choose_engine
 from popsnet.errors import InputError, require_several
 from popsnet.experiment import Experiment, whole_number
-from popsnet.sweeps import points as traffic_points
-from popsnet.sweeps.precision import Precision
-from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, shards_of
+from popsnet.sweeps import point_table as traffic_points
+from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Part
@@ -116,7 +115,7 @@ class Goals:
             most[experiment] = max(most.get(experiment, 0), count)
         stages: dict[Experiment, Sequence[Sequence[int]]]
         if precision is not None:
-            mine = most if which is None else which.experiments(most)
+            mine = most if which is None else which.share(most)
             stages = {
                 one: [range(shards_of(look)) for look in precision.looks(most[one])] for one in mine
             }
@@ -171,7 +170,7 @@ def _points(wanted: Iterable[TrafficExperiment], part: Part | None) -> Sequence[
         if not isinstance(one, TrafficExperiment):
             raise InputError(f"{one!r:.60} is not a TrafficExperiment.")
         traffic_points.require_storable(one)
-    return points if part is None else part.points(points)
+    return points if part is None else part.share(points)
 
 
 def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:

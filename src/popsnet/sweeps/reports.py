@@ -15,10 +15,14 @@ from popsnet.report.table import NOTHING, ColumnKind, shown
 from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields
-from popsnet.sweeps.point_table import label_of, traffic_fields, traffic_records
-from popsnet.sweeps.points import Point
-from popsnet.sweeps.precision import standard_error
-from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of
+from popsnet.sweeps.point_table import (
+    Point,
+    PointProvenance,
+    label_of,
+    traffic_fields,
+    traffic_records,
+)
+from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of, standard_error
 from popsnet.sweeps.tables import in_words
 from popsnet.terminal import visible
 from popsnet.traffic.experiment import TrafficExperiment
@@ -117,11 +121,9 @@ def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str
     notes = [f"Arrivals: {visible(one, lines=False)}." for one in arrivals if len(arrivals) == 1]
     label = (Column("label", kind="text"),) if any(row["label"] for row in rows) else ()
     before = (*([] if first is None else [first]), *label, *_FIRST_COLUMNS, *where)
-    columns = [*before, *(_traffic_column(one) for one in COLUMNS)]
-    for key in _LESS_IMPORTANT_OF_TRAFFIC:
-        if _natural_width(columns, rows) > _WIDTH:
-            columns = [one for one in columns if one.key != key]
-    return [Table("traffic", "Delay in slots", tuple(columns), rows), *notes]
+    columns = (*before, *(_traffic_column(one) for one in COLUMNS))
+    columns = _narrowed(columns, rows, _LESS_IMPORTANT_OF_TRAFFIC)
+    return [Table("traffic", "Delay in slots", columns, rows), *notes]
 
 
 def _traffic_column(column: Column) -> Column:
@@ -337,26 +339,25 @@ def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
     assert point is not None
     origin, setting = point.provenance, point.result.setting
     result = replace(point.result, setting=replace(setting, engine=origin.engine))
-    made = (
-        f"engine {origin.engine}, popsnet {origin.popsnet}, python {origin.python}, numpy "
-        f"{origin.numpy}, numba {origin.numba}, on {origin.machine}"
-    )
     took = f"{origin.seconds:,.2f} s of work, finished at {origin.finished}."
     report = result.report()
     identity = Fact("identity", experiment.identity), Fact("provenance", asdict(origin))
     facts = Fact("experiment", experiment.digest), *report.facts, *identity
     label = label_of(point.experiment)["label"]
     title = f"experiment {experiment.digest}{', ' * bool(label)}{label}\n{report.title}"
-    return replace(report, title=title, facts=facts).plus(f"Made by {made}", took)
+    return replace(report, title=title, facts=facts).plus(f"Made by {_with(origin)}", took)
+
+
+def _with(one: Provenance | PointProvenance) -> str:
+    return (
+        f"engine {one.engine}, popsnet {one.popsnet}, python {one.python}, numpy {one.numpy}, "
+        f"numba {one.numba}, on {one.machine}"
+    )
 
 
 def _made_by(origins: Sequence[Provenance]) -> list[str]:
     """Return which versions and machines made the shards, equal ones together."""
-    alike = Counter(
-        f"engine {one.engine}, popsnet {one.popsnet}, python {one.python}, numpy {one.numpy}, "
-        f"numba {one.numba}, on {one.machine}"
-        for one in origins
-    )
+    alike = Counter(map(_with, origins))
     made = [f"{counted(count, 'shard')}: {text}" for text, count in alike.items()]
     seconds, last = sum(one.seconds for one in origins), max(one.finished for one in origins)
     return [*made, f"{seconds:,.2f} s of work, the last at {last}."]
@@ -453,13 +454,18 @@ def _fitting(first: tuple[Column, ...], rows: Sequence[Row]) -> tuple[Table, lis
         router = Column("router", "router (variant)", "text", _router)
         notes.append(f"Permutation: {_described(rows[0]).removeprefix(f'{_router(rows[0])}, ')}.")
     numbers = [one for one in _NUMBERS if one.key != "lost" or any(r.get("lost") for r in rows)]
-    left_out = iter(_LESS_IMPORTANT)
-    while _natural_width(columns := (*first, *_FIRST_COLUMNS, router, *numbers), rows) > _WIDTH:
-        key = next(left_out, None)
-        if key is None:
-            break
-        numbers = [one for one in numbers if one.key != key]
+    columns = _narrowed((*first, *_FIRST_COLUMNS, router, *numbers), rows, _LESS_IMPORTANT)
     return Table("experiments", "", columns, rows), notes
+
+
+def _narrowed(
+    columns: tuple[Column, ...], rows: Sequence[Row], less_important: Sequence[str]
+) -> tuple[Column, ...]:
+    """Leave out columns until the lines fit, in this order."""
+    for key in less_important:
+        if _natural_width(columns, rows) > _WIDTH:
+            columns = tuple(one for one in columns if one.key != key)
+    return columns
 
 
 def _natural_width(columns: Sequence[Column], rows: Sequence[Row]) -> int:

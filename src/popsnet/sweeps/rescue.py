@@ -18,7 +18,7 @@ from popsnet.experiment import Experiment
 from popsnet.files import require_writable
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, Table, counted, facts_of
-from popsnet.sweeps import point_rows
+from popsnet.sweeps import point_table
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.database import connect, sound_tables
 from popsnet.sweeps.rows import Row
@@ -71,16 +71,13 @@ class Rescue(Reported):
     def report(self) -> Report:
         """Return the outcome as it is shown."""
         facts = facts_of(self, "store", "new", "copied", "without_digest", "unread")
-        reasons = Counter(reason for _, _, reason in self.lost)
         notes = [
-            f"{counted(count, 'shard')} lost: {why}."
-            + (f" {_DESCRIBE}" if why == _NAMELESS else "")
-            for why, count in reasons.most_common()
+            f"{counted(count, 'shard')} lost: {why}.{f' {_DESCRIBE}' * (why == _NAMELESS)}"
+            for why, count in Counter(one[-1] for one in self.lost).most_common()
         ]
-        points = Counter(reason for _, reason in self.points_lost)
         notes += [
             f"{counted(count, 'point')} of traffic lost: {why}."
-            for why, count in points.most_common()
+            for why, count in Counter(one[-1] for one in self.points_lost).most_common()
         ]
         if self.unread:
             notes.append(
@@ -302,7 +299,7 @@ def _shards(found: _Found) -> Iterator[tuple[_Key, _Rows | str]]:
 def _points(found: _Found) -> tuple[list[Row], tuple[tuple[str, str], ...]]:
     """Return the rows of points of traffic that can be trusted, and why others are lost."""
     rows = sorted(found["traffic"].items())
-    sound = {name: row for name, row in rows if not any(point_rows.point_flaws(row))}
+    sound = {name: row for name, row in rows if not any(point_table.point_flaws(row))}
     lost = [(name, "it does not match its digest") for name, _ in rows if name not in sound]
     return list(sound.values()), tuple(lost)
 

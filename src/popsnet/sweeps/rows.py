@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from operator import index
 from typing import Any
@@ -291,12 +291,16 @@ def _histogram(texts: Sequence[str]) -> Counter[int]:
     return total
 
 
-def point_flaws(row: Row) -> Iterator[str]:
-    """Yield what is wrong with the row of an experiment."""
+def flaws_in(read: Callable[[Row], object], row: Row) -> Iterator[str]:
+    """Yield what is wrong with a row that is read in some way."""
     try:
-        experiment_of(row)
+        read(row)
     except UnreadableError as error:
         yield str(error)
+
+
+point_flaws = partial(flaws_in, experiment_of)
+"""Yields what is wrong with the row of an experiment."""
 
 
 def shard_flaws(row: Row) -> Iterator[str]:
@@ -320,12 +324,8 @@ def shard_flaws(row: Row) -> Iterator[str]:
         yield f"{where} has a negative count."
 
 
-def provenance_flaws(row: Row) -> Iterator[str]:
-    """Yield what is wrong with the provenance of a shard."""
-    try:
-        provenance_of(row)
-    except UnreadableError as error:
-        yield str(error)
+provenance_flaws = partial(flaws_in, provenance_of)
+"""Yields what is wrong with the provenance of a shard."""
 
 
 def run_flaws(row: Row, shard_row: Row) -> Iterator[str]:

@@ -13,9 +13,9 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from heapq import nlargest
 from pathlib import Path
 from threading import Event
@@ -25,13 +25,11 @@ from popsnet import system
 from popsnet.engines import Tally
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.progress import Progress, patient_progress
+from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import counted
-from popsnet.sweeps.cluster import ClusterExecutor
+from popsnet.sweeps.cluster import ClusterExecutor, Finished
 from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.pace import Pace
-from popsnet.sweeps.parcels import Finished
-from popsnet.sweeps.points import Point, execute_point, memory_of_point
+from popsnet.sweeps.point_table import Point, execute_point, memory_of_point
 from popsnet.sweeps.shard import execute_shards, memory_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
@@ -48,6 +46,41 @@ from popsnet.sweeps.work import (
 )
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import TrafficResult
+
+
+class Pace:
+    """Compares the time that work takes with estimates of it."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._done = 0
+        self._estimated = 0.0
+        self._ratios: dict[str, float] = {}
+
+    def note(self, results: Sequence[Finished], estimated: float, engine: str = ANYWHERE) -> None:
+        """Count results of an engine that took this many seconds by an estimate."""
+        seconds = 0.0
+        for one in results:
+            shards = 1 if isinstance(one, Point) else len(one.numbers)
+            seconds += one.provenance.seconds * shards
+            self._done += shards
+        self._estimated += estimated
+        if seconds > 0 and estimated > 0:
+            self._ratios[engine] = (self._ratios.get(engine, 1.0) + seconds / estimated) / 2
+
+    def estimate_of(self, seconds: float, engine: str = ANYWHERE) -> float:
+        """Return the estimate of work that takes this many seconds with an engine."""
+        return seconds / self._ratios.get(engine, 1.0)
+
+    def words(self, unit: str, left: float | None) -> Iterator[str]:
+        """Yield the speed and the time left, for work of this many seconds by estimate."""
+        elapsed = time.monotonic() - self._begin
+        if self._done:
+            rate = self._done / elapsed
+            yield f"{rate:,.{0 if rate >= 10 else 2}f} {unit} per second"
+        if left is not None and self._estimated > 0:
+            yield f"{duration(left * elapsed / self._estimated)} left"
+
 
 _SECONDS_PER_PARCEL = 0.3
 """How long a task of a cluster takes at most, unless one piece of work takes longer.
@@ -148,10 +181,7 @@ def collect(
     """
     require_workers(workers)
     goals = Goals.of(experiments, runs, until_se, max_runs, part)
-    deadline = deadline_after(seconds)
-    with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
-        kept.require_writes()
-        pursue(goals, kept, deadline, Workers(executor, workers), progress)
+    with _reached(goals, store, seconds, executor, workers, progress) as kept:
         return goals.tallies(kept)
 
 
@@ -196,12 +226,22 @@ def collect_traffic(
     wanted = list(experiments.traffic if isinstance(experiments, Sweep) else experiments)
     require_workers(workers)
     goals = Goals.of_traffic(wanted, part)
+    with _reached(goals, store, seconds, executor, workers, progress) as kept:
+        found = {point.experiment: point.result for point in kept.traffic.points()}
+        return [found.get(one) for one in wanted]
+
+
+@contextmanager
+def _reached(
+    goals: Goals, store: Store | str | Path, seconds: float | None, executor: Executor | None,
+    workers: int | None, progress: Progress,
+) -> Iterator[Store]:  # fmt: skip
+    """Do the work, and return the store that has the results, open."""
     deadline = deadline_after(seconds)
     with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
         kept.require_writes()
         pursue(goals, kept, deadline, Workers(executor, workers), progress)
-        found = {point.experiment: point.result for point in kept.traffic.points()}
-        return [found.get(one) for one in wanted]
+        yield kept
 
 
 def deadline_after(seconds: float | None) -> float:
@@ -291,8 +331,7 @@ class Workers:
         self._stopped = Event()
         self._at_work: dict[Future[Any], _Handed] = {}
         self._available = system.available_memory()
-        self._needed: dict[Subject, int] = {}
-        self._suited: dict[tuple[Subject, str], bool] = {}
+        self._suits, self._memory = cache(suits), cache(_memory)
         self._none_for: dict[str, int] = {}
         self._pace = Pace()
 
@@ -424,27 +463,11 @@ class Workers:
                 taken.append(piece)
         return taken
 
-    def _suits(self, experiment: Subject, engine: str) -> bool:
-        """Whether an engine can do the work."""
-        asked = experiment, engine
-        if asked not in self._suited:
-            self._suited[asked] = suits(experiment, engine)
-        return self._suited[asked]
-
     def _fits(self, experiment: Subject) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
         handed_over = [*(one.memory for one in self._at_work.values()), self._memory(experiment)]
         available = self._available if self._cluster is None else self._cluster.memory
         return sum(nlargest(self.count, handed_over)) <= available or not self._at_work
-
-    def _memory(self, experiment: Subject) -> int:
-        if experiment not in self._needed:
-            self._needed[experiment] = (
-                memory_of_point(experiment)
-                if isinstance(experiment, TrafficExperiment)
-                else memory_of(experiment)
-            )
-        return self._needed[experiment]
 
     def _hand_over(self, work: Sequence[Work], engine: str) -> None:
         memory = max(self._memory(subject) for subject, _ in work)
@@ -456,19 +479,23 @@ class Workers:
 
     def _submit(self, piece: Work) -> Future[Any]:
         experiment, shards = piece
-        stopped = self._stopped.is_set if self._own else None
+        stopped: dict[str, Any] = {"stopped": self._stopped.is_set} if self._own else {}
         assert self._executor is not None
-        work: Callable[..., Finished] = execute_shards
-        arguments: tuple[Any, ...] = experiment, shards
         if isinstance(experiment, TrafficExperiment):
-            work, arguments = execute_point, (experiment,)
-        work = partial(work, stopped=stopped) if stopped else work
-        return self._executor.submit(work, *arguments)
+            return self._executor.submit(partial(execute_point, **stopped), experiment)
+        return self._executor.submit(partial(execute_shards, **stopped), experiment, shards)
 
     def _results_of(self, future: Future[Any]) -> Sequence[Finished]:
         if self._cluster is not None:
             return self._cluster.received(self._at_work[future].work, future)
         return [_result_of(future)]
+
+
+def _memory(subject: Subject) -> int:
+    """Estimate the bytes that a piece of work needs."""
+    if isinstance(subject, TrafficExperiment):
+        return memory_of_point(subject)
+    return memory_of(subject)
 
 
 def _seconds(piece: Work, engine: str) -> float:

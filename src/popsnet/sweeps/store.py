@@ -28,7 +28,7 @@ from popsnet.errors import InputError, StoreError, as_path
 from popsnet.experiment import Experiment
 from popsnet.report import Report, data_frame
 from popsnet.sweeps import database as sqlite
-from popsnet.sweeps import point_rows
+from popsnet.sweeps import point_table
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.exports import (
     RunTable,
@@ -37,8 +37,7 @@ from popsnet.sweeps.exports import (
     export_runs,
     run_columns,
 )
-from popsnet.sweeps.point_table import PointTable, traffic_records
-from popsnet.sweeps.points import Point
+from popsnet.sweeps.point_table import Point, PointTable, traffic_records
 from popsnet.sweeps.reports import difference, row_of, store_report, why_nothing
 from popsnet.sweeps.rows import Row
 from popsnet.sweeps.selection import EVERYTHING, Selection
@@ -181,7 +180,7 @@ class Store:
         """
         if isinstance(done, Point):
             with self.inserting() as insert:
-                insert(traffic=[point_rows.point_row(done)])
+                insert(traffic=[point_table.point_row(done)])
             return
         point, runs = stored.point_row(done.experiment), stored.run_rows(done)
         shards, provenance = stored.shard_rows(done), stored.provenance_rows(done)
@@ -593,7 +592,7 @@ class Store:
         for key, flaw in self._digest_flaws() if "digests" in self._tables else ():
             flaws[key] = flaws[key] or [flaw]  # the digest finds what the others have not found
         found += [one for several in flaws.values() for one in several]
-        return found + [one for row in self.rows("traffic") for one in point_rows.point_flaws(row)]
+        return found + [one for row in self.rows("traffic") for one in point_table.point_flaws(row)]
 
     def count_shards(self) -> tuple[int, int]:
         """Return how many shards there are, and how many of them have a digest."""
@@ -667,8 +666,8 @@ class Store:
         """Refuse points that have another result here; their provenance may differ."""
         for row in rows:
             (there,) = self._rows("SELECT * FROM traffic WHERE point = ?", row[0])
-            if not point_rows.same_result(there, row):
-                both = point_rows.point_difference(there, row, "there", "in the new result")
+            if not point_table.same_result(there, row):
+                both = point_table.point_difference(there, row, "there", "in the new result")
                 raise self._contradiction(f"point {row[0]} of traffic: {both}")
 
     def _contradiction(self, what: str) -> StoreError:

@@ -15,10 +15,10 @@ from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
 from popsnet.routing import get_router
-from popsnet.sweeps import point_rows
+from popsnet.sweeps import point_table
+from popsnet.sweeps.cluster import Finished
 from popsnet.sweeps.database import how_to_rescue
-from popsnet.sweeps.parcels import Finished
-from popsnet.sweeps.points import Point
+from popsnet.sweeps.point_table import Point
 from popsnet.sweeps.reports import difference, gap_notes
 from popsnet.sweeps.rows import counts_of, run_rows
 from popsnet.sweeps.runner import Workers
@@ -174,9 +174,9 @@ def _differences(store: Store, again: Finished) -> Iterator[str]:
 def _point_differences(store: Store, again: Point) -> Iterator[str]:
     kept = store.traffic.get(again.experiment)
     assert kept is not None
-    rows = point_rows.point_row(kept), point_rows.point_row(again)
-    if not point_rows.same_result(*rows):
-        how = point_rows.point_difference(*rows, "in the store", "when run again")
+    rows = point_table.point_row(kept), point_table.point_row(again)
+    if not point_table.same_result(*rows):
+        how = point_table.point_difference(*rows, "in the store", "when run again")
         yield f"Point {again.experiment.digest} of traffic: {how}."
 
 
@@ -218,25 +218,21 @@ def _work(
     unknown: dict[str, None] = {}
     opened: dict[tuple[Experiment, tuple[str, str]], Experiment] = {}
     for experiment, shard in chosen:
-        if isinstance(experiment, TrafficExperiment):
-            try:
+        try:
+            if isinstance(experiment, TrafficExperiment):
                 if program := _program(store, experiment, shard):
                     _require_named("scheduler", program, allowed)
                 work.append((experiment.reopened(), ONE_PIECE))
-            except InputError as error:
-                unknown[f"Experiment {experiment.digest}: {error}"] = None
-            continue
-        origin = store.provenance(experiment, shard)
-        key = experiment, (origin.router_file, origin.permutation_file)
-        try:
+                continue
+            origin = store.provenance(experiment, shard)
+            key = experiment, (origin.router_file, origin.permutation_file)
             if key not in opened:
                 _require_allowed(experiment.router, origin.router_file, allowed)
                 recorded = Experiment.recorded(experiment.identity.values(), key[1])
                 opened[key] = recorded.reopened()
+            work.append((opened[key], range(shard, shard + 1)))
         except InputError as error:
             unknown[f"Experiment {experiment.digest}: {error}"] = None
-        else:
-            work.append((opened[key], range(shard, shard + 1)))
     return work, list(unknown)
 
 

@@ -14,11 +14,12 @@ from popsnet.engines import choose_engine, find_engine
 from popsnet.engines.engine import shipped_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
-from popsnet.sweeps.points import estimate_point
+from popsnet.sweeps.point_table import estimate_point
 from popsnet.sweeps.shard import SHARD_RUNS
 from popsnet.traffic.experiment import TrafficExperiment
 
 _T = TypeVar("_T")
+_Subject = TypeVar("_Subject", bound="Subject")
 
 Subject: TypeAlias = Experiment | TrafficExperiment
 Work: TypeAlias = tuple[Subject, range]
@@ -183,12 +184,8 @@ class Part:
             found[one].append(shard)
         return found
 
-    def experiments(self, wanted: Iterable[Experiment]) -> list[Experiment]:
-        """Return the whole experiments that belong to this part."""
-        return self._dealt(list(wanted), lambda one: one)
-
-    def points(self, wanted: Iterable[TrafficExperiment]) -> list[TrafficExperiment]:
-        """Return the points of traffic that belong to this part."""
+    def share(self, wanted: Iterable[_Subject]) -> list[_Subject]:
+        """Return the experiments of the part, dealt out like the shards that remain."""
         return self._dealt(list(wanted), lambda one: one)
 
     def _dealt(self, things: list[_T], experiment: Callable[[_T], Subject]) -> list[_T]:

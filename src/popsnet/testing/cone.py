@@ -88,6 +88,42 @@ class Moment(NamedTuple):
     hears: dict[int, Any]
 
 
+class Journal:
+    """Notes what each processor does with its memory, of whichever kind it is a mixin."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self._entries: dict[int, list[Any]] = {}
+        super().__init__(*arguments)
+
+    def name(self, packet: int) -> Any:
+        """Name a packet."""
+        return packet
+
+    def store(self, processors: Ints, packets: Ints) -> None:
+        """Note that packets are stored."""
+        super().store(processors, packets)  # type: ignore[misc]
+        self._enter("store", processors, packets)
+
+    def drop(self, processors: Ints, packets: Ints) -> None:
+        """Note that packets are dropped."""
+        super().drop(processors, packets)  # type: ignore[misc]
+        self._enter("drop", processors, packets)
+
+    def deliver(self, processors: Ints, packets: Ints) -> None:
+        """Note that packets are delivered."""
+        super().deliver(processors, packets)  # type: ignore[misc]
+        self._enter("deliver", processors, packets)
+
+    def turn_page(self) -> dict[int, list[Any]]:
+        """Return what was done since the last call."""
+        entries, self._entries = self._entries, {}
+        return entries
+
+    def _enter(self, act: str, processors: Ints, packets: Ints) -> None:
+        for processor, packet in zip(processors.tolist(), packets.tolist(), strict=True):
+            self._entries.setdefault(processor, []).append((act, self.name(packet)))
+
+
 PacketName: TypeAlias = Callable[[int], Any]
 """Names a packet by its number."""
 

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from popsnet.routing import Route, Router, find_variant
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
 from popsnet.testing.cone import (
+    Journal,
     LocalityError,
     Moment,
     PrivateCoins,
@@ -43,41 +43,18 @@ from popsnet.testing.cone import (
 )
 
 
-class _Journal(Memory):
-    """The machine's memory with a journal of what each processor did with it."""
-
-    def __init__(
-        self, network: Network, destination: Ints, buffers: int, start: Ints | None
-    ) -> None:
-        super().__init__(network, destination, buffers, start)
-        self.entries: dict[int, list[Any]] = {}
-
-    def store(self, processors: Ints, packets: Ints) -> None:
-        super().store(processors, packets)
-        self._note("store", processors, packets)
-
-    def drop(self, processors: Ints, packets: Ints) -> None:
-        super().drop(processors, packets)
-        self._note("drop", processors, packets)
-
-    def deliver(self, processors: Ints, packets: Ints) -> None:
-        super().deliver(processors, packets)
-        self._note("deliver", processors, packets)
+class _Journal(Journal, Memory):
+    """The machine's memory with a journal."""
 
     def drop_copies(self) -> None:
         """Free the buffers at the end of a run, which is not an act of a processor."""
-        entries, self.entries = self.entries, {}
+        entries = self.turn_page()
         super().drop_copies()
-        self.entries = entries
+        self._entries = entries
 
-    def turn_page(self, name: tuple[str, int]) -> Moment:
+    def moment(self, name: tuple[str, int]) -> Moment:
         """Return what was done since the last call."""
-        entries, self.entries = self.entries, {}
-        return Moment((*name, "after it"), self._slot, entries, {})
-
-    def _note(self, act: str, processors: Ints, packets: Ints) -> None:
-        for processor, packet in zip(processors.tolist(), packets.tolist(), strict=True):
-            self.entries.setdefault(processor, []).append((act, packet))
+        return Moment((*name, "after it"), self._slot, self.turn_page(), {})
 
 
 def check_locality(
@@ -273,7 +250,7 @@ def _moments(
     machine.memory = journal = _Journal(network, destination, buffers, start)
     running = route(network, destination, coins, journal)
     slot = next(running, None)
-    yield journal.turn_page(("start", 0))
+    yield journal.moment(("start", 0))
     times: Counter[str] = Counter()
     while slot is not None and machine.counters.slots < max_slots:
         name = (slot.phase, times[slot.phase])
@@ -284,7 +261,7 @@ def _moments(
             slot = running.send(inbox)
         except StopIteration:
             slot = None
-        yield journal.turn_page(name)
+        yield journal.moment(name)
 
 
 def _side_by_side(

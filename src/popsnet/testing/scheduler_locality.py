@@ -25,6 +25,7 @@ from popsnet.machine import Machine
 from popsnet.network import Network
 from popsnet.slot import Ints, Slot
 from popsnet.testing.cone import (
+    Journal,
     Moment,
     PrivateCoins,
     acts_in,
@@ -34,10 +35,9 @@ from popsnet.testing.cone import (
 )
 from popsnet.traffic.arrivals import Block, make_arrivals
 from popsnet.traffic.engine import private_coins, public_coins
-from popsnet.traffic.faulty import TrafficFaults
+from popsnet.traffic.faulty import TolerantTrafficMemory, TrafficFaults
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant
-from popsnet.traffic.tolerance import TolerantTrafficMemory
 
 _OTHER = 0x5DEECE66D
 """Turns the seed of arrivals into another one."""
@@ -168,12 +168,11 @@ class _Coins(PrivateCoins):
     hint = "Coins that all processors know are drawn from public."
 
 
-class _Journal(TrafficMemory):
-    """The machine's memory with a journal of what each processor did with it."""
+class _Journal(Journal, TrafficMemory):
+    """The machine's memory with a journal, which names packets by their sources."""
 
     def __init__(self, network: Network, buffer: int = 0) -> None:
         super().__init__(network, buffer)
-        self._entries: dict[int, list[Any]] = {}
         self._names: list[str] = []
         self._times: Counter[int] = Counter()
 
@@ -187,27 +186,6 @@ class _Journal(TrafficMemory):
             self._names.append(f"{self._times[source]} of processor {source}")
             self._times[source] += 1
         return arrived, refused
-
-    def store(self, processors: Ints, packets: Ints) -> None:
-        super().store(processors, packets)
-        self._enter("store", processors, packets)
-
-    def drop(self, processors: Ints, packets: Ints) -> None:
-        super().drop(processors, packets)
-        self._enter("drop", processors, packets)
-
-    def deliver(self, processors: Ints, packets: Ints) -> None:
-        super().deliver(processors, packets)
-        self._enter("deliver", processors, packets)
-
-    def turn_page(self) -> dict[int, list[Any]]:
-        """Return what was done since the last call."""
-        entries, self._entries = self._entries, {}
-        return entries
-
-    def _enter(self, act: str, processors: Ints, packets: Ints) -> None:
-        for processor, packet in zip(processors.tolist(), packets.tolist(), strict=True):
-            self._entries.setdefault(processor, []).append((act, self.name(packet)))
 
 
 class _TolerantJournal(_Journal, TolerantTrafficMemory):

@@ -13,7 +13,7 @@ were d/(8g) more companions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -230,6 +230,17 @@ def left_at_a_set(left: Numbers, window: int) -> Numbers:
     return after
 
 
+def _gone(
+    network: Network, rho: float, windows: Sequence[int]
+) -> Iterator[tuple[int, float, Numbers]]:
+    """Yield places of relay groups, their share, and the distribution of what a set has heard."""
+    for places, share in _shares(network):
+        left = np.diag(first_at_a_set(rho * places))
+        for window in windows:
+            left = left_at_a_set(left, window)
+        yield places, share, np.array([np.trace(left, -number) for number in range(len(left))])
+
+
 def after_windows(network: Network, rho: float, windows: Sequence[int]) -> float:
     """Return the fraction after a park stage of several windows.
 
@@ -240,14 +251,10 @@ def after_windows(network: Network, rho: float, windows: Sequence[int]) -> float
     changes nothing.
     """
     stored = 0.0
-    for places, share in _shares(network):
-        left = np.diag(first_at_a_set(rho * places))
-        for window in windows:
-            left = left_at_a_set(left, window)
-        gone = np.array([np.trace(left, -number) for number in range(len(left))])
+    for places, share, gone in _gone(network, rho, windows):
         for size, part in _shares(network):
             heard = np.arange(size)[:, None]
-            free = (size - heard) * _binomial(heard, np.arange(len(left)), np.array(1 / places))
+            free = (size - heard) * _binomial(heard, np.arange(len(gone)), np.array(1 / places))
             stored += share * part * places * float(gone @ (size - free.sum(axis=0)))
     return rho - stored * network.g / network.d
 
@@ -259,13 +266,9 @@ def after_verified_windows(network: Network, rho: float, windows: Sequence[int])
     place each. A packet whose place is taken tries no more in this stage.
     """
     stored = 0.0
-    for places, share in _shares(network):
-        left = np.diag(first_at_a_set(rho * places))
-        for window in windows:
-            left = left_at_a_set(left, window)
-        gone = np.array([np.trace(left, -number) for number in range(len(left))])
+    for places, share, gone in _gone(network, rho, windows):
         for size, part in _shares(network):
             cells = size * places
-            taken = cells * (1 - (1 - 1 / cells) ** np.arange(len(left)))
+            taken = cells * (1 - (1 - 1 / cells) ** np.arange(len(gone)))
             stored += share * part * float(gone @ taken)
     return rho - stored * network.g / network.d

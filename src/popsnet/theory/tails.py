@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, exp, inf, log, log2
 
 from popsnet.errors import InputError
-from popsnet.theory.slot_five import C
+from popsnet.theory.fluid import C
 
 _X = 0.25
 """Phase 1 ends at degree gx; the paper allows any x < 1/3, and numbers need one. At the limit 1/3,

@@ -145,16 +145,10 @@ class TraceWriter:
         faults : mapping, optional
             The dead parts and the loss, as :meth:`popsnet.Faults.to_dict` gives them.
         """
-        self._faulty = bool(faults)
-        header = {
-            **_opening(network, router, variant, seed),
-            "destination": destination.tolist(),
-            "buffers": buffers,
-            **({} if start is None else {"start": start.tolist()}),
-            **({"faults": faults} if faults else {}),
-            **(words or {}),
-        }
-        self._write(header)
+        fields = {"destination": destination.tolist(), "buffers": buffers}
+        if start is not None:
+            fields["start"] = start.tolist()
+        self._open(network, router, variant, seed, fields, words, faults)
 
     def begin_traffic(
         self,
@@ -199,16 +193,11 @@ class TraceWriter:
         >>> file.getvalue().splitlines()[-1]
         '{"outcome":{"slots":1,"delivered":1,"lost":0,"lost_packets":[],"held":0,"refused":0}}'
         """
-        self._traffic, self._faulty = True, bool(faults)
-        header = {
-            **_opening(network, scheduler, variant, seed),
-            "traffic": True,
-            "destination": [],
-            **({} if buffers is None else {"buffers": buffers}),
-            **({"faults": faults} if faults else {}),
-            **(words or {}),
-        }
-        self._write(header)
+        self._traffic = True
+        fields: dict[str, object] = {"traffic": True, "destination": []}
+        if buffers is not None:
+            fields["buffers"] = buffers
+        self._open(network, scheduler, variant, seed, fields, words, faults)
 
     def arrive(self, arrivals: Sequence[Arrival]) -> None:
         """Take the packets that arrive at the beginning of the next slot.
@@ -302,19 +291,16 @@ class TraceWriter:
             outcome |= {"unreachable": unreachable}
         self._write({"outcome": outcome})
 
+    def _open(
+        self, network: Network, router: str, variant: str, seed: int,
+        fields: Mapping[str, object], words: TraceWords | None, faults: Mapping[str, object] | None,
+    ) -> None:  # fmt: skip
+        self._faulty = bool(faults)
+        several = {"wavelengths": network.wavelengths} if network.wavelengths > 1 else {}
+        names = {"router": router, "variant": variant, "seed": seed}
+        shape = {"format": FORMAT, "version": VERSION, "d": network.d, "g": network.g}
+        found = {"faults": faults} if faults else {}
+        self._write({**shape, **several, **names, **fields, **found, **(words or {})})
+
     def _write(self, line: dict[str, object]) -> None:
         self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
-
-
-def _opening(network: Network, router: str, variant: str, seed: int) -> dict[str, object]:
-    """Return the first fields of a header."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "d": network.d,
-        "g": network.g,
-        **({"wavelengths": network.wavelengths} if network.wavelengths > 1 else {}),
-        "router": router,
-        "variant": variant,
-        "seed": seed,
-    }

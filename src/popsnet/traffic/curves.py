@@ -1,7 +1,11 @@
-"""Several points: loads of several schedulers, with the same arrivals, and their saturation."""
+"""Several points: loads of several schedulers, with the same arrivals, and their saturation.
+
+Loads may be given as a text.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -9,17 +13,18 @@ from functools import partial
 from itertools import groupby
 from threading import Event, Lock
 
+import numpy as np
+
 from popsnet import system
-from popsnet.errors import InputError, PopsnetError
+from popsnet.errors import InputError, PopsnetError, require_text
 from popsnet.experiment import whole_number
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
-from popsnet.traffic.expected import largest_load
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
-from popsnet.traffic.saturation import Saturation, bracket_of, find_saturation
+from popsnet.traffic.saturation import Saturation, bracket_of, find_saturation, largest_load
 from popsnet.traffic.simulate import simulate
 from popsnet.traffic.times import CURVE_COLUMNS, rules_of, time_facts, time_notes, time_table
 
@@ -68,18 +73,7 @@ class LoadCurves(Reported):
         if not self.results:
             return Report()
         one = self.results[0]
-        title = (
-            f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
-            f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
-            f"{_faults_of(one)}"
-        )
-        facts = (
-            Fact("network", one.network.to_dict()),
-            Fact("arrivals", one.arrivals),
-            Fact("arrival_seed", one.arrival_seed),
-            *self._bounds(),
-            *fault_facts(one),
-        )
+        title, facts = _heading(one, self._bounds())
         rows = [one.row(timing) for one in self.results]
         table = Table("points", "Delay in slots", COLUMNS, rows)
         left = Fact("not_run", self._left_out())
@@ -128,8 +122,15 @@ def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
     return facts_of(one.setting, *names) if one.faults else ()
 
 
-def _faults_of(one: TrafficResult) -> str:
-    return faults_in_words(replace(one.setting, survives=True))
+def _heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
+    """Return the title and the facts that all points have in common."""
+    title = (
+        f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
+        f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+        f"{faults_in_words(replace(one.setting, survives=True))}"
+    )
+    same = facts_of(one, "network", "arrivals", "arrival_seed")
+    return title, (*same, *bounds, *fault_facts(one))
 
 
 def _missing(one: TrafficResult) -> str:
@@ -344,20 +345,9 @@ class Saturations(Reported):
             Column("points", kind="integer"),
         )  # fmt: skip
         every = [point for bracket in self.brackets.values() for point in bracket.points]
-        title = (
-            f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
-            f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
-            f"{_faults_of(one)}"
-        )
-        facts = (
-            Fact("network", one.network.to_dict()),
-            Fact("arrivals", one.arrivals),
-            Fact("arrival_seed", one.arrival_seed),
-            *bound_facts(one.bounds),
-            *fault_facts(one),
-            Fact("unfinished", list(self.unfinished)),
-            Fact("points", [{**point.row(timing), **_seed_of(point)} for point in every]),
-        )
+        title, facts = _heading(one, bound_facts(one.bounds))
+        points = [{**point.row(timing), "arrival_seed": point.arrival_seed} for point in every]
+        facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
         name, notes = "Largest stable load", tuple(self._notes())
         if timing is None:
             return Report(title, facts, (Table("saturation", name, columns, rows), *notes))
@@ -430,10 +420,6 @@ def _contradiction(bracket: Saturation, formula: float | None) -> str:
     )
 
 
-def _seed_of(point: TrafficResult) -> Row:
-    return {"arrival_seed": point.arrival_seed}
-
-
 def _undecided(row: Row) -> str:
     return ", ".join(map(_shown, row["undecided"]))
 
@@ -486,3 +472,58 @@ def _run_together(
         finally:
             stopped.set()
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+_RANGE = re.compile(r"([^:,]+):([^:,]+):(\d{1,4})(:log)?")
+
+
+def read_loads(text: str) -> list[float]:
+    """Return the loads that a text stands for, in ascending order.
+
+    Parameters
+    ----------
+    text : str
+        ``FROM:TO:COUNT`` for equal differences, ``FROM:TO:COUNT:log`` for equal ratios, or loads
+        with commas between them.
+
+    Returns
+    -------
+    list of float
+        The loads, each once, rounded to six significant digits.
+
+    Raises
+    ------
+    InputError
+        If it is not such a text, or a load is not above 0 and at most 1.
+
+    Examples
+    --------
+    >>> from popsnet.traffic.curves import read_loads
+    >>> read_loads("0.1:0.5:3")
+    [0.1, 0.3, 0.5]
+    >>> read_loads("0.01:1:3:log")
+    [0.01, 0.1, 1.0]
+    """
+    require_text("loads", text)
+    found = _RANGE.fullmatch(text.strip())
+    try:
+        if found is None:
+            loads = [float(one) for one in text.split(",")]
+        else:
+            first, last, count = float(found[1]), float(found[2]), int(found[3])
+            if count < 2 or not 0 < first < last:
+                raise ValueError
+            spaced = np.geomspace if found[4] else np.linspace
+            loads = spaced(first, last, count).tolist()
+    except ValueError:
+        raise InputError(
+            f"loads = {text!r}: give FROM:TO:COUNT with 0 < FROM < TO and at least 2 loads, "
+            "FROM:TO:COUNT:log, or loads with commas between them, as in 0.1,0.2,0.5."
+        ) from None
+    for load in loads:
+        if not 0 < load <= 1:
+            raise InputError(
+                f"loads = {text!r}: {load:g} is not above 0 and at most 1 packet per processor and "
+                "slot."
+            )
+    return sorted({float(f"{load:.6g}") for load in loads})

@@ -13,7 +13,7 @@ from popsnet.network import Network
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.bounds import Bounds
-from popsnet.traffic.expected import UNIFORM, largest_load, load_in_any_case, pattern_of
+from popsnet.traffic.saturation import UNIFORM, largest_load, load_in_any_case, pattern_of
 from popsnet.traffic.scheduler import Scheduler, all_schedulers
 from popsnet.traffic.times import time_facts, time_notes
 

@@ -403,25 +403,26 @@ def _require_known(pattern: str) -> None:
         )
 
 
-def _uniform(network: Network, text: str, values: str, seed: int) -> Pattern:
-    _require_no_values(text)
-    _require_others(network, text)
-    return Uniform(network, text)
+_PLAIN: dict[str, type[Uniform | UniformWithSelf | GroupShift]] = {
+    "uniform": Uniform,
+    "uniform-with-self": UniformWithSelf,
+    "group-shift": GroupShift,
+}
 
 
-def _uniform_with_self(network: Network, text: str, values: str, seed: int) -> Pattern:
-    _require_no_values(text)
-    return UniformWithSelf(network, text)
-
-
-def _group_shift(network: Network, text: str, values: str, seed: int) -> Pattern:
-    _require_no_values(text)
-    if network.g == 1:
+def _plain(network: Network, text: str, values: str, seed: int) -> Pattern:
+    """Return a pattern that takes no value."""
+    name, colon, _ = text.partition(":")
+    if colon:
+        raise InputError(f"pattern = {text!r:.60}: {name} takes no value; give {name!r}.")
+    if name == "uniform":
+        _require_others(network, text)
+    if name == "group-shift" and network.g == 1:
         raise InputError(
             f"pattern = 'group-shift': {network} has no next group; use 'uniform', or a network of "
             "at least two groups."
         )
-    return GroupShift(network, text)
+    return _PLAIN[name](network, text)
 
 
 def _hotspot(network: Network, text: str, values: str, seed: int) -> Pattern:
@@ -456,19 +457,11 @@ def _gravity(network: Network, text: str, values: str, seed: int) -> Pattern:
 
 
 _MAKERS: dict[str, Callable[[Network, str, str, int], Pattern]] = {
-    "uniform": _uniform,
-    "uniform-with-self": _uniform_with_self,
-    "group-shift": _group_shift,
+    **dict.fromkeys(_PLAIN, _plain),
     "hotspot": _hotspot,
     "incast": _incast,
     "gravity": _gravity,
 }
-
-
-def _require_no_values(text: str) -> None:
-    name, colon, _ = text.partition(":")
-    if colon:
-        raise InputError(f"pattern = {text!r:.60}: {name} takes no value; give {name!r}.")
 
 
 def _require_others(network: Network, text: str) -> None:

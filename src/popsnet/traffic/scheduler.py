@@ -18,22 +18,19 @@ that use more. A scheduler that is meant to know more registers with ``online=Fa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean, require_text
+from popsnet.errors import InputError, did_you_mean
 from popsnet.faults.faults import PARTS
-from popsnet.files import is_file
 from popsnet.hardware.propagation import INTERLEAVED, Propagation
 from popsnet.network import Network
 from popsnet.routing.facts import NO_WORDS, Words
-from popsnet.routing.plugin import execute_file
+from popsnet.routing.plugin import forget, load_one, said_by, split_variant
 from popsnet.slot import Slot
 from popsnet.trace import TraceWords
 from popsnet.traffic.live_parts import Paths
@@ -353,9 +350,6 @@ def all_schedulers() -> list[Scheduler]:
     return [scheduler for _, scheduler in sorted(_known().items())]
 
 
-_NAMED = re.compile(r"(.+?\.py|[^:]+):(.+)", re.DOTALL)
-
-
 def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
     """Return the scheduler that a name, a file or a function stands for.
 
@@ -426,18 +420,8 @@ def find_scheduler_variant(
     >>> find_scheduler_variant("aloha:0.50")
     (<scheduler aloha: one hop, with collisions and acknowledgements>, '0.5')
     """
-    if variant is not None:
-        require_text("variant", variant)
-    named = _NAMED.fullmatch(scheduler) if isinstance(scheduler, str) else None
-    if named is None or str(scheduler).endswith(".py") or is_file(Path(str(scheduler))):
-        found = find_scheduler(scheduler)
-    elif variant is not None:
-        raise InputError(
-            f"scheduler = {scheduler!r} and variant = {variant!r} name two variants; give one of "
-            "them."
-        )
-    else:
-        found, variant = find_scheduler(named[1]), named[2]
+    scheduler, variant = split_variant("scheduler", scheduler, variant)
+    found = find_scheduler(scheduler)
     return found, found.variant(variant)[0]
 
 
@@ -456,9 +440,7 @@ def _of_function(schedule: Schedule) -> Scheduler:
     for known in all_schedulers():
         if any(one is schedule for one in known.variants.values()):
             return known
-    name = getattr(schedule, "__name__", type(schedule).__name__)
-    summary = (getattr(schedule, "__doc__", None) or "").strip().partition("\n")[0]
-    return Scheduler(name, summary, {"standard": schedule})
+    return Scheduler(*said_by(schedule), {"standard": schedule})
 
 
 _LOADED: dict[Path, tuple[str, ...]] = {}
@@ -467,24 +449,9 @@ _LOADED: dict[Path, tuple[str, ...]] = {}
 
 def forget_file(path: Path) -> None:
     """Unregister what a file has registered."""
-    for name in _LOADED.pop(path.resolve(), ()):
-        _SCHEDULERS.pop(name, None)
+    forget(path, _LOADED, _SCHEDULERS)
 
 
 def _load(path: Path) -> Scheduler:
-    forget_file(path)
-    before = set(_known())
-    _, text = execute_file(path, "a scheduler")
-    new = tuple(name for name in _SCHEDULERS if name not in before)
-    _LOADED[path.resolve()] = new
-    if len(new) != 1:
-        raise InputError(
-            f"{path} registers {len(new) or 'no'} schedulers; it must register exactly one, with "
-            "@popsnet.traffic.register_scheduler(...)."
-        )
-    found = _SCHEDULERS[new[0]]
-    digest = blake2b(text, digest_size=8).hexdigest()
-    _SCHEDULERS[new[0]] = replace(
-        found, version=f"{found.version}+{digest}", file=str(path.resolve())
-    )
-    return _SCHEDULERS[new[0]]
+    decorator = "@popsnet.traffic.register_scheduler(...)"
+    return load_one(path, "scheduler", _LOADED, _known(), decorator)

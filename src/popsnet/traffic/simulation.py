@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,13 +16,12 @@ from popsnet.errors import InputError
 from popsnet.experiment import whole_number
 from popsnet.network import Network
 from popsnet.progress import Progress, Update, patient_progress
-from popsnet.traffic.batch_means import Sums
+from popsnet.traffic.batch_means import BATCH, Sums, find_cut
 from popsnet.traffic.block import Block
 from popsnet.traffic.log import Log
 from popsnet.traffic.measures import I64, Window, backlog_after
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.verdict import Circumstances, judge, strong_growth
-from popsnet.traffic.warm_up import BATCH, find_cut
 
 MOST_INSIDE = 2**24
 """A run with more packets inside ends."""
@@ -163,16 +162,9 @@ def run_point(
     network: Network,
     *,
     setting: Setting | None = None,
-    period: int = 1,
-    slots: int | None = None,
-    precision: float = 0.02,
-    max_slots: int | None = None,
-    warm_up: int | None = None,
-    max_inside: int = MOST_INSIDE,
-    is_list: bool = False,
-    until_delivered: bool = False,
     progress: Progress = None,
     block_slots: int | None = None,
+    **parameters: Any,
 ) -> TrafficResult:
     """Run one point: warm-up, window, drain.
 
@@ -238,10 +230,7 @@ def run_point(
     no packet of the window was delivered for five periods and 1,000 slots. A run whose backlog
     grows strongly ends early, with a window of a third of its slots and no drain.
     """
-    plan = Plan.make(
-        network, period=period, slots=slots, precision=precision, max_slots=max_slots,
-        warm_up=warm_up, max_inside=max_inside, is_list=is_list, until_delivered=until_delivered,
-    )  # fmt: skip
+    plan = Plan.make(network, **parameters)
     if block_slots is not None:
         whole_number("block_slots", block_slots, 1)
     setting = Setting() if setting is None else setting

@@ -14,8 +14,10 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +26,44 @@ from popsnet.files import write_whole
 from popsnet.network import Network
 from popsnet.trace import Arrival
 from popsnet.trace.reader import Header, SlotLine, TraceReader
-from popsnet.viewer.script import read_static, script_text
+
+MODULES = (
+    "faults.js", "trace.js", "words.js", "shapes.js", "save.js", "network.js", "matrix.js",
+    "conflicts.js", "charts.js", "guide.js", "player.js", "panel.js", "opening.js",
+    "link.js", "main.js",
+)  # fmt: skip
+"""Each module comes after those it imports from."""
+
+_IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./[\w-]+\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let)\b)", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+_LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+
+
+def read_static(name: str) -> str:
+    """Read a file that ships with the page."""
+    return (files("popsnet.viewer") / "static" / name).read_text(encoding="utf-8")
+
+
+@cache
+def script_text() -> str:
+    """Join all modules into one scope, without imports and exports."""
+    return "\n".join(join_ready(name, read_static(name)) for name in MODULES)
+
+
+def join_ready(name: str, text: str) -> str:
+    """Return a module that can share one scope with the others, inside a page.
+
+    Comments on lines of their own and indentation are left out: every page has a copy.
+    """
+    text = _EXPORT.sub("", _IMPORT.sub("", text))
+    if left := _LEFT.search(text):
+        raise ValueError(f"{name}: {left[0]!r} is neither an import by name nor a plain export.")
+    if re.search("</script|<!--", text, re.IGNORECASE):
+        raise ValueError(f"{name}: </script or <!-- would end the program in the middle.")
+    return _INDENT.sub("", _COMMENT.sub("", text))
+
 
 MOST_GROUPS = 256
 """In a figure of more than 256 × 256 couplers no coupler could be seen."""
@@ -217,7 +256,11 @@ def _require_ends(name: str, header: Header) -> None:
     network = header.network
     require_showable(network)
     if header.traffic:
-        _require_none(name, header)
+        if header.destination or header.start:
+            raise TraceFormatError(
+                f'{name}: the header has "traffic", so packets arrive in slots, and it names '
+                "packets; write the trace again."
+            )
         return
     starts = range(network.n) if header.start is None else header.start
     if len(starts) != len(header.destination):
@@ -237,15 +280,6 @@ def _require_ends(name: str, header: Header) -> None:
             f'{name}: {times} packets are for processor {twice}, and without "start" the '
             f'destinations are a permutation of 0 to {network.n - 1}; add "start", which says '
             "where each packet begins, or write the trace again."
-        )
-
-
-def _require_none(name: str, header: Header) -> None:
-    """Check that no packet of continuous traffic is there at the start."""
-    if header.destination or header.start:
-        raise TraceFormatError(
-            f'{name}: the header has "traffic", so packets arrive in slots, and it names packets; '
-            "write the trace again."
         )
 
 

@@ -18,8 +18,8 @@ from popsnet.routing.relay import fractions, parse_schedule, parse_survival, pla
 from popsnet.routing.relay.state import Bools
 from popsnet.slot import Inbox, Ints
 from popsnet.testing import check_locality
-from popsnet.trace.faulty import FaultyParts
 from popsnet.trace.reader import FaultsOfTrace
+from popsnet.trace.replay import FaultyParts
 from tests.conftest import Cli
 from tests.each import each
 from tests.routing.relay.staged import Alone, stage

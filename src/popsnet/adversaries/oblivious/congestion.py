@@ -22,7 +22,7 @@ from popsnet.experiment import whole_number
 from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table
-from popsnet.theory.lower_bounds import guaranteed_congestion
+from popsnet.theory.bounds import guaranteed_congestion
 
 
 @dataclass(frozen=True, slots=True)

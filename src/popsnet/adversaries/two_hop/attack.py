@@ -18,7 +18,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
-from popsnet.theory.lower_bounds import guaranteed_rounds
+from popsnet.theory.bounds import guaranteed_rounds
 
 MOST_ROUNDS = 32
 """The search for a longer delay stops at this many rounds."""

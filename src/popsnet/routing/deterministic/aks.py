@@ -9,9 +9,8 @@ from math import log2, sqrt
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.deterministic.batcher import SORTING_PHASES
+from popsnet.routing.deterministic.batcher import SORTING_PHASES, place_wires, wire_of
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes
-from popsnet.routing.deterministic.layout import place_wires, wire_of
 from popsnet.routing.deterministic.pairs import pair_slots
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from functools import partial
 from itertools import pairwise
 from math import log2
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,11 +20,16 @@ from popsnet.network import Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.relation import own_and_due
-from popsnet.routing.relay.census import CENSUS_PHASES, census, census_slots
+from popsnet.routing.relay.census import (
+    CENSUS_PHASES,
+    ROLL_CALL_PHASES,
+    census,
+    census_slots,
+    roll_call,
+)
 from popsnet.routing.relay.folds import FOLDS_PHASES, folds
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.planner import plan, plan_survival
-from popsnet.routing.relay.roll_call import ROLL_CALL_PHASES, roll_call
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
 from popsnet.routing.relay.survival import (
@@ -37,6 +42,7 @@ from popsnet.routing.relay.survival import (
 from popsnet.routing.relay.verified import VerifiedStage
 from popsnet.routing.relay.verified_grid import VerifiedGrid
 from popsnet.routing.router import (
+    Route,
     Variant,
     default_working,
     register,
@@ -95,7 +101,9 @@ def _scheduled(text: str) -> Variant:
     """Return the variant that follows a schedule, under its canonical text."""
     surviving = parse_survival(text)
     if surviving is not None:
-        return _surviving(surviving)
+        words = Words(_SURVIVES, surviving.phases)
+        route = partial(survive, surviving)
+        return _variant(surviving, route, words=words, survives=frozenset(KINDS))
     try:
         schedule = parse_schedule(text)
     except InputError as error:
@@ -109,29 +117,15 @@ def _scheduled(text: str) -> Variant:
             raise InputError(
                 f"Stage {stage} is for schedules that survive faults; give 'survive: {schedule}'."
             )
-    return Variant(
-        partial(follow, schedule),
-        schedule.obstacle,
-        name=str(schedule),
-        schedule=schedule,
-        buffers=schedule.buffers,
-        working=schedule.working,
-        words=Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases}),
-        wavelengths=True,
-    )
+    words = Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases})
+    return _variant(schedule, partial(follow, schedule), words=words, wavelengths=True)
 
 
-def _surviving(schedule: SurvivalSchedule) -> Variant:
+def _variant(schedule: RelaySchedule | SurvivalSchedule, route: Route, **facts: Any) -> Variant:
     return Variant(
-        partial(survive, schedule),
-        schedule.obstacle,
-        name=str(schedule),
-        schedule=schedule,
-        buffers=schedule.buffers,
-        working=schedule.working,
-        words=Words(_SURVIVES, schedule.phases),
-        survives=frozenset(KINDS),
-    )
+        route, schedule.obstacle, name=str(schedule), schedule=schedule, buffers=schedule.buffers,
+        working=schedule.working, **facts,
+    )  # fmt: skip
 
 
 _NAMED = ("direct", "roll-call", "census", SURVIVE, FLOODED)

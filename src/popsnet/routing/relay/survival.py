@@ -127,18 +127,15 @@ class SurvivalSchedule:
         """
         if (reason := self.stages.obstacle(network)) is not None:
             return reason
-        wide = (isinstance(one, VerifiedPark) and max(one.windows) > 1 for one in self.repeated)
+        wide = (
+            isinstance(one, VerifiedPark) and max(one.windows) > 1 for one in self.stages.repeated
+        )
         if network.d > network.g and not any(wide):
             return (
                 "for d > g the stages to repeat must include a V with a window of at least 2 "
                 f"slots, as in '{self.stages} | VF V{2 * network.blocks}'."
             )
         return None
-
-    @property
-    def repeated(self) -> tuple[object, ...]:
-        """The stages to repeat."""
-        return self.stages.repeated
 
 
 def parse_survival(text: str) -> SurvivalSchedule | None:

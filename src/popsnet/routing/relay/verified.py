@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.routing.relay.park import WindowedStage
 from popsnet.routing.relay.state import Bools, RelayStage, RelayState
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import Numbers, after_shower, after_verified_park, after_verified_windows
@@ -69,7 +69,7 @@ _PARK_PHASES = {
 
 
 @dataclass(frozen=True)
-class VerifiedPark(VerifiedStage):
+class VerifiedPark(VerifiedStage, WindowedStage):
     """V(w1,…,wm): windows of w slots, then k slots each to deliver, to confirm and for acks.
 
     In window i each pending source that was not heard in this stage sends its packet to T in one of
@@ -91,19 +91,8 @@ class VerifiedPark(VerifiedStage):
     - acks: on c(a, T) in slot m only member m of (T, a) sends.
     """
 
-    letters = "V"
+    letters, kind = "V", "verified park"
     phases = _PARK_PHASES
-    windows: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not self.windows:
-            raise InputError("V(): a verified park stage must have at least one window, as in V2.")
-        super().__post_init__()
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The sizes of the windows."""
-        return self.windows
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""

@@ -1,21 +1,135 @@
-"""epochs: off-line schedules of the packets that wait, one after another."""
+"""epochs: off-line schedules of the packets that wait, one after another.
+
+Detours are off-line schedules of packets around dead parts, in rounds of two slots.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from popsnet.coins import Coins
+from popsnet.errors import InputError
+from popsnet.machine import Bools
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
-from popsnet.schedules.schedule import TO_DESTINATION
-from popsnet.slot import Slot
+from popsnet.schedules.schedule import TO_DESTINATION, TO_RELAY, Schedule
+from popsnet.slot import Ints, Slot
+from popsnet.traffic.frame import Frame
 from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
-from popsnet.traffic.schedulers.detours import Hops, around, hops_of
 from popsnet.traffic.schedulers.two_hops import deliver
+
+
+class Hops(NamedTuple):
+    """The messages of one slot of an off-line schedule."""
+
+    senders: Ints
+    listeners: Ints
+    packets: Ints
+    """Positions in the demand."""
+    phase: str
+
+
+def hops_of(schedule: Schedule) -> list[Hops]:
+    """Return the messages of every slot of a schedule."""
+    return [Hops(one.senders, one.listeners, one.packets, one.phase) for one in schedule.messages]
+
+
+def around(schedule: Schedule, demand: Demand, known: LiveParts) -> list[Hops]:
+    """Return a schedule without the packets that would use dead parts, and their detours.
+
+    Raises
+    ------
+    InputError
+        If a packet has no live path of at most two hops.
+    """
+    slots, stuck = hops_of(schedule), np.zeros(len(demand.source), dtype=np.bool_)
+    usable = known.relays[Frame(known.network).classes(known.network.processors)]
+    group = known.network.group
+    for one in slots:
+        works = known.couplers[group(one.listeners), group(one.senders)]
+        if one.phase == TO_RELAY:
+            works &= usable[one.listeners]
+        stuck[one.packets[~works]] = True
+    if not stuck.any():
+        return slots
+    kept = [_only(one, ~stuck[one.packets]) for one in slots]
+    return kept + _detours(np.flatnonzero(stuck).tolist(), demand, known, usable)
+
+
+def _only(hops: Hops, rows: Bools) -> Hops:
+    return Hops(hops.senders[rows], hops.listeners[rows], hops.packets[rows], hops.phase)
+
+
+class _Round:
+    """Two slots: packets that go to relays and on to destinations, or straight in the second."""
+
+    def __init__(self, known: LiveParts, usable: Bools) -> None:
+        self._known, self._usable = known, usable
+        self._d = known.network.d
+        self._taken: set[tuple[str, int, int]] = set()
+        self.first: list[tuple[int, int, int]] = []
+        self.second: list[tuple[int, int, int]] = []
+
+    def add(self, packet: int, source: int, destination: int) -> bool:
+        """Add a packet if there is room for it, through a relay or straight."""
+        ends = {("from", source, 0), ("to", destination, 0)}
+        if ends & self._taken:
+            return False
+        a, b = source // self._d, destination // self._d
+        for relay, used in self._ways(packet, source, a, b):
+            if used & self._taken:
+                continue
+            self._taken |= used | ends
+            if relay != source:
+                self.first.append((source, relay, packet))
+            self.second.append((relay, destination, packet))
+            return True
+        return False
+
+    def _ways(
+        self, packet: int, source: int, a: int, b: int
+    ) -> Iterable[tuple[int, set[tuple[str, int, int]]]]:
+        """Yield processors that can send the packet in the second slot, and what it takes up."""
+        couplers, g = self._known.couplers, self._known.network.g
+        if couplers[b, a]:
+            yield source, {("second", b, a), ("by", source, 0)}
+        for step in range(g):
+            via = (packet + step) % g  # so that packets begin with different groups
+            if not (couplers[via, a] and couplers[b, via]):
+                continue
+            for relay in range(via * self._d, (via + 1) * self._d):
+                if self._usable[relay] and relay != source:
+                    yield relay, {("first", via, a), ("second", b, via), ("by", relay, 0)}
+
+
+def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -> list[Hops]:
+    """Return rounds in which packets are added as long as there is room."""
+    slots: list[Hops] = []
+    source, destination = demand.source.tolist(), demand.destination.tolist()
+    while left:
+        one = _Round(known, usable)
+        later = [p for p in left if not one.add(p, source[p], destination[p])]
+        if later == left:
+            raise InputError(
+                f"A packet from processor {source[left[0]]} to {destination[left[0]]} has no live "
+                "path of at most two hops, so it cannot be scheduled. Leave out packets that "
+                "LiveParts.reach does not reach."
+            )
+        left = later
+        slots += [_hops(one.first, TO_RELAY), _hops(one.second, TO_DESTINATION)]
+    return slots
+
+
+def _hops(rows: list[tuple[int, int, int]], phase: str) -> Hops:
+    senders, listeners, packets = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return Hops(senders, listeners, packets, phase)
 
 
 def _saturation(network: Network) -> float:

@@ -1,4 +1,4 @@
-"""``popsnet doctor``."""
+"""``popsnet routers``, ``doctor`` and ``cite``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from popsnet.system import amount
 if TYPE_CHECKING:
     from popsnet.sweeps.cluster import WorkerStatus
 
+
+from popsnet.report import Fact
+
 _NEEDED = (
     "numpy", "numba", "scipy", "lazy_loader", "msgspec", "psutil", "platformdirs", "typer",
     "rich",
@@ -34,9 +37,6 @@ _OPTIONAL = {
     "distributed": ("sweeps on Dask clusters", "cluster"),
 }
 """What an optional library is for, and the extra that installs it."""
-
-
-_JOBQUEUE = "dask-jobqueue"
 
 
 class Finding(NamedTuple):
@@ -87,8 +87,7 @@ _WORKER_COLUMNS = (
 
 def _cluster(address: str) -> tuple[list[WorkerStatus] | None, Finding]:
     """Return the workers of a cluster, and whether they can be used."""
-    from popsnet.sweeps.cluster import describe_workers
-    from popsnet.sweeps.parcels import different_versions
+    from popsnet.sweeps.cluster import describe_workers, different_versions
 
     what = f"cluster {address}"
     try:
@@ -130,21 +129,13 @@ def _libraries() -> Iterator[Finding]:
         yield _library(name, True, "Install popsnet again, which installs it.")
     for name, (use, extra) in _OPTIONAL.items():
         yield _library(name, False, f"Needed for {use}. {how_to_install(extra)}")
-    yield _jobqueue()
+    starts = "It starts Dask workers with Slurm, PBS and others: pip install dask-jobqueue."
+    yield _library("dask-jobqueue", False, starts, "dask_jobqueue")
 
 
-def _jobqueue() -> Finding:
-    """Find out whether the library is installed, which popsnet itself does not use."""
+def _library(name: str, needed: bool, cure: str, module: str = "") -> Finding:
     try:
-        return Finding(_JOBQUEUE, True, False, version(_JOBQUEUE))
-    except PackageNotFoundError:
-        use = "starts Dask workers with Slurm, PBS and others"
-        return Finding(_JOBQUEUE, False, False, f"It {use}: pip install {_JOBQUEUE}.")
-
-
-def _library(name: str, needed: bool, cure: str) -> Finding:
-    try:
-        import_module(name)
+        import_module(module or name)
         return Finding(name, True, needed, version(name))
     except (ImportError, PackageNotFoundError) as error:
         return Finding(name, False, needed, f"{error}. {cure}")
@@ -204,3 +195,20 @@ def _computer() -> Iterator[Finding]:
     cache = choose_cache(Path(popsnet.__file__).parent)
     yield Finding("compiled code", True, False, str(cache))
     yield Finding("largest square network", True, False, largest)
+
+
+@reporting
+def routers() -> Report:
+    """List the routers with their slots, memory, messages and coins."""
+    from popsnet.advice.catalogue import catalogue
+
+    return catalogue()
+
+
+@reporting
+def cite() -> Report:
+    """Print BibTeX entries of popsnet and of the paper whose router it executes."""
+    from popsnet.citation import PAPER, SOFTWARE, bibtex
+
+    facts = Fact("software", SOFTWARE), Fact("paper", PAPER), Fact("bibtex", bibtex())
+    return Report(facts=facts, parts=(bibtex(),))

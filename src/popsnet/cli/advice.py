@@ -1,0 +1,139 @@
+"""``popsnet compare``, ``plan`` and ``faults``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import popsnet
+from popsnet.cli import options as opt
+from popsnet.cli.options import Timed, timed
+from popsnet.cli.output import Interrupted, reporting, with_figure
+from popsnet.errors import InputError
+from popsnet.report import Report, counted
+
+if TYPE_CHECKING:
+    from popsnet.advice.comparison import Comparison
+
+
+@reporting
+@timed
+def compare(
+    d: opt.D,
+    g: opt.G,
+    router: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help="A router, or a file.py that registers one. Repeat the option for more (default: "
+            "every router that ships, applies and does not take long).",
+            autocompletion=opt.complete_router,
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Runs of each router.")] = 10,
+    permutation: opt.Permutation = "random",
+    demand: opt.Demand = None,
+    matrix: opt.Matrix = None,
+    unit: opt.Unit = None,
+    seed: opt.Seed = 0,
+    permutation_seed: opt.SomePermutationSeed = None,
+    max_steps: opt.MaxSteps = 1000,
+    figure: opt.Figure = None,
+    timing: Timed = None,
+) -> Report:
+    """Run routers on the same permutations, or on a demand, and compare them in a table."""
+    opt.require_one_of(permutation, demand, matrix)
+    try:
+        found = popsnet.compare(
+            d, g, routers=router, runs=runs, permutation=permutation, seed=seed,
+            permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
+            unit=unit,
+        )  # fmt: skip
+    except KeyboardInterrupt as stop:
+        if (kept := getattr(stop, "comparison", None)) is None:
+            raise
+        message = f"Interrupted: {counted(len(kept.done), 'router')} finished."
+        raise Interrupted(message, _report(kept, timing) if kept.done else None) from None
+    report = _report(found, timing)
+    if figure is not None and not found.done:
+        return report.plus("No figure is written.")
+    return with_figure(report, figure, lambda: popsnet.plots.draw_comparison(found))
+
+
+def _report(found: Comparison, timing: Timed) -> Report:
+    """Return the report, which names a parameter, with the option of that name."""
+    report = found.report(timing)
+    parts = (
+        re.sub(r"routers='([^']*)'", r"--router \1", one) if isinstance(one, str) else one
+        for one in report.parts
+    )
+    return replace(report, parts=tuple(parts))
+
+
+@reporting
+@timed
+def plan(
+    d: opt.D,
+    g: opt.G,
+    router: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A router to choose from, or a file.py that registers one. Repeat the option for "
+            "more (default: every router that ships).",
+            autocompletion=opt.complete_router,
+        ),
+    ] = None,
+    timing: Timed = None,
+) -> Report:
+    """Recommend a router for POPS(D, G), with the expected slots of each."""
+    return popsnet.recommend(d, g, routers=router).report(timing)
+
+
+@reporting
+def faults(
+    d: opt.D,
+    g: opt.G,
+    router: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:VARIANT]",
+            help="A router, or a file.py that registers one. Repeat the option for more (default: "
+            "every router that ships, applies and does not take long, and those that survive).",
+            autocompletion=opt.complete_router,
+        ),
+    ] = None,
+    kind: Annotated[
+        str, typer.Option(help="Dead parts: couplers, transmitters, receivers or processors.")
+    ] = "couplers",
+    numbers: Annotated[
+        str, typer.Option(help="The numbers of dead parts, with commas between them.")
+    ] = "0,1,2,4,8,16",
+    loss: opt.Loss = None,
+    runs: Annotated[int, typer.Option(help="Runs of each router for each number.")] = 20,
+    permutation: opt.Permutation = "random",
+    seed: opt.Seed = 0,
+    permutation_seed: opt.PermutationSeed = 0,
+    fault_seed: opt.FaultSeed = None,
+    max_steps: opt.MaxSteps = 200,
+    figure: opt.Figure = None,
+) -> Report:
+    """Run routers with more and more random faults, and count what they lose."""
+    found = popsnet.survival(
+        d, g, routers=router, kind=kind, numbers=_numbers(numbers), loss=loss or 0.0, runs=runs,
+        permutation=permutation, seed=seed, permutation_seed=permutation_seed,
+        fault_seed=fault_seed or 0, max_steps=max_steps,
+    )  # fmt: skip
+    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_survival([found]))
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"numbers = {text}: it must be integers with commas between them, such as 0,1,4."
+        ) from None
