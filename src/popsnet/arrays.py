@@ -17,6 +17,7 @@ import numpy.typing as npt
 from popsnet.errors import InputError
 
 _loading = Lock()
+_ATTEMPTS = 3
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
@@ -40,20 +41,25 @@ def load_npy(
 ) -> npt.NDArray[Any]:
     """Read the one array of a ``.npy`` file that is open.
 
-    NumPy parses the header of a file as Python, whose parser is not safe between threads in all
-    versions, so files are loaded one at a time.
+    NumPy parses the header of a file as Python. Python 3.11 counts the nesting depth of the parser
+    for all threads together, and raises SystemError if another thread is parsing. So files are
+    loaded one at a time, and again if the error came from another thread.
     """
-    try:
-        file.seek(0)
-        with _loading, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python 2 has written the file, for example
-            loaded: Any = np.load(file, allow_pickle=False)
-    except OSError:
-        raise
-    except Exception as error:  # a damaged file makes NumPy raise almost anything
-        raise refuse(
-            f"{path} is not a complete .npy file of numbers. Write it with numpy.save."
-        ) from error
+    loaded: Any = None
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            file.seek(0)
+            with _loading, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python 2 has written the file, for example
+                loaded = np.load(file, allow_pickle=False)
+            break
+        except OSError:
+            raise
+        except Exception as error:  # a damaged file makes NumPy raise almost anything
+            if not isinstance(error, SystemError) or attempt == _ATTEMPTS:
+                raise refuse(
+                    f"{path} is not a complete .npy file of numbers. Write it with numpy.save."
+                ) from error
     if not isinstance(loaded, np.ndarray):
         raise refuse(f"{path} is an archive of arrays; give a .npy file, which holds one array.")
     return loaded

@@ -43,8 +43,10 @@ def require_writable(path: Path) -> None:
 def _require_writable(path: Path, target: Path) -> None:
     if target.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file to write.")
-    if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
+    if path.exists() and not os.access(path, os.W_OK):
         raise InputError(f"{path} exists and cannot be written to; give another name.")
+    if _is_stream(path):
+        return
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent} to write in; create it first.")
     if not os.access(target.parent, os.W_OK):
@@ -99,9 +101,14 @@ def alone_with(path: Path) -> Iterator[None]:
 def write_whole(path: Path) -> Iterator[TextIO]:
     """Open a text file that replaces ``path`` only if the block ends without an exception.
 
-    A symbolic link stays, and the file that it leads to is replaced.
+    A symbolic link stays, and the file that it leads to is replaced. Devices and pipes are written
+    directly.
     """
     require_writable(path)
+    if _is_stream(path):
+        with _errors_named(path), path.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
     target = _target(path)
     part = target.parent / f".popsnet-{os.urandom(8).hex()}.part"
     # Until it has the permissions of the file that it replaces, no other user may read it.
@@ -120,6 +127,11 @@ def write_whole(path: Path) -> Iterator[TextIO]:
             part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether this is a device or a pipe, which is written directly."""
+    return path.exists() and not path.is_file()
 
 
 def _target(path: Path) -> Path:

@@ -405,9 +405,7 @@ def test_output_goes_where_there_are_no_signs_for_it_and_where_nobody_reads() ->
             [COMMAND, "routers"], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert finished.returncode == 74
-    assert finished.stderr == (
-        "Error: Standard output could not be written: No space left on device.\n"
-    )
+    assert finished.stderr == ("Error: The output could not be written: No space left on device.\n")
     reader = f"{COMMAND} route 64 64 --runs 50 --json | head -1"
     finished = subprocess.run(reader, shell=True, capture_output=True, text=True)
     assert (finished.stdout, finished.stderr) == ("{\n", "")

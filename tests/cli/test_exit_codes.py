@@ -327,7 +327,7 @@ def shell(command: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-FULL = "Error: Standard output could not be written: No space left on device.\n"
+FULL = "Error: The output could not be written: No space left on device.\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")

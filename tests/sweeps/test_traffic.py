@@ -683,7 +683,9 @@ def test_selections_of_traffic(whole: Path, tmp_path: Path) -> None:
         assert len(store.traffic.results(Selection(arrivals="uniform"))) == 8
         assert len(store.traffic.results(Selection(router="mei-rizzi"))) == 0
         assert len(store.to_dataframe(Selection(variant="standard"), traffic=True)) == 8
-        with pytest.raises(InputError, match=r"router = 'direct': .* has no runs"):
+        with pytest.raises(
+            InputError, match=r"router = 'direct': it selects runs, and .* has none for this"
+        ):
             store.report(Selection(router="direct"))
         with pytest.raises(InputError, match=r"arrivals = 'x': .* it has bernoulli uniform"):
             store.export(tmp_path / "t.csv", Selection(arrivals="x"), traffic=True)

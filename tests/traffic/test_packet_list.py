@@ -1,10 +1,12 @@
 """Lists of packets: blocks, loads, and what is refused."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import popsnet
 from popsnet import InputError, Network
 from popsnet.traffic.block import Block
 from popsnet.traffic.packet_list import PacketList, read_packet_list
@@ -141,3 +143,21 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe1,2,3\n")
     with pytest.raises(InputError, match="is not a CSV text file"):
         read_packet_list(tmp_path / "binary.csv", NETWORK)
+
+
+LATE = """
+    0:2>2 2:5>9 2:6>1 4:5>13 5:12>11 4:14>8 0:0>11 3:10>12 3:5>5 1:7>0 1:10>5 1:11>5 3:13>11
+    4:11>11 3:5>12 5:14>7 3:8>15 4:11>14 3:11>14 3:7>10 5:5>8 3:9>9 5:13>9 5:6>15 4:11>2 2:0>6
+    5:3>1 4:1>8 4:7>3 4:4>8
+"""  # slot:source>destination
+
+
+def test_a_list_is_drained_until_a_scheduler_that_backs_off_has_tried_again(tmp_path: Path) -> None:
+    """The last packet meets others often, and is repeated after thousands of slots."""
+    rows = [re.sub("[:>]", ",", packet) for packet in LATE.split()]
+    path = tmp_path / "packets.csv"
+    path.write_text("\n".join(["slot,source,destination", *rows]))
+    faults = "coupler:0,1 coupler:2,1 coupler:3,2"
+    result = popsnet.simulate(4, 4, scheduler="relay", packets=path, faults=faults, seed=2)
+    assert (result.undelivered, result.unreachable, result.verdict) == (0, 6, "stable")
+    assert result.slots > 6000

@@ -166,7 +166,7 @@ def _of_os_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.BROKEN_PIPE
     if error.filename is None and _is_of_output(error):
-        _complain(f"Standard output could not be written: {error.strerror}.")
+        _complain(f"The output could not be written: {error.strerror}.")
         return ExitCode.CANNOT_WRITE
     _complain(str(error))
     return ExitCode.CANNOT_WRITE if _is_of_output(error) else ExitCode.BAD_INPUT

@@ -176,7 +176,7 @@ _REFUSED: dict[str, list[tuple[tuple[str, ...], str]]] = {
                 "trace_slots", "figure",
             ),
             "needs packets that arrive: give --load LOAD for one point, --loads FROM:TO:COUNT for "
-            "several, --saturation or --arrivals FILE.csv; or leave it out.",
+            "several, or --saturation; or leave it out.",
         )
     ],
     "saturation": [

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from popsnet.engines import Tally
 from popsnet.errors import InputError, how_to_install
 from popsnet.files import make_folder, write_whole
 from popsnet.paper.plan import PaperPlan, Wanted, make_plan
-from popsnet.paper.report import Headline, headlines
 from popsnet.paper.rows import PaperRows, make_rows
 from popsnet.paper.tables import PaperTable, findings, paper_tables
 from popsnet.paper.theory.growth import growth_rows, in_words
@@ -26,6 +26,9 @@ from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, Table, facts_of
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.store import Store
+
+if TYPE_CHECKING:
+    from popsnet.paper.report import Headline
 
 STORE = "results.sqlite"
 """The file that runs are kept in."""
@@ -71,6 +74,8 @@ class Reproduction(Reported):
     @cached_property
     def headlines(self) -> list[Headline]:
         """The most important numbers, as far as they were measured."""
+        from popsnet.paper.report import headlines  # needs the extra popsnet[paper]
+
         return headlines(self.plan, self.rows)
 
     @cached_property

@@ -121,7 +121,7 @@ class Selection:
             names = self._names(name)
             if not known:
                 what = "points of traffic" if name in _OF_TRAFFIC else "runs"
-                return f"{name} = {names[0]!r}: {where} has no {what}."
+                return f"{name} = {names[0]!r}: it selects {what}, and {where} has none for this."
             close = difflib.get_close_matches(names[0], known, n=1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
             return (
