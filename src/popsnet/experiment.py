@@ -25,8 +25,8 @@ from popsnet.faults import ActiveFaults, Faults
 from popsnet.faults.faults import faults_of
 from popsnet.network import Network
 from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
+from popsnet.programs.register import is_registered, is_storable
 from popsnet.routing import Route, Router, Variant, find_variant
-from popsnet.routing.router import is_registered, is_storable
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
 

@@ -13,8 +13,8 @@ from popsnet.exact import StepsDistribution, steps_distribution
 from popsnet.exact.steps import LARGEST
 from popsnet.experiment import Experiment
 from popsnet.network import Network
+from popsnet.programs.register import is_registered
 from popsnet.progress import patient_progress
-from popsnet.routing.router import is_registered
 from popsnet.theory import steps_tail, sweeps_tail
 from popsnet.theory.tails import square_fails, square_steps
 

@@ -38,12 +38,12 @@ from typing import TypeAlias
 
 from popsnet.engines import find_engine
 from popsnet.experiment import Experiment
-from popsnet.routing import plugin
+from popsnet.programs.register import forget_file
 from popsnet.sweeps.point_table import Point, execute_point
 from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.work import Subject
-from popsnet.traffic import scheduler as schedulers
 from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.scheduler import find_scheduler
 
 Finished: TypeAlias = Shards | Point
 
@@ -208,7 +208,7 @@ def _open(sent: Sent, contents: Mapping[str, bytes]) -> Subject:
         if "scheduler" not in paths:
             return sent.fields
         _make_room("scheduler", sent.fields.scheduler, paths["scheduler"])
-        return sent.fields.with_scheduler(schedulers.find_scheduler(paths["scheduler"]))
+        return sent.fields.with_scheduler(find_scheduler(paths["scheduler"]))
     named = (str(paths.get(use, "")) for use in ("router", "permutation"))
     recorded = Experiment.recorded(sent.fields, named)
     if "router" in paths:
@@ -220,7 +220,7 @@ def _make_room(use: str, name: str, path: Path) -> None:
     """Forget a router or scheduler of the same name that came in an earlier parcel."""
     before = _files_by_name.get((use, name))
     if before is not None and before != path:
-        (plugin if use == "router" else schedulers).forget_file(before)
+        forget_file(before)
     _files_by_name[use, name] = path
 
 

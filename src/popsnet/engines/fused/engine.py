@@ -16,9 +16,9 @@ from popsnet.engines.fused.session import (
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import Engine, Session, needs_slots
 from popsnet.experiment import Experiment, Instance
+from popsnet.programs.register import is_registered
 from popsnet.routing import Router, Variant
 from popsnet.routing.relay.schedule import RelaySchedule
-from popsnet.routing.router import is_registered
 from popsnet.routing.to_all import DETECTED
 from popsnet.system import threads_here
 from popsnet.trace import Observer
