@@ -25,7 +25,6 @@ from popsnet.faults import ActiveFaults, Faults
 from popsnet.faults.faults import faults_of
 from popsnet.network import Network
 from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
-from popsnet.programs.register import is_registered, is_storable
 from popsnet.routing import Route, Router, Variant, find_variant
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
@@ -498,7 +497,7 @@ class Experiment:
         """Whether a store keeps results: the router's name and version identify what it does."""
         if self.faults or self.wavelengths > 1:
             return False
-        return self._parts is None or is_storable(self._parts.router)
+        return self._parts is None or self._parts.router.is_storable
 
     def __str__(self) -> str:
         return f"{self.router} ({self.variant}) on {self.network}"
@@ -611,7 +610,7 @@ _unregistered: list[Router] = []
 
 def _has_name(router: Router) -> bool:
     """Return whether another process finds the router: in the register, or in its file."""
-    return bool(router.file) or is_registered(router)
+    return bool(router.file) or router.is_registered
 
 
 def _version(router: Router) -> str:

@@ -18,7 +18,7 @@ from popsnet.files import is_file
 
 Algorithm = TypeVar("Algorithm")
 
-_MODULE = "popsnet_router_"
+MODULE = "popsnet_router_"
 """What the names of modules begin with that were loaded from a user's file."""
 
 
@@ -27,7 +27,7 @@ def users_frames(error: BaseException) -> list[traceback.FrameSummary]:
     return [
         traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if str(frame.f_globals.get("__name__", "")).startswith(_MODULE)
+        if str(frame.f_globals.get("__name__", "")).startswith(MODULE)
     ]
 
 
@@ -52,7 +52,7 @@ def require_file(path: Path, what: str) -> None:
 def execute_file(path: Path, what: str) -> tuple[ModuleType, bytes]:
     """Run a user's file that contains ``what``, and return the module and its text."""
     require_file(path, what)
-    name = f"{_MODULE}{path.stem}"
+    name = f"{MODULE}{path.stem}"
     loader = _Loader(name, str(path))
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None

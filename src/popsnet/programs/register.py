@@ -1,8 +1,8 @@
 """The register of programs: routers, schedulers, and every other kind that follows.
 
 A kind of programs is a subclass of :class:`Program`. A program is registered under its kind and its
-name, so a router and a scheduler may have the same name. Programs are found by name, as functions,
-and in files of users.
+name, so a router and a scheduler may have the same name. It is found by its name, as a function, or
+in a file of a user.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from hashlib import blake2b
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from threading import RLock
-from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict, TypeVar
+from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict
 
 from popsnet.errors import InputError, did_you_mean, require_text
 from popsnet.files import is_file
 from popsnet.network import Network
-from popsnet.programs.files import execute_file, require_file, users_frames
+from popsnet.programs.files import MODULE, execute_file, require_file, users_frames
 from popsnet.slot import Slot
 
 Function: TypeAlias = Callable[..., Any]
@@ -45,10 +44,8 @@ class Program:
 
     kind: ClassVar[str]
     """What a program of this kind is called in messages."""
-    takes: ClassVar[tuple[str, ...]]
+    takes: ClassVar[str]
     """The parameters of its generator functions."""
-    ends: ClassVar[str]
-    """How its generator functions end, or that they do not."""
     decorator: ClassVar[str]
     """The public function that registers one."""
     required: ClassVar[tuple[str, ...]]
@@ -72,7 +69,7 @@ class Program:
         raise NotImplementedError
 
     @property
-    def functions(self) -> Iterable[Function]:
+    def functions(self) -> list[Function]:
         """The generator functions of all variants that have a name."""
         raise NotImplementedError
 
@@ -83,8 +80,139 @@ class Program:
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}: {self.summary}>"
 
+    @classmethod
+    def registered(cls, function: Function | None = None) -> dict[str, Self]:
+        """Return the programs of this kind by name.
+
+        Those that ship are among them, unless ``function`` is one of these, which is registered
+        now.
+        """
+        if not _module(function).startswith(cls.ships):
+            for module in cls.ships:
+                import_module(module)
+        return {name: one for (kind, name), one in list(_PROGRAMS.items()) if kind == cls.kind}
+
+    @classmethod
+    def every(cls) -> list[Self]:
+        """Return all registered programs of this kind, ordered by name."""
+        return [program for _, program in sorted(cls.registered().items())]
+
+    @classmethod
+    def get(cls, name: str, function: Function | None = None) -> Self:
+        """Return the registered program of that name."""
+        known = cls.registered(function)
+        if name not in known:
+            raise InputError(
+                f"There is no {cls.kind} {name!r}.{did_you_mean(name, known)} Give one of: "
+                f"{', '.join(sorted(known))}; or a file name.py that registers one."
+            )
+        return known[name]
+
+    @classmethod
+    def find(cls, given: object) -> Self:
+        """Return the program that a name, a file, a function or a program stands for."""
+        if isinstance(given, cls):
+            return given
+        if callable(given):
+            known = (one for one in cls.every() if any(given is each for each in one.functions))
+            return next(known, None) or cls.of_function(given, *_said_by(given))
+        if not isinstance(given, str | Path):
+            raise InputError(
+                f"{cls.kind} = {given!r:.40}: give a name, a file name.py, a {cls.__name__} or a "
+                "generator function."
+            )
+        name = str(given)
+        return cls._load(Path(name)) if name.endswith(".py") else cls.get(name)
+
+    @classmethod
+    def find_variant(cls, given: object, variant: str | None) -> tuple[Self, str | None]:
+        """Return what ``NAME:VARIANT`` names, or the program and the variant that are given."""
+        if variant is not None:
+            require_text("variant", variant)
+        named = _NAMED.fullmatch(given) if isinstance(given, str) else None
+        if named is None or str(given).endswith(".py") or is_file(Path(str(given))):
+            return cls.find(given), variant
+        if variant is not None:
+            raise InputError(
+                f"{cls.kind} = {given!r} and variant = {variant!r} name two variants; give one of "
+                "them."
+            )
+        return cls.find(named[1]), named[2]
+
+    @classmethod
+    def _load(cls, path: Path) -> Self:
+        """Run a file that registers one program, whose version gets the file's digest."""
+        require_file(path, f"a {cls.kind}")
+        forget_file(path)
+        cls.registered()
+        before = set(_PROGRAMS)
+
+        def new() -> list[Program]:
+            """Return what the file has registered: of this kind, or defined in the file."""
+            others = [one for key, one in list(_PROGRAMS.items()) if key not in before]
+            return [one for one in others if one.kind == cls.kind or one._is_of_a_file]
+
+        try:
+            _, text = execute_file(path, f"a {cls.kind}")
+            names = [one.name for one in new() if one.kind == cls.kind]
+            if len(names) != 1:
+                raise InputError(
+                    f"{path} registers {len(names) or 'no'} {cls.kind}s; it must register exactly "
+                    f"one, with @{cls.decorator}(...)."
+                )
+        except InputError:
+            for one in new():
+                one.remove(one.name)
+            raise
+        digest = blake2b(text, digest_size=8).hexdigest()
+        for one in new():
+            replace(one, version=f"{one.version}+{digest}", file=str(path.resolve())).put()
+        return cls.get(names[0])
+
+    @property
+    def _is_of_a_file(self) -> bool:
+        return all(_module(function).startswith(MODULE) for function in self.functions)
+
+    @classmethod
+    def enter(
+        cls, name: str, function: Function, facts: Mapping[str, Any], **further: Any
+    ) -> Function:
+        """Register a program whose first generator function this is, and return the function."""
+        known = cls.registered(function).get(name)
+        if known is not None and not _in_program(*known.functions, function):
+            raise InputError(known._taken(function))
+        if missing := [f"{fact}=" for fact in cls.required if fact not in facts]:
+            needed = " and ".join((", ".join(f"{one}=" for one in cls.required)).rsplit(", ", 1))
+            raise InputError(
+                f"{cls.kind.capitalize()} {name!r}: {cls.decorator.rpartition('.')[2]} needs "
+                f"{needed}; add {', '.join(missing)}."
+            )
+        cls(name=name, **facts, **further).put()
+        return function
+
+    def put(self) -> Self:
+        """Register the program in place of the one of its kind and its name."""
+        _PROGRAMS[self.kind, self.name] = self
+        return self
+
+    @classmethod
+    def remove(cls, name: str) -> None:
+        """Remove a program from the register."""
+        del _PROGRAMS[cls.kind, name]
+
+    def _taken(self, function: Function) -> str:
+        """Return the message for a name that this program has, with the files of both."""
+        code = getattr(function, "__code__", None)
+        if not self.file or code is None:
+            return f"A {self.kind} named {self.name!r} is already registered; choose another name."
+        here, there = Path(code.co_filename), Path(self.file)
+        if here.name != there.name:
+            here, there = Path(here.name), Path(there.name)
+        return f"{here} registers {self.name!r}, as {there} does; rename one of them."
+
     def begin(self, function: Function, *given: Any, **keywords: Any) -> Generator[Any, Any, None]:
-        """Call a generator function of the program, and refuse it if it is none."""
+        """Call a generator function of the program, and refuse what is not one."""
+        kind = self.kind.capitalize()
         try:
             parameters = signature(function)
             parameters.bind(*given, **keywords)
@@ -92,8 +220,8 @@ class Program:
             pass
         except TypeError as error:
             raise InputError(
-                f"{self.kind.capitalize()} {self.name} takes {parameters}; a {self.kind} must take "
-                f"({', '.join((*self.takes, *keywords))})."
+                f"{kind} {self.name} takes {parameters}; a {self.kind} must take "
+                f"({', '.join((self.takes, *keywords))})."
             ) from error
         try:
             running = function(*given, **keywords)
@@ -101,16 +229,16 @@ class Program:
             raise InputError(self.exit_of(error)) from error
         if not isinstance(running, Generator):
             raise InputError(
-                f"{self.kind.capitalize()} {self.name!r} returned {running!r:.40}; it must be a "
-                "generator function: use yield."
+                f"{kind} {self.name!r} returned {running!r:.40}; it must be a generator function: "
+                "use yield."
             )
         return running
 
     def exit_of(self, error: SystemExit) -> str:
         """Return the message for a program whose own code tries to end the interpreter."""
         return (
-            f"The code of {self.kind} {self.name} raises SystemExit: {error}. A {self.kind} "
-            f"{self.ends}."
+            f"The code of {self.kind} {self.name} raises SystemExit: {error}. It must not end the "
+            "program that runs it."
         )
 
     def unknown_variant(self, name: str, variants: Iterable[str]) -> InputError:
@@ -123,65 +251,31 @@ class Program:
     def require_one_wavelength(self, network: Network, label: str) -> None:
         """Refuse a network with several wavelengths, of which the program would use only one."""
         if network.wavelengths > 1:
-            able = (one.name for one in programs(type(self)) if one.uses_wavelengths_on(network))
+            able = (one.name for one in self.every() if one.uses_wavelengths_on(network))
             raise InputError(
                 f"wavelengths = {network.wavelengths}: {self.kind} {label} uses one wavelength; on "
                 f"{network} these {self.kind}s use several: {', '.join(able)}."
             )
 
+    @property
+    def is_registered(self) -> bool:
+        """Whether this program is registered under its name."""
+        return bool(_PROGRAMS.get((self.kind, self.name)) == self)
 
-P = TypeVar("P", bound=Program)
+    @property
+    def is_storable(self) -> bool:
+        """Whether the name and the version of the program identify what it does.
+
+        They do not if it is not registered, or if it is defined in the main program or a notebook,
+        which may define it differently the next time.
+        """
+        defined_here = any(map(_in_program, self.functions))
+        return bool(self.file) or (self.is_registered and not defined_here)
+
 
 _PROGRAMS: dict[tuple[str, str], Any] = {}
 """The programs by kind and name."""
-_importing = RLock()
-_imported: set[str] = set()
-"""The kinds whose programs that ship are registered, or are being registered."""
-
-
-def registered(kind: type[P], function: Function | None = None) -> dict[str, P]:
-    """Return the programs of a kind by name.
-
-    Those that ship are among them, unless ``function`` is one of these, which is registered now.
-    """
-    with _importing:
-        if kind.kind not in _imported and not _module(function).startswith(kind.ships):
-            _imported.add(kind.kind)
-            for name in kind.ships:
-                import_module(name)
-    return {name: program for (of, name), program in _PROGRAMS.items() if of == kind.kind}
-
-
-def programs(kind: type[P]) -> list[P]:
-    """Return all registered programs of a kind, ordered by name."""
-    return [program for _, program in sorted(registered(kind).items())]
-
-
-def enter(
-    kind: type[P], name: str, function: Function, facts: Mapping[str, Any], **further: Any
-) -> None:
-    """Register a program whose first generator function this is."""
-    known = registered(kind, function).get(name)
-    if known is not None and not _in_program(*known.functions, function):
-        raise InputError(_taken(known, function))
-    if missing := [f"{fact}=" for fact in kind.required if fact not in facts]:
-        *others, last = (f"{fact}=" for fact in kind.required)
-        needed = f"{', '.join(others)} and {last}" if others else last
-        raise InputError(
-            f"{kind.kind.capitalize()} {name!r}: {kind.decorator.rpartition('.')[2]} needs "
-            f"{needed}; add {', '.join(missing)}."
-        )
-    put(kind(name=name, **facts, **further))
-
-
-def put(program: Program) -> None:
-    """Register a program in place of what has its kind and its name."""
-    _PROGRAMS[program.kind, program.name] = program
-
-
-def remove(kind: type[P], name: str) -> None:
-    """Remove a program from the register."""
-    del _PROGRAMS[kind.kind, name]
+_NAMED = re.compile(r"(.+?\.py|[^:]+):(.+)", re.DOTALL)
 
 
 def _module(function: Function | None) -> str:
@@ -196,113 +290,10 @@ def _in_program(*functions: Function) -> bool:
     return {_module(function) for function in functions} == {"__main__"}
 
 
-def _taken(program: Program, function: Function) -> str:
-    """Return the message for a name that another program has, with the files of both."""
-    code = getattr(function, "__code__", None)
-    if not program.file or code is None:
-        return (
-            f"A {program.kind} named {program.name!r} is already registered; choose another name."
-        )
-    here, there = Path(code.co_filename), Path(program.file)
-    if here.name != there.name:
-        here, there = Path(here.name), Path(there.name)
-    return f"{here} registers {program.name!r}, as {there} does; rename one of them."
-
-
-def is_registered(program: Program) -> bool:
-    """Return whether this program is registered under its name."""
-    return bool(_PROGRAMS.get((program.kind, program.name)) == program)
-
-
-def is_storable(program: Program) -> bool:
-    """Return whether the name and the version of a program identify what it does.
-
-    They do not if it is not registered, or if it is defined in the main program or a notebook,
-    which may define it differently the next time.
-    """
-    defined_here = any(map(_in_program, program.functions))
-    return bool(program.file) or (is_registered(program) and not defined_here)
-
-
-def get(kind: type[P], name: str, function: Function | None = None) -> P:
-    """Return the registered program of that name."""
-    known = registered(kind, function)
-    if name not in known:
-        raise InputError(
-            f"There is no {kind.kind} {name!r}.{did_you_mean(name, known)} Give one of: "
-            f"{', '.join(sorted(known))}; or a file name.py that registers one."
-        )
-    return known[name]
-
-
-def find(kind: type[P], given: object) -> P:
-    """Return the program that a name, a file, a function or a program stands for."""
-    if isinstance(given, kind):
-        return given
-    if callable(given):
-        return _of_function(kind, given)
-    if not isinstance(given, str | Path):
-        raise InputError(
-            f"{kind.kind} = {given!r:.40}: give a name, a file name.py, a {kind.__name__} or a "
-            "generator function."
-        )
-    name = str(given)
-    return _load(kind, Path(name)) if name.endswith(".py") else get(kind, name)
-
-
-_NAMED = re.compile(r"(.+?\.py|[^:]+):(.+)", re.DOTALL)
-
-
-def split_variant(kind: type[P], given: Any, variant: str | None) -> tuple[Any, str | None]:
-    """Return what ``NAME:VARIANT`` names, or what was given, and the variant."""
-    if variant is not None:
-        require_text("variant", variant)
-    named = _NAMED.fullmatch(given) if isinstance(given, str) else None
-    if named is None or str(given).endswith(".py") or is_file(Path(given)):
-        return given, variant
-    if variant is not None:
-        raise InputError(
-            f"{kind.kind} = {given!r} and variant = {variant!r} name two variants; give one of "
-            "them."
-        )
-    return named[1], named[2]
-
-
-def _of_function(kind: type[P], function: Function) -> P:
-    """Return the program that a function was registered as, or one made of it.
-
-    It has the name of the function, and the first line of what the function says about itself.
-    """
-    for known in programs(kind):
-        if any(one is function for one in known.functions):
-            return known
+def _said_by(function: Function) -> tuple[str, str]:
+    """Return the name of a function, and the first line of what it says about itself."""
     name = getattr(function, "__name__", type(function).__name__)
-    text = getattr(function, "__doc__", None) or ""
-    return kind.of_function(function, name, text.strip().partition("\n")[0])
-
-
-def _load(kind: type[P], path: Path) -> P:
-    """Run a file that registers one program of a kind, whose version gets the file's digest."""
-    what = f"a {kind.kind}"
-    require_file(path, what)
-    forget_file(path)
-    before = set(registered(kind))
-    try:
-        _, text = execute_file(path, what)
-        new = [program for name, program in registered(kind).items() if name not in before]
-        if len(new) != 1:
-            raise InputError(
-                f"{path} registers {len(new) or 'no'} {kind.kind}s; it must register exactly one, "
-                f"with @{kind.decorator}(...)."
-            )
-    except InputError:
-        for name in set(registered(kind)) - before:
-            remove(kind, name)
-        raise
-    version = f"{new[0].version}+{blake2b(text, digest_size=8).hexdigest()}"
-    loaded = replace(new[0], version=version, file=str(path.resolve()))
-    put(loaded)
-    return loaded
+    return name, (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
 
 
 def forget_file(path: Path) -> None:
@@ -325,9 +316,8 @@ def explain_failure(error: BaseException) -> str:
         return ""
     file = Path(frames[0].filename)
     loaded = (one for one in _PROGRAMS.values() if one.file == str(file.resolve()))
-    names = ", ".join(f"{one.kind} {one.name!r}" for one in loaded)
+    who = next((f"{one.kind} {one.name!r} ({file.name})" for one in loaded), file.name)
     shown = [*traceback.format_list(frames), *traceback.format_exception_only(error)]
     if isinstance(error, AttributeError) and isinstance(error.obj, Slot):
         shown.append("Did you forget yield? Use inbox = yield Slot(…).")
-    who = f"{names} ({file.name})" if names else file.name
     return f"{who} failed:\n{''.join(shown).rstrip()}"

@@ -34,17 +34,7 @@ from popsnet.errors import InputError, did_you_mean
 from popsnet.hardware.propagation import EVERY_SLOT_WAITS, Propagation
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.programs.register import (
-    Program,
-    ProgramFacts,
-    enter,
-    find,
-    get,
-    programs,
-    put,
-    remove,
-    split_variant,
-)
+from popsnet.programs.register import Program, ProgramFacts
 from popsnet.routing.facts import NO_CLAIMS, NO_WORDS, Claims, Words
 from popsnet.routing.to_all import DETECTED, detected, detected_bytes, detected_words
 from popsnet.schedules.demand import Demand
@@ -236,8 +226,7 @@ class Router(Program):
     """
 
     kind: ClassVar[str] = "router"
-    takes: ClassVar = ("network", "destination", "coins", "memory")
-    ends: ClassVar[str] = "ends by returning"
+    takes: ClassVar[str] = "network, destination, coins, memory"
     decorator: ClassVar[str] = "popsnet.register"
     required: ClassVar = ("summary", "slots", "buffers")
     ships: ClassVar = tuple(
@@ -430,7 +419,7 @@ class Router(Program):
         ('in-groups', 3)
         """
         if not self.relations:
-            able = ", ".join(one.name for one in programs(Router) if one.relations)
+            able = ", ".join(one.name for one in self.every() if one.relations)
             raise InputError(
                 f"Router {self.name} routes permutations, and no demands with any number of "
                 f"packets per processor; these routers do: {able}."
@@ -650,8 +639,7 @@ def register(
         given: dict[str, Any] = {**facts}
         own = {fact: given.pop(fact) for fact in VariantFacts.__annotations__ if fact in given}
         variants = {variant: Variant(route, name=variant, **own)}
-        enter(Router, name, route, given, variants=variants, states_online="online" in facts)
-        return route
+        return Router.enter(name, route, given, variants=variants, states_online="online" in facts)
 
     return add
 
@@ -707,13 +695,13 @@ def register_variant(
     """
 
     def add(route: Route) -> Route:
-        known = get(Router, router, route)
+        known = Router.get(router, route)
         first = next(iter(known.variants.values()))
         stated = {name: fact for name, fact in facts.items() if fact is not None}
         own: dict[str, Any] = {"words": first.words, "working": first.working, **stated}
         own["survives"] = frozenset(facts.get("survives", ()))
         new = Variant(route, name=variant, **own)
-        put(replace(known, variants={**known.variants, variant: new}))
+        replace(known, variants={**known.variants, variant: new}).put()
         return route
 
     return add
@@ -776,10 +764,10 @@ def register_relation(
     """
 
     def add(route: Route) -> Route:
-        known = get(Router, router, route)
+        known = Router.get(router, route)
         explained = next(iter(known.variants.values())).words if words is None else words
         relation = Relation(route, variant, buffers, explained, wavelengths)
-        put(replace(known, relations={**known.relations, variant: relation}))
+        replace(known, relations={**known.relations, variant: relation}).put()
         return route
 
     return add
@@ -787,7 +775,7 @@ def register_relation(
 
 def unregister(name: str) -> None:
     """Remove a router from the register."""
-    remove(Router, name)
+    Router.remove(name)
 
 
 def all_routers() -> list[Router]:
@@ -804,7 +792,7 @@ def all_routers() -> list[Router]:
     >>> [router.name for router in popsnet.all_routers() if not router.file]
     ['aks', 'batcher', 'datta', 'direct', 'mei-rizzi', 'offline', 'relay']
     """
-    return programs(Router)
+    return Router.every()
 
 
 def all_bounds() -> tuple[Bound, ...]:
@@ -849,7 +837,7 @@ def get_router(name: str) -> Router:
     >>> get_router("relay").applies
     'any d and g'
     """
-    return get(Router, name)
+    return Router.get(name)
 
 
 def find_router(router: str | Path | Router | Route) -> Router:
@@ -878,7 +866,7 @@ def find_router(router: str | Path | Router | Route) -> Router:
     >>> popsnet.find_router("direct").slots
     'max(d, g), always'
     """
-    return find(Router, router)
+    return Router.find(router)
 
 
 def find_variant(
@@ -911,5 +899,4 @@ def find_variant(
     >>> find_variant("relay:P2 P1 R1")[1]
     'P2 P1 R1'
     """
-    router, variant = split_variant(Router, router, variant)
-    return find(Router, router), variant
+    return Router.find_variant(router, variant)

@@ -27,18 +27,7 @@ from popsnet.coins import Coins
 from popsnet.faults.faults import PARTS
 from popsnet.hardware.propagation import INTERLEAVED, Propagation
 from popsnet.network import Network
-from popsnet.programs.register import (
-    Program,
-    ProgramFacts,
-    enter,
-    find,
-    get,
-    programs,
-    put,
-    registered,
-    remove,
-    split_variant,
-)
+from popsnet.programs.register import Program, ProgramFacts
 from popsnet.routing.facts import NO_WORDS, Words
 from popsnet.slot import Slot
 from popsnet.trace import TraceWords
@@ -131,8 +120,7 @@ class Scheduler(Program):
     """
 
     kind: ClassVar[str] = "scheduler"
-    takes: ClassVar = ("network", "public", "coins", "memory")
-    ends: ClassVar[str] = "never ends"
+    takes: ClassVar[str] = "network, public, coins, memory"
     decorator: ClassVar[str] = "popsnet.traffic.register_scheduler"
     required: ClassVar = ("summary",)
     ships: ClassVar = (f"{__package__}.schedulers",)
@@ -276,8 +264,7 @@ def register_scheduler(
     """
 
     def add(schedule: Schedule) -> Schedule:
-        enter(Scheduler, name, schedule, facts, variants={variant: schedule})
-        return schedule
+        return Scheduler.enter(name, schedule, facts, variants={variant: schedule})
 
     return add
 
@@ -299,8 +286,8 @@ def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedu
     """
 
     def add(schedule: Schedule) -> Schedule:
-        known = get(Scheduler, scheduler, schedule)
-        put(replace(known, variants={**known.variants, variant: schedule}))
+        known = Scheduler.get(scheduler, schedule)
+        replace(known, variants={**known.variants, variant: schedule}).put()
         return schedule
 
     return add
@@ -308,7 +295,7 @@ def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedu
 
 def unregister_scheduler(name: str) -> None:
     """Remove a scheduler from the register."""
-    remove(Scheduler, name)
+    Scheduler.remove(name)
 
 
 def all_schedulers() -> list[Scheduler]:
@@ -325,7 +312,7 @@ def all_schedulers() -> list[Scheduler]:
     >>> [scheduler.name for scheduler in all_schedulers() if not scheduler.file]
     ['aloha', 'epochs', 'hop3', 'ideal', 'relay', 'rotor', 'tdm', 'vlb']
     """
-    return programs(Scheduler)
+    return Scheduler.every()
 
 
 def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
@@ -353,7 +340,7 @@ def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
     >>> find_scheduler("aloha").hops
     '1'
     """
-    return find(Scheduler, scheduler)
+    return Scheduler.find(scheduler)
 
 
 def find_scheduler_variant(
@@ -381,8 +368,7 @@ def find_scheduler_variant(
     >>> find_scheduler_variant("aloha:0.50")
     (<scheduler aloha: one hop, with collisions and acknowledgements>, '0.5')
     """
-    scheduler, variant = split_variant(Scheduler, scheduler, variant)
-    found = find(Scheduler, scheduler)
+    found, variant = Scheduler.find_variant(scheduler, variant)
     return found, found.variant(variant)[0]
 
 
@@ -392,6 +378,6 @@ def scheduler_label(name: str, variant: str) -> str:
     >>> scheduler_label("ideal", "voq"), scheduler_label("ideal", "fifo")
     ('ideal', 'ideal:fifo')
     """
-    known = registered(Scheduler).get(name)
+    known = Scheduler.registered().get(name)
     first = "standard" if known is None else next(iter(known.variants))
     return name if variant in ("", first) else f"{name}:{variant}"
