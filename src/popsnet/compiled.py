@@ -179,10 +179,10 @@ def _dispatcher(function: Callable[..., object], inline: bool) -> Any:
         "forceinline": inline,  # set where it is False too, because callees inherit it
     }
     try:
-        from popsnet.compiling import Kernel
+        from popsnet.compiling import CompiledFunction
     except ImportError:  # an unknown Numba; it compiles the same code, in more time
         return numba.jit(**options)(function)
-    return Kernel(function, targetoptions=options)
+    return CompiledFunction(function, targetoptions=options)
 
 
 def compiling() -> str:

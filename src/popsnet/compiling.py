@@ -56,16 +56,16 @@ def _check() -> None:
 _check()
 
 
-class Part(CPUCodeLibrary):
+class FunctionCode(CPUCodeLibrary):
     """The code of one function, for its callers to link."""
 
     is_tiny = False
-    callees: tuple[Part, ...] = ()
+    callees: tuple[FunctionCode, ...] = ()
 
     def finalize(self) -> None:
         """Link Numba's own functions, and what a part needs to be optimized by itself."""
         others = dict.fromkeys(self._linking_libraries)
-        self.callees = tuple(one for one in others if isinstance(one, Part))
+        self.callees = tuple(one for one in others if isinstance(one, FunctionCode))
         _, *below = self.with_callees()
         is_leaf = not self.is_tiny and all(part.is_tiny for part in below)
         linked = [*(below if is_leaf else ()), *(one for one in others if one not in self.callees)]
@@ -76,7 +76,7 @@ class Part(CPUCodeLibrary):
             self.callees = ()
         self._finalized = True
 
-    def with_callees(self) -> list[Part]:
+    def with_callees(self) -> list[FunctionCode]:
         """Return this part and all that it calls, directly or not."""
         found = {self: None}
         for part in (waiting := [self]):
@@ -103,7 +103,7 @@ class PartCompiler(_FunctionCompiler):
         described, flags = self.targetdescr, Flags()
         described.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-        library = Part(described.target_context.codegen(), self.py_func.__qualname__)
+        library = FunctionCode(described.target_context.codegen(), self.py_func.__qualname__)
         library.is_tiny = flags.forceinline
         result = compile_extra(
             described.typing_context, described.target_context, self.py_func, args, return_type,
@@ -150,11 +150,11 @@ class MachineCodeCache(FunctionCache):
 
     def save_overload(self, signature: Any, result: CompileResult) -> None:
         """Save the code of a signature."""
-        if not isinstance(result.library, Part):
+        if not isinstance(result.library, FunctionCode):
             super().save_overload(signature, result)
 
 
-class Kernel(CPUDispatcher):
+class CompiledFunction(CPUDispatcher):
     """A function that is compiled at its first call from Python."""
 
     def __init__(self, function: Any, *others: Any, **named: Any) -> None:
@@ -170,7 +170,7 @@ class Kernel(CPUDispatcher):
 
     def add_overload(self, result: CompileResult) -> None:
         """Take the result for a signature. Python's calls must not find a part."""
-        if isinstance(result.library, Part):
+        if isinstance(result.library, FunctionCode):
             self.overloads[tuple(result.signature.args)] = result
         else:
             super().add_overload(result)
@@ -180,6 +180,6 @@ class Kernel(CPUDispatcher):
         with global_compiler_lock:
             args = tuple(normalize_signature(signature)[0])
             known = self.overloads.get(args)
-            if known and isinstance(known.library, Part) and not _is_for_a_caller():
+            if known and isinstance(known.library, FunctionCode) and not _is_for_a_caller():
                 del self.overloads[args]
             return super().compile(signature)

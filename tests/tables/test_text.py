@@ -9,7 +9,7 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from popsnet.errors import InputError
-from popsnet.tables import Table, table_of
+from popsnet.tables import FileTable, table_of
 from popsnet.tables.reading import read_plain
 from popsnet.tables.text import read_any
 from tests.each import each, examples
@@ -18,7 +18,7 @@ PATH = Path("t.csv")
 NAMES = ["source", "destination", "amount"]
 
 
-def read(text: str) -> Table:
+def read(text: str) -> FileTable:
     return table_of(PATH, text.encode())
 
 

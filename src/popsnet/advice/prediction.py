@@ -42,7 +42,7 @@ class PredictedMean:
 
 
 @dataclass(frozen=True, slots=True)
-class TailProbability:
+class PredictedTail:
     """The probability that mei-rizzi takes more than this many steps."""
 
     steps: int
@@ -51,7 +51,7 @@ class TailProbability:
 
 
 @dataclass(frozen=True, slots=True)
-class TailBound:
+class PredictedBound:
     """A tail bound of the paper, evaluated on a network."""
 
     statement: str
@@ -74,7 +74,7 @@ class Prediction(Reported):
     network: Network
     runs: int
     means: tuple[PredictedMean, ...]
-    tail: tuple[TailProbability, ...]
+    tail: tuple[PredictedTail, ...]
     constants: Mapping[str, float]
     """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5.
 
@@ -82,7 +82,7 @@ class Prediction(Reported):
     """
     bounds: tuple[tuple[Bound, float | None], ...]
     """The bounds with their slots on this network, upper bounds first."""
-    tail_bounds: tuple[TailBound, ...]
+    tail_bounds: tuple[PredictedBound, ...]
     phases: tuple[StepAnalysis, ...]
     """The steps of a run of mei-rizzi, if they were asked for."""
     growth: tuple[Growth, ...] = ()
@@ -307,7 +307,7 @@ def _share_above(steps: Counter[int], most: int) -> float | None:
     return sum(runs for number, runs in steps.items() if number > most) / steps.total()
 
 
-def _tail(network: Network, measured: Counter[int]) -> Iterator[TailProbability]:
+def _tail(network: Network, measured: Counter[int]) -> Iterator[PredictedTail]:
     """Yield P(steps > s) in the fluid limit and in runs, while it is neither 1 nor 0."""
     longest = max(measured, default=0)
     for steps, fluid in enumerate(islice(theory.steps_tail(network), 2000), start=1):
@@ -315,7 +315,7 @@ def _tail(network: Network, measured: Counter[int]) -> Iterator[TailProbability]
         if fluid < 1e-6 and steps >= longest:
             break
         if min(fluid, 1 if share is None else share) < 0.9999:
-            yield TailProbability(steps, fluid, share)
+            yield PredictedTail(steps, fluid, share)
 
 
 def _constants(network: Network) -> dict[str, float]:
@@ -335,12 +335,12 @@ def _bounds(network: Network) -> tuple[tuple[Bound, float | None], ...]:
     return tuple(sorted(found, key=lambda one: one[0].kind == "lower"))
 
 
-def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[TailBound]:
+def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[PredictedBound]:
     """Yield the paper's tail bounds for this g, and the g from which they are below 1."""
     for tail in theory.TAILS if 1 < network.g <= network.d else ():
         steps = tail.steps(network.g) if tail.steps else None
         is_whole = tail.fails is square_fails and steps and network.d == network.g
-        yield TailBound(
+        yield PredictedBound(
             tail.name,
             tail.reference,
             steps,

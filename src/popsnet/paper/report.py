@@ -29,7 +29,7 @@ from popsnet.paper.rows import PaperRows, RelayRow, RouterRow
 from popsnet.paper.tables import only_time_division, slots_ratio
 from popsnet.paper.verdicts import AGREES, LEVEL, OPEN
 from popsnet.plots import save
-from popsnet.plots.style import Part, parts_of
+from popsnet.plots.style import FigurePart, parts_of
 from popsnet.report import counted
 from popsnet.system import threads_here
 from popsnet.viewer import Page
@@ -91,7 +91,7 @@ def embed(number: int, figure: PaperFigure, folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _show(part: Part, prefix: str) -> Markup:
+def _show(part: FigurePart, prefix: str) -> Markup:
     """Show a part of a figure that is elsewhere on the page; it is not written twice."""
     wide = part.is_panel and part.width > _WIDE_PANEL
     scale = _REM_PER_POINT if part.is_panel else _REM_PER_POINT_OF_LEGEND

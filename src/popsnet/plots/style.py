@@ -146,7 +146,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **opti
         legend.remove()
 
 
-class Part(NamedTuple):
+class FigurePart(NamedTuple):
     """A panel of a figure or an entry of its legend, as a rectangle of its SVG."""
 
     name: str
@@ -167,7 +167,7 @@ _ROOM = 2.0
 """Points around a part, for the edges of its markers."""
 
 
-def parts_of(figure: Figure) -> list[Part]:
+def parts_of(figure: Figure) -> list[FigurePart]:
     """Return the panels and the entries of the legend, so that a page can arrange them itself."""
     figure.draw_without_rendering()  # a file with other dots per inch has moved the legend
     panels = [box for axes in figure.axes if axes.get_visible() and (box := axes.get_tightbbox())]
@@ -188,9 +188,9 @@ def _entry(figure: Figure, legend: Legend, text: Text) -> BboxBase:
     return Bbox.from_extents(left, box.y0, box.x1, box.y1)
 
 
-def _part(figure: Figure, name: str, box: BboxBase) -> Part:
+def _part(figure: Figure, name: str, box: BboxBase) -> FigurePart:
     points, height = 72 / figure.dpi, 72 * figure.get_figheight()
-    return Part(
+    return FigurePart(
         name,
         box.x0 * points - _ROOM,
         height - box.y1 * points - _ROOM,

@@ -92,7 +92,7 @@ def _lines_of(
     return {name: sorted(line, key=lambda one: one.load) for name, line in lines.items()}
 
 
-class _Drawn(NamedTuple):
+class _ShownDelay(NamedTuple):
     """The delays of a point in the unit of the axis."""
 
     mean: float
@@ -100,12 +100,12 @@ class _Drawn(NamedTuple):
     p99: float | None
 
 
-def _drawn(one: TrafficResult, timing: Timing | None) -> _Drawn:
+def _drawn(one: TrafficResult, timing: Timing | None) -> _ShownDelay:
     if timing is None:
-        return _Drawn(one.delay.mean or 0.0, one.delay.half_width or 0.0, one.delay.p99)
+        return _ShownDelay(one.delay.mean or 0.0, one.delay.half_width or 0.0, one.delay.p99)
     times = point_times(one, timing)
     low, high = times["delay_low_ns"] or 0.0, times["delay_high_ns"] or 0.0
-    return _Drawn(times["delay_mean_ns"] or 0.0, (high - low) / 2, times["delay_p99_ns"])
+    return _ShownDelay(times["delay_mean_ns"] or 0.0, (high - low) / 2, times["delay_p99_ns"])
 
 
 def _draw(

@@ -29,7 +29,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import ranks
-from popsnet.tables import Table, read_table
+from popsnet.tables import FileTable, read_table
 from popsnet.tables.table import names_of_list, require_integers
 
 I64 = npt.NDArray[np.int64]
@@ -245,7 +245,7 @@ def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
     return Demand(network, source, network.processor(to, (turns + at_home[to]) % d))
 
 
-def _table(given: str | Path | npt.ArrayLike, name: str, has_labels: bool = True) -> Table:
+def _table(given: str | Path | npt.ArrayLike, name: str, has_labels: bool = True) -> FileTable:
     """Return the table of a file, or an array or a frame, which has names of columns, as one."""
     if isinstance(given, str | Path):
         return read_table(Path(given), has_labels)
@@ -258,18 +258,18 @@ def _table(given: str | Path | npt.ArrayLike, name: str, has_labels: bool = True
         raise InputError(f"{name} is {kind}; give a file, or an array of numbers.")
     heading = getattr(given, "column_names", getattr(given, "columns", None))  # Arrow, pandas
     if heading is None or callable(heading):
-        return Table(Path(name), values)
+        return FileTable(Path(name), values)
     above = tuple(map(str, heading))
     if above == tuple(map(str, range(len(above)))):
-        return Table(Path(name), values)
+        return FileTable(Path(name), values)
     if names_of_list(above) is not None:
-        return Table(Path(name), values, above)
+        return FileTable(Path(name), values, above)
     index = getattr(given, "index", None)
     below = None if index is None or callable(index) else tuple(map(str, index))
-    return Table(Path(name), values, above, below)
+    return FileTable(Path(name), values, above, below)
 
 
-def _is_list(table: Table, network: Network) -> bool:
+def _is_list(table: FileTable, network: Network) -> bool:
     if table.names is not None:
         return True
     has_labels = table.columns is not None or table.rows is not None
@@ -278,7 +278,7 @@ def _is_list(table: Table, network: Network) -> bool:
     return network.g != 3 and len(table.values) not in (3, network.g)
 
 
-def _columns_of_list(table: Table, what: str) -> tuple[int, int, int | None]:
+def _columns_of_list(table: FileTable, what: str) -> tuple[int, int, int | None]:
     """Return which columns are the source, the destination and, if there is one, the amount."""
     names, columns, shape = table.names, table.columns or (), table.values.shape
     if names is None:
@@ -305,7 +305,7 @@ def _columns_of_list(table: Table, what: str) -> tuple[int, int, int | None]:
     return names.index("source"), names.index("destination"), amount
 
 
-def _ends(table: Table, at: tuple[int, int, int | None]) -> tuple[I64, I64]:
+def _ends(table: FileTable, at: tuple[int, int, int | None]) -> tuple[I64, I64]:
     """Return the sources and the destinations of a list."""
 
     def end(column: int) -> I64:
@@ -317,7 +317,7 @@ def _ends(table: Table, at: tuple[int, int, int | None]) -> tuple[I64, I64]:
     return end(at[0]), end(at[1])
 
 
-def _of_list(table: Table, network: Network, unit: float | None) -> ReadMatrix:
+def _of_list(table: FileTable, network: Network, unit: float | None) -> ReadMatrix:
     """Add up the amounts of a list between groups."""
     g, at = network.g, _columns_of_list(table, "a list of packets between groups")
     ends = _ends(table, at)
@@ -351,7 +351,7 @@ def _of_list(table: Table, network: Network, unit: float | None) -> ReadMatrix:
     return ReadMatrix(counts.reshape(g, g), rounding)
 
 
-def _cell_and_groups(table: Table, g: int) -> Callable[[int], str]:
+def _cell_and_groups(table: FileTable, g: int) -> Callable[[int], str]:
     def where(i: int) -> str:
         a, b = divmod(i, g)
         return f"{table.where(a, b)} (from group {a} to group {b})"
@@ -374,7 +374,7 @@ def _require_few(packets: float, origin: str, cure: str) -> None:
         )
 
 
-def _require_no_unit(table: Table, unit: float | None) -> None:
+def _require_no_unit(table: FileTable, unit: float | None) -> None:
     if unit is not None:
         raise InputError(
             f"unit = {unit:g}: {table.path} has no amounts, and every row is one packet. Leave the "
@@ -382,7 +382,7 @@ def _require_no_unit(table: Table, unit: float | None) -> None:
         )
 
 
-def _wrong_shape(table: Table, network: Network) -> str:
+def _wrong_shape(table: FileTable, network: Network) -> str:
     g, shape = network.g, table.values.shape
     cure = ""
     if table.corner is not None and shape[0] < g:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from popsnet.arrays import load_npy, named_errors
 from popsnet.errors import InputError, how_to_install
-from popsnet.tables.table import Table, name_in_list, names_of_list
+from popsnet.tables.table import FileTable, name_in_list, names_of_list
 from popsnet.tables.text import Head, can_be_heading, find_head, number_test, read_any, split
 
 _MARK = b"\xef\xbb\xbf"
@@ -25,7 +25,7 @@ _MOST = 2**62
 """Up to here integers stay integers, as they do in :mod:`popsnet.tables.text`."""
 
 
-def read_plain(path: Path, data: bytes, has_labels: bool = True) -> Table | None:
+def read_plain(path: Path, data: bytes, has_labels: bool = True) -> FileTable | None:
     """Read a plain text, or return None."""
     found = _beginning(data)
     if found is None:
@@ -47,7 +47,7 @@ def read_plain(path: Path, data: bytes, has_labels: bool = True) -> Table | None
         values = values if len(kept) == len(cells) else values[:, kept]
     elif heading and has_labels and (not heading[0] or len(cells) == len(values) + 1):
         return None  # labels of rows, which may be numbers
-    return Table(
+    return FileTable(
         path, values, tuple(heading) if heading else None, None, range(line, line + len(values)),
         [k + 1 for k in kept], not data.endswith((b"\n", b"\r")),
     )  # fmt: skip
@@ -103,7 +103,7 @@ _LARGE = 2**16
 """From this many bytes on, plain texts are read by NumPy, without an object per cell."""
 
 
-def read_table(path: Path, has_labels: bool = True) -> Table:
+def read_table(path: Path, has_labels: bool = True) -> FileTable:
     r"""Read the table of a file; the name of the file says its format.
 
     Parameters
@@ -115,7 +115,7 @@ def read_table(path: Path, has_labels: bool = True) -> Table:
 
     Returns
     -------
-    Table
+    FileTable
         Its numbers, and the labels and names that it has.
 
     Raises
@@ -145,7 +145,7 @@ def require_suffix(path: Path, what: str = "the name of a table") -> None:
         )
 
 
-def table_of(path: Path, data: bytes, has_labels: bool = True) -> Table:
+def table_of(path: Path, data: bytes, has_labels: bool = True) -> FileTable:
     r"""Return the table of a file whose bytes have been read.
 
     Parameters
@@ -159,7 +159,7 @@ def table_of(path: Path, data: bytes, has_labels: bool = True) -> Table:
 
     Returns
     -------
-    Table
+    FileTable
         As :func:`read_table` returns it.
 
     Examples
@@ -173,12 +173,12 @@ def table_of(path: Path, data: bytes, has_labels: bool = True) -> Table:
     return (_read_text if read is None else read)(path, data, has_labels)
 
 
-def _read_text(path: Path, data: bytes, has_labels: bool) -> Table:
+def _read_text(path: Path, data: bytes, has_labels: bool) -> FileTable:
     quick = read_plain(path, data, has_labels) if len(data) >= _LARGE else None
     return read_any(path, data, has_labels) if quick is None else quick
 
 
-def _read_npy(path: Path, data: bytes, has_labels: bool) -> Table:
+def _read_npy(path: Path, data: bytes, has_labels: bool) -> FileTable:
     values, names = load_npy(path, BytesIO(data)), None
     if values.dtype.names is not None and values.ndim == 1:
         fields = [values[name] for name in values.dtype.names]
@@ -188,13 +188,13 @@ def _read_npy(path: Path, data: bytes, has_labels: bool) -> Table:
         values = np.stack(fields, axis=1)
     if values.dtype.kind not in "iuf":
         raise InputError(f"{path} holds an array of {values.dtype}; give an array of numbers.")
-    return Table(path, values, names)
+    return FileTable(path, values, names)
 
 
 _INDEX = re.compile(r"__index_level_[0-9]+__")
 
 
-def _read_parquet(path: Path, data: bytes, has_labels: bool) -> Table:
+def _read_parquet(path: Path, data: bytes, has_labels: bool) -> FileTable:
     """Read numbers, and labels of rows if one column has texts, as the index of pandas has.
 
     A column of a list is never one of labels. Only the sources of a matrix may be labels, as the
@@ -230,7 +230,7 @@ def _read_parquet(path: Path, data: bytes, has_labels: bool) -> Table:
     if not columns:
         raise InputError(f"{path} has no column of numbers; give at least one.")
     has_names = labels is not None or names_of_list(names) is not None
-    return Table(path, np.stack(columns, axis=1), tuple(names) if has_names else None, labels)
+    return FileTable(path, np.stack(columns, axis=1), tuple(names) if has_names else None, labels)
 
 
 def _without_decimals(values: np.ndarray) -> np.ndarray:
@@ -257,7 +257,7 @@ def _arrow(path: Path, data: bytes) -> Any:
         raise InputError(f"{path} is not a complete Parquet file ({error}).") from error
 
 
-_READERS: dict[str, Callable[[Path, bytes, bool], Table]] = {
+_READERS: dict[str, Callable[[Path, bytes, bool], FileTable]] = {
     ".npy": _read_npy,
     ".parquet": _read_parquet,
 }

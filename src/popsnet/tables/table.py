@@ -30,7 +30,7 @@ _SYNONYMS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FileTable:
     r"""The numbers of a file.
 
     Examples

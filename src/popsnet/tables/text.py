@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.errors import InputError
-from popsnet.tables.table import Table, names_of_list
+from popsnet.tables.table import FileTable, names_of_list
 
 _QUOTED_MOST = 2**14
 """The most characters of a quoted cell with several lines in the first row."""
@@ -89,7 +89,7 @@ def number_test(separator: str) -> Callable[[str], bool]:
     return lambda cell: bool(_POINT.fullmatch(cell))
 
 
-def read_any(path: Path, data: bytes, has_labels: bool = True) -> Table:
+def read_any(path: Path, data: bytes, has_labels: bool = True) -> FileTable:
     """Read any text with a table, in which rows may have labels or not."""
     try:
         text = data.decode("utf-8-sig")
@@ -120,7 +120,9 @@ def _rows(text: str, head: Head) -> list[Row]:
     return rows
 
 
-def _table(path: Path, rows: list[Row], separator: str, is_torn: bool, has_labels: bool) -> Table:
+def _table(
+    path: Path, rows: list[Row], separator: str, is_torn: bool, has_labels: bool
+) -> FileTable:
     is_number = number_test(separator)
     has_heading = _begins_with_heading(rows, is_number, has_labels)
     heading, body = (rows[0].cells, rows[1:]) if has_heading else ([], rows)
@@ -135,7 +137,7 @@ def _table(path: Path, rows: list[Row], separator: str, is_torn: bool, has_label
         kept = list(range(int(labelled), width))
     labels = None if names or not kept or kept[0] == 0 else tuple(r.cells[0].strip() for r in body)
     above = [heading[k] for k in kept] if names else heading[len(heading) - len(kept) :]
-    return Table(
+    return FileTable(
         path,
         _numbers(path, body, kept, separator),
         tuple(cell.strip() for cell in above) if heading else None,

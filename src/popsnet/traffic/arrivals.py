@@ -311,8 +311,8 @@ class OnOff(_Drawn):
         return f"burst:{repr(self.burst).removesuffix('.0')} {self.pattern.name}"
 
     @cached_property
-    def _state(self) -> _State:
-        return _State(0, np.empty(len(self._sources[0]), np.int64))
+    def _state(self) -> _BurstState:
+        return _BurstState(0, np.empty(len(self._sources[0]), np.int64))
 
     @cached_property
     def _end(self) -> int:
@@ -360,7 +360,7 @@ class OnOff(_Drawn):
 
 
 @dataclass(eq=False)
-class _State:
+class _BurstState:
     """Where bursts stand before a slot."""
 
     slot: int

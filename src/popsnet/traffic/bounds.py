@@ -81,7 +81,7 @@ class Rates:
         )  # fmt: skip
 
 
-class Bound(NamedTuple):
+class Limit(NamedTuple):
     """A largest load, and why it is one."""
 
     name: str
@@ -193,52 +193,52 @@ class Bounds:
         )  # fmt: skip
 
     @property
-    def any(self) -> Bound:
+    def any(self) -> Limit:
         """The largest load for any scheduler: the least of all bounds but *pairs*."""
         return min(self._all()[:-1], key=_load)
 
     @property
-    def one_hop(self) -> Bound:
+    def one_hop(self) -> Limit:
         """The largest load for schedulers that send every packet once: the least of all bounds."""
         return min(self._all(), key=_load)
 
-    def report_rows(self) -> list[Bound]:
+    def report_rows(self) -> list[Limit]:
         """Return all bounds for printing: name, load and meaning."""
         return self._all()
 
-    def _all(self) -> list[Bound]:
+    def _all(self) -> list[Limit]:
         if self.carried is not None:
             return self._with_dead_parts(self.carried)
         most, several = min(self.network.d, self.network.channels), self.network.wavelengths
         pair = "one" if several == 1 else several
         return [
-            Bound("rows", self.rows, "a processor sends at most one packet per slot"),
-            Bound("columns", self.columns, "a processor hears at most one packet per slot"),
-            Bound("groups out", self.groups_out, f"a group sends at most {most} per slot"),
-            Bound("groups in", self.groups_in, f"a group hears at most {most} per slot"),
-            Bound(
+            Limit("rows", self.rows, "a processor sends at most one packet per slot"),
+            Limit("columns", self.columns, "a processor hears at most one packet per slot"),
+            Limit("groups out", self.groups_out, f"a group sends at most {most} per slot"),
+            Limit("groups in", self.groups_in, f"a group hears at most {most} per slot"),
+            Limit(
                 "hops",
                 self.hops,
                 f"all groups send at most {self.network.g * most} per slot, and one group to one "
                 f"group at most {several}; other packets make two hops",
             ),
-            Bound("pairs", self.pairs, f"one hop: a group sends a group at most {pair} per slot"),
+            Limit("pairs", self.pairs, f"one hop: a group sends a group at most {pair} per slot"),
         ]
 
-    def _with_dead_parts(self, carried: int) -> list[Bound]:
+    def _with_dead_parts(self, carried: int) -> list[Limit]:
         limit = "at most one packet per slot and live"
         return [
-            Bound("rows", self.rows, "a processor sends at most one packet per slot"),
-            Bound("columns", self.columns, "a processor hears at most one packet per slot"),
-            Bound("groups out", self.groups_out, f"a group sends {limit} transmitter or coupler"),
-            Bound("groups in", self.groups_in, f"a group hears {limit} receiver or coupler"),
-            Bound(
+            Limit("rows", self.rows, "a processor sends at most one packet per slot"),
+            Limit("columns", self.columns, "a processor hears at most one packet per slot"),
+            Limit("groups out", self.groups_out, f"a group sends {limit} transmitter or coupler"),
+            Limit("groups in", self.groups_in, f"a group hears {limit} receiver or coupler"),
+            Limit(
                 "hops",
                 self.hops,
                 f"all groups send at most {carried} per slot, and one group to one group at most "
                 "1, or 0 if the coupler is dead; other packets make two hops",
             ),
-            Bound("pairs", self.pairs, "one hop: a live coupler carries at most one per slot"),
+            Limit("pairs", self.pairs, "one hop: a live coupler carries at most one per slot"),
         ]
 
 
@@ -273,7 +273,7 @@ def require_admissible(bounds: Bounds, load: float) -> None:
         )
 
 
-def _load(bound: Bound) -> float:
+def _load(bound: Limit) -> float:
     return bound.load
 
 

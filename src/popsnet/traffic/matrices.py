@@ -18,7 +18,7 @@ import numpy.typing as npt
 from popsnet.arrays import named_errors
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.tables import Table, table_of
+from popsnet.tables import FileTable, table_of
 from popsnet.tables.reading import require_suffix
 from popsnet.traffic.bounds import Rates
 from popsnet.traffic.patterns import Pattern
@@ -110,11 +110,11 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
         given = None
     if given is None or given.ndim == 0 or given.dtype.kind not in "iuf":
         raise InputError(f"matrix = {matrix!r:.60}: give a file, or a square array of numbers.")
-    values = _scaled(Table(Path("matrix"), given), network)
+    values = _scaled(FileTable(Path("matrix"), given), network)
     return Matrix(network, f"matrix:{_digest(given.astype('<f8').tobytes())}", values=values)
 
 
-def _scaled(table: Table, network: Network) -> F64:
+def _scaled(table: FileTable, network: Network) -> F64:
     """Return the rates scaled to a mean of one packet per processor and slot."""
     _require_shape(table.values.shape, network, table.path)
     rates = table.values.astype(np.float64)
@@ -142,7 +142,7 @@ def _require_shape(shape: tuple[int, ...], network: Network, origin: Path) -> No
         )
 
 
-def _read(path: Path) -> tuple[Table, str]:
+def _read(path: Path) -> tuple[FileTable, str]:
     """Read a matrix and the digest of its file."""
     require_suffix(path, "the name of a matrix of rates")
     with named_errors(path, InputError):

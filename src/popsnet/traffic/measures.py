@@ -61,7 +61,7 @@ KINDS = ("flow", "source", "destination")
 """What is judged by the share of its arrivals that is delivered."""
 
 
-class Mark(NamedTuple):
+class WindowCounts(NamedTuple):
     """The counts of all flows, sources and destinations after some slots of a window."""
 
     slots: int
@@ -146,7 +146,7 @@ class Window:
         self._histogram = np.zeros((_BITS - 11) * (EXACT // 2) + EXACT, np.int64)
         self._delays, self._packets, self._shift = *np.zeros((2, MOST_SUMS), np.int64), 0
         self._totals = np.array(_Counts(), np.int64)
-        self._marks: list[Mark] = []
+        self._marks: list[WindowCounts] = []
 
     @property
     def is_open(self) -> bool:
@@ -170,7 +170,7 @@ class Window:
     def mark(self) -> None:
         """Remember the counts of all flows now, to judge two parts of the window apart."""
         tables = tuple(counts[:, :2].copy() for counts in self._tables)
-        self._marks = [*self._marks[-2:], Mark(self.slots, tables)]
+        self._marks = [*self._marks[-2:], WindowCounts(self.slots, tables)]
 
     def add(self, block: Block, log: Log, backlog: I64) -> None:
         """Add the next slots.

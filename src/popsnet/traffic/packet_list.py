@@ -22,7 +22,7 @@ import numpy.typing as npt
 from popsnet.arrays import named_errors
 from popsnet.errors import InputError
 from popsnet.network import Network
-from popsnet.tables import Table, table_of
+from popsnet.tables import FileTable, table_of
 from popsnet.tables.reading import TEXTS
 from popsnet.tables.table import require_integers
 from popsnet.traffic.block import Block
@@ -165,7 +165,7 @@ def _sorted(table: I64) -> I64:
     return table[:, np.lexsort((source, slot))]
 
 
-def _columns(table: Table) -> list[int]:
+def _columns(table: FileTable) -> list[int]:
     """Return which columns are slot, source, destination and, if it is there, packets."""
     names, width = table.names, table.values.shape[1]
     if names is None and table.columns is None and width in (3, 4):
@@ -181,7 +181,7 @@ def _columns(table: Table) -> list[int]:
     )
 
 
-def _fitting(table: Table, columns: list[int], network: Network) -> I64:
+def _fitting(table: FileTable, columns: list[int], network: Network) -> I64:
     """Return the columns as rows in the order of ``COLUMNS``, one packet per row by default.
 
     The first number that cannot be is refused, with its line.

@@ -46,7 +46,7 @@ class TwoHopAttack(Reported):
     marked: tuple[int, ...]
     """The packets whose destinations matter, the delayed one first."""
     destination: npt.NDArray[np.int32]
-    arrivals: execution.Arrivals
+    arrivals: execution.TwoHopRun
     most_rounds: int
     """The limit of the search; a delay of this many rounds may be longer."""
 

@@ -26,7 +26,7 @@ _BUFFERS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arrivals:
+class TwoHopRun:
     """The slots in which the packets of a run arrived."""
 
     slot: Ints
@@ -37,7 +37,7 @@ class Arrivals:
 
 def execute_two_hop(
     algorithm: TwoHop, network: Network, destination: Ints, rounds: int
-) -> Arrivals:
+) -> TwoHopRun:
     """Run this many rounds on the machine, or fewer if all packets arrive earlier.
 
     The paper assumes that a packet is no longer sent once any processor of its destination group
@@ -53,7 +53,7 @@ def execute_two_hop(
     outcome = execute_route(
         route, network, destination, name=name, buffers=_BUFFERS, max_steps=rounds
     )
-    return Arrivals(slot, outcome)
+    return TwoHopRun(slot, outcome)
 
 
 class Needed(NamedTuple):

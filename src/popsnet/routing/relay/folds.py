@@ -80,7 +80,7 @@ def _serve(
     for fold in count():
         if not len(own.packets):
             return
-        step, places = fold // FOLDS_PER_STEP, _Places(network, public, fold)
+        step, places = fold // FOLDS_PER_STEP, Places(network, public, _PLACE, fold)
         relays = places.relay_group(destination[own.packets])
         words = coins.words(_TRY, fold, processors)
         tried = own.choose(words, places.is_open(own.source, relays))
@@ -112,12 +112,15 @@ def _serve(
         own.conclude(tried, done)
 
 
-class _Places:
-    """Through which group packets reach each destination in one fold."""
+class Places:
+    """Through which group packets reach each destination in one fold.
 
-    def __init__(self, network: Network, public: Coins, fold: int) -> None:
+    The coins of ``purpose`` decide, which all processors know.
+    """
+
+    def __init__(self, network: Network, public: Coins, purpose: str, fold: int) -> None:
         self._network, self._turn = network, fold * network.d % network.g
-        self._shift = public.draws(network.g, _PLACE, fold, np.arange(network.g))
+        self._shift = public.draws(network.g, purpose, fold, np.arange(network.g))
 
     def relay_group(self, destinations: Ints) -> I32:
         """Return the relay group of packets for these destinations."""
@@ -125,14 +128,14 @@ class _Places:
         shift = self._shift[network.group(destinations)]
         return ((network.index(destinations) + shift) % network.g).astype(np.int32)
 
-    def is_open(self, sources: I32, relay_groups: I32) -> Bools:
+    def is_open(self, sources: Ints, relay_groups: Ints) -> Bools:
         """Return whether a processor of the relay group listens to the group of the source."""
         network = self._network
         turned = (network.group(sources) - relay_groups - self._turn) % network.g
         listens: Bools = turned < network.d
         return listens
 
-    def listening(self) -> tuple[I32, I32]:
+    def listening(self) -> tuple[Ints, Ints]:
         """Return the relays that listen, and the group of each."""
         network, processors = self._network, self._network.processors
         group, index = network.group(processors), network.index(processors)

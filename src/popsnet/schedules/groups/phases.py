@@ -19,7 +19,7 @@ from popsnet.compiled import compiled
 from popsnet.schedules.groups.one_hop import deal_matrix
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
 from popsnet.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost
-from popsnet.schedules.groups.transport import Bounds, fit
+from popsnet.schedules.groups.transport import MatrixBounds, fit
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -43,7 +43,7 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
     room = [slots - one for slots, one in zip((early, late), hops, strict=True)]
     rows = [d * slots - one.sum(axis=1) for slots, one in zip((early, late), hops, strict=True)]
     columns = [d * slots - one.sum(axis=0) for slots, one in zip((early, late), hops, strict=True)]
-    bounds = Bounds(
+    bounds = MatrixBounds(
         np.maximum(straight - room[1], 0), np.minimum(straight, room[0]),
         np.maximum(straight.sum(axis=1) - rows[1], 0), rows[0],
         np.maximum(straight.sum(axis=0) - columns[1], 0), columns[0],

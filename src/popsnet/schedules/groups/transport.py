@@ -12,7 +12,7 @@ from popsnet.compiled import compiled
 I64 = npt.NDArray[np.int64]
 
 
-class Bounds(NamedTuple):
+class MatrixBounds(NamedTuple):
     """The least and the greatest values of entries, row sums and column sums."""
 
     least: I64
@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
         return any(bool((low > high).any()) for low, high in pairs)
 
 
-def fit(start: I64, bounds: Bounds) -> I64 | None:
+def fit(start: I64, bounds: MatrixBounds) -> I64 | None:
     """Change a matrix until it is within bounds, or return None if no matrix is.
 
     Rows with a wrong sum are changed along shortest paths that end at a row or a column that can

@@ -26,7 +26,7 @@ from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
 from popsnet.traffic.schedulers.two_hops import deliver
 
 
-class Hops(NamedTuple):
+class Sends(NamedTuple):
     """The messages of one slot of an off-line schedule."""
 
     senders: Ints
@@ -36,12 +36,12 @@ class Hops(NamedTuple):
     phase: str
 
 
-def hops_of(schedule: Schedule) -> list[Hops]:
+def hops_of(schedule: Schedule) -> list[Sends]:
     """Return the messages of every slot of a schedule."""
-    return [Hops(one.senders, one.listeners, one.packets, one.phase) for one in schedule.messages]
+    return [Sends(one.senders, one.listeners, one.packets, one.phase) for one in schedule.messages]
 
 
-def around(schedule: Schedule, demand: Demand, known: LiveParts) -> list[Hops]:
+def around(schedule: Schedule, demand: Demand, known: LiveParts) -> list[Sends]:
     """Return a schedule without the packets that would use dead parts, and their detours.
 
     Raises
@@ -63,8 +63,8 @@ def around(schedule: Schedule, demand: Demand, known: LiveParts) -> list[Hops]:
     return kept + _detours(np.flatnonzero(stuck).tolist(), demand, known, usable)
 
 
-def _only(hops: Hops, rows: Bools) -> Hops:
-    return Hops(hops.senders[rows], hops.listeners[rows], hops.packets[rows], hops.phase)
+def _only(hops: Sends, rows: Bools) -> Sends:
+    return Sends(hops.senders[rows], hops.listeners[rows], hops.packets[rows], hops.phase)
 
 
 class _Round:
@@ -109,9 +109,9 @@ class _Round:
                     yield relay, {("first", via, a), ("second", b, via), ("by", relay, 0)}
 
 
-def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -> list[Hops]:
+def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -> list[Sends]:
     """Return rounds in which packets are added as long as there is room."""
-    slots: list[Hops] = []
+    slots: list[Sends] = []
     source, destination = demand.source.tolist(), demand.destination.tolist()
     while left:
         one = _Round(known, usable)
@@ -127,9 +127,9 @@ def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -
     return slots
 
 
-def _hops(rows: list[tuple[int, int, int]], phase: str) -> Hops:
+def _hops(rows: list[tuple[int, int, int]], phase: str) -> Sends:
     senders, listeners, packets = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return Hops(senders, listeners, packets, phase)
+    return Sends(senders, listeners, packets, phase)
 
 
 def _saturation(network: Network) -> float:
@@ -170,7 +170,7 @@ def epochs(
     known, packets that would use them are sent afterwards, in rounds of two slots.
     """
     waiting: list[np.ndarray] = []
-    slots: list[Hops] = []
+    slots: list[Sends] = []
     number = 0
     while True:
         arrived: Arrived = yield None

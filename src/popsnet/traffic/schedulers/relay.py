@@ -10,6 +10,7 @@ from popsnet.coins import Coins
 from popsnet.machine import Bools
 from popsnet.network import Network
 from popsnet.routing.facts import Words
+from popsnet.routing.relay.folds import Places
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
@@ -36,33 +37,16 @@ def relay_patience(n: int) -> Patience:
     return Patience(32, (n - 1).bit_length() + 4)
 
 
-class _Places:
-    """The places of one cycle: through which group packets reach each destination."""
-
-    def __init__(self, network: Network, public: Coins, cycle: int) -> None:
-        self._network, self._cycle = network, cycle
-        self._shift = public.draws(network.g, "place", cycle, np.arange(network.g))
-
-    def relay_group(self, destinations: Ints) -> Ints:
-        """Return the group through which packets for these destinations go."""
-        network = self._network
-        shift = self._shift[network.group(destinations)]
-        return (network.index(destinations) + shift) % network.g
-
-    def exist(self, sources: Ints, destinations: Ints) -> Bools:
-        """Return whether the relay group has a processor that listens to the source's group."""
-        d, g = self._network.d, self._network.g
-        relays = self.relay_group(destinations)
-        return (self._network.group(sources) - relays - self._cycle * d) % g < d
+class _Places(Places):
+    """The places of one cycle."""
 
     def listening(self) -> tuple[Ints, Ints]:
-        """Return the relays that listen, and the group of each."""
+        """Return the relays that listen, and the group of each, the same always if d ≥ g."""
         network, processors = self._network, self._network.processors
-        group, index = network.group(processors), network.index(processors)
-        if network.d >= network.g:
-            listens = index < network.g
-            return processors[listens], index[listens]
-        return processors, (index + group + self._cycle * network.d) % network.g
+        if network.d < network.g:
+            return super().listening()
+        index = network.index(processors)
+        return processors[index < network.g], index[index < network.g]
 
 
 @register_scheduler(
@@ -96,7 +80,6 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
     Confirmations and acknowledgements cannot collide: a group hears at most one packet from another
     group in a slot.
     """
-    d, g = network.d, network.g
     group, processors = network.group, network.processors
     queues, attempts = Queues(), Attempts(coins, relay_patience(network.n))
     for t in count():
@@ -104,11 +87,11 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
         queues.push(arrived.processors, 0 * arrived.packets, arrived.packets)
         k, phase = divmod(t, 4)
         if phase == 0:
-            places = _Places(network, public, k)
+            places = _Places(network, public, "place", k)
 
             def may(senders: Ints, packets: Ints, places: _Places = places) -> Bools:
                 to = memory.destinations(packets)
-                return places.exist(senders, to) | np.bool_(d >= g)
+                return places.is_open(senders, places.relay_group(to))
 
             attempt = attempts.choose(queues, processors, 0 * processors, k, may)
             targets = places.relay_group(memory.destinations(attempt.packets))
