@@ -33,6 +33,7 @@ from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep, in_words
 from popsnet.sweeps.work import Queue, Work, cut
 from tests.conftest import Cli
+from tests.engines.plugin import forget_choices
 
 T = TypeVar("T")
 
@@ -565,6 +566,7 @@ def test_the_engine_of_an_experiment_is_chosen_once(
         asked.append((name, experiment))
         return choose_engine(name, experiment, **rest)
 
+    forget_choices()
     monkeypatch.setattr("popsnet.engines.engine.choose_engine", choose)
     text = "[[grid]]\nd = [4, 8]\ng = 4\nrouters = ['mei-rizzi', 'direct']\nruns = 60"
     sweep = sweep_of(tmp_path, text)
