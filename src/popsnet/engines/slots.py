@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from popsnet.couplers import table_bytes
 from popsnet.engines.fault_watch import FaultWatch
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import MessageEngine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, Instance
 from popsnet.machine import Machine, machine_bytes
+from popsnet.medium import table_bytes
 from popsnet.routing.router import exit_of
 from popsnet.slot import Inbox, Slot, Slots
 from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths

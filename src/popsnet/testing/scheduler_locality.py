@@ -22,6 +22,7 @@ from popsnet.errors import InputError
 from popsnet.faults import Faults
 from popsnet.faults.faults import faults_of
 from popsnet.machine import Machine
+from popsnet.medium import make_medium
 from popsnet.network import Network
 from popsnet.slot import Ints, Slot
 from popsnet.testing.cone import (
@@ -206,7 +207,7 @@ def _moments(
     faults = None if broken is None else broken()
     kind = _Journal if faults is None or faults.survives else _TolerantJournal
     journal = kind(network, buffer)
-    machine = Machine.of_memory(network, journal, None if faults is None else faults.active)
+    machine = Machine.of(make_medium(network, None if faults is None else faults.active), journal)
     coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
     told = {} if faults is None else faults.told
     running = schedule(network, public_coins(seed), coins, journal, **told)

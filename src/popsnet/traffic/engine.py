@@ -11,6 +11,7 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.machine import Counters, Machine
+from popsnet.medium import make_medium
 from popsnet.network import I64, Network
 from popsnet.slot import Slot
 from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
@@ -47,10 +48,10 @@ class MessageSession:
         self.network, self._name, self._faults = network, scheduler.name, faults
         if faults is None:
             self.memory = TrafficMemory(network, buffer)
-            self.machine = Machine.of_memory(network, self.memory)
         else:
             self.memory = faults.memory(buffer)
-            self.machine = Machine.of_memory(network, self.memory, faults.active)
+        medium = make_medium(network, None if faults is None else faults.active)
+        self.machine = Machine.of(medium, self.memory)
         self._observers = observers
         self._traces = [one for one in observers if isinstance(one, TraceWriter)]
         _, schedule = scheduler.variant(variant)

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, NoReturn
 import numpy as np
 
 from popsnet.errors import Rule, RuleViolation
-from popsnet.memory import Bools
+from popsnet.loops import Bools
 from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
@@ -284,7 +284,7 @@ class TrafficMemory:
         """Return the slot as processors can execute it: as it is, except after faults."""
         return slot
 
-    def _hear(self, slot: int, inbox: Inbox, only: Kind | None = None) -> None:
+    def _hear(self, number: int, slot: Slot, messages: I32, inbox: Inbox) -> None:
         """Let receivers store these packets until the next slot. Only the machine calls this."""
         inbox = inbox.at(inbox.kinds == Kind.PACKET)
         heard = zip(inbox.packets.tolist(), inbox.groups.tolist(), strict=True)
