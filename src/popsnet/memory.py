@@ -116,6 +116,11 @@ class Memory:
         return self._delivered
 
     @property
+    def waiting(self) -> int:
+        """The number of packets that are not delivered."""
+        return self._packets - self._delivered
+
+    @property
     def arrived(self) -> Bools:
         """Whether each packet was delivered. No router may use it: no processor knows it."""
         return self._arrived

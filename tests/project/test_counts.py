@@ -11,7 +11,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "popsnet"
 
-MOST_LINES = 42_118
+MOST_LINES = 42_117
 MOST_MODULES = 335
 
 MOST_CASES = 4_500

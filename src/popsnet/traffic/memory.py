@@ -262,10 +262,19 @@ class TrafficMemory:
         self.inside -= len(lost)
         return lost
 
-    def changes(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Return what was stored and what was dropped after the slot, as traces have it."""
+    @property
+    def waiting(self) -> int:
+        """Packets that have arrived and are neither delivered nor lost."""
+        return self.inside
+
+    def keep_journal(self) -> None:
+        """Do nothing: what happens in a slot is always recorded."""
+
+    def read_journal(self) -> tuple[list[tuple[int, int]], ...]:
+        """Return what was stored, dropped and delivered after the slot, as traces have it."""
         stored, dropped = self._changes
-        return sorted(stored), sorted(dropped)
+        delivered = ((delivery.destination, delivery.packet) for delivery in self.deliveries)
+        return sorted(stored), sorted(dropped), sorted(delivered)
 
     def _hops_of(self, processor: int, packet: int) -> int | None:
         """Return the hops of a packet that a processor holds, None if it does not."""
