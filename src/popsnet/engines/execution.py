@@ -8,13 +8,12 @@ from typing import Any
 
 from popsnet.errors import InputError
 from popsnet.machine import Machine
+from popsnet.programs.register import exit_of
 from popsnet.slot import Slot
 from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
 
 ENDED = object()
 """What a program yields when it has ended."""
-
-_ENDS = {"router": "A router ends by returning.", "scheduler": "A scheduler never ends."}
 
 
 class Execution:
@@ -53,10 +52,7 @@ class Execution:
         except StopIteration:
             return ENDED
         except SystemExit as error:
-            raise InputError(
-                f"The code of {self.kind} {self.name} raises SystemExit: {error}. "
-                f"{_ENDS[self.kind]}"
-            ) from error
+            raise InputError(exit_of(self.kind, self.name, error)) from error
         except Exception as error:
             error.add_note(f"This was raised while {self.kind} {self.name} ran.")
             raise

@@ -39,11 +39,6 @@ class TrafficExecution(Execution):
         self, name: str, running: Running, machine: Machine, observers: Sequence[Observer] = ()
     ) -> None:
         super().__init__("scheduler", name, machine, observers)
-        if not hasattr(running, "send"):
-            raise InputError(
-                f"Scheduler {name!r} returned {running!r:.40}; it must be a generator function: "
-                "use yield."
-            )
         self.slot = 0
         """The present slot, or the next one."""
         self._require_pause(self.start(running))
@@ -105,7 +100,7 @@ class MessageSession:
         _, schedule = scheduler.variant(variant)
         known = {} if faults is None else faults.told
         coins = public_coins(seed), private_coins(seed)
-        running = schedule(network, *coins, self.memory, **known)
+        running = scheduler.begin(schedule, network, *coins, self.memory, **known)
         self._execution = TrafficExecution(scheduler.name, running, self.machine, observers)
 
     def advance(self, block: Block) -> Log:
