@@ -16,8 +16,8 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 42_138
-MOST_MODULES = 335
+MOST_LINES = 42_610
+MOST_MODULES = 337
 
 MOST_CASES = 4_500
 

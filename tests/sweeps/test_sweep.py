@@ -444,7 +444,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
     sent = pickle.dumps(experiment)
     before = shard.execute_shards(pickle.loads(sent), range(1))
     np.save(path, np.arange(16)[::-1])
-    experiment_module._received_before.clear()  # as in another process
+    experiment_module._opened_before.clear()  # as in another process
     with pytest.raises(InputError, match="has changed since the work began"):
         pickle.loads(sent)
     again = shard.execute_shards(experiment, range(1))  # it has what it was made with
