@@ -104,12 +104,12 @@ def registers() -> list[str]:
 
 
 def experiments() -> list[str]:
-    """Return the classes with an identity of their own."""
-    return [
-        one.name
-        for one in classes()
-        if any(isinstance(part, ast.FunctionDef) and part.name == "identity" for part in one.body)
-    ]
+    """Return the classes with an identity and a digest of their own."""
+    return [one.name for one in classes() if {"identity", "digest"} <= _methods(one)]
+
+
+def _methods(node: ast.ClassDef) -> set[str]:
+    return {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
 
 
 def result_formats() -> list[str]:

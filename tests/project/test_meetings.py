@@ -21,7 +21,7 @@ from popsnet.sweeps import collect_traffic, open_cluster
 from popsnet.traffic import TrafficExperiment
 from tests.conftest import Cli
 
-MOST_REFUSED = 22
+MOST_REFUSED = 21
 
 FLAGS = {
     "demand": "--matrix matrix.csv",
@@ -79,7 +79,6 @@ REFUSED = {
     ("faults", "cluster"): NOT_KEPT,
     ("faults", "compare"): NO_OPTION.format("compare", "--fault"),
     ("faults", "distribution"): NO_OPTION.format("distribution", "--fault"),
-    ("faults", "schedule"): NO_OPTION.format("schedule", "--fault"),
     ("faults", "traffic fused"): "the compiled engine runs networks without faults",
     ("faults", "traffic store"): NOT_KEPT,
     ("wavelengths", "fused"): "one wavelength",
