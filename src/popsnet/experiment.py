@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
+from inspect import signature
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,6 @@ from popsnet.faults.faults import faults_of
 from popsnet.network import Network
 from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
 from popsnet.routing import Route, Router, Variant, find_variant
-from popsnet.routing.router import is_registered, is_storable
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
 
@@ -41,18 +41,48 @@ _FILES = ("router_file", "permutation_file")
 _DEMAND = "demand:"
 """What the name of a demand begins with, before its digest."""
 
-_ALWAYS = (
-    "d", "g", "router", "version", "variant", "permutation", "seed", "permutation_seed",
-    "max_steps",
-)  # fmt: skip
-"""The parameters of every experiment. The digest of one without faults and with one wavelength
-contains no others."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-_OPTIONAL = {"faults": "", "fault_seed": 0, "wavelengths": 1}
-"""The parameters that follow, and their values in an experiment that does not name them."""
 
-_FORMAT = 1
-"""Increased if the same fields come to mean other runs."""
+@dataclass(frozen=True)
+class Spelling:
+    """How the identity of a kind of experiments is written."""
+
+    tag: str
+    """The key of the format in what is hashed; no two kinds have the same."""
+    names: Mapping[str, str]
+    """The field of the experiment that each key stands for, in the order of the identity."""
+    absent: tuple[Mapping[str, Any], ...]
+    """Keys that an identity lacks if all of them have these values."""
+    files: Mapping[str, str]
+    """The field with the digest of the file of a router, a permutation and others."""
+    unused: Mapping[str, Any]
+    """Fields that have no key, and their value."""
+    format: int = 1
+    """Increased if the same values come to mean other results."""
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The keys that an identity may lack, with their values."""
+        return {key: value for group in self.absent for key, value in group.items()}
+
+    def identity(self, experiment: Experiment) -> dict[str, Any]:
+        """Return the values of an experiment by key."""
+        values = {key: getattr(experiment, name) for key, name in self.names.items()}
+        for group in self.absent:
+            if group.items() <= values.items():
+                values = {key: value for key, value in values.items() if key not in group}
+        return values
+
+    def keys(self, record: Mapping[str, Any]) -> list[str]:
+        """Return the keys of an identity that has those of a record."""
+        lacks = [key for group in self.absent if not group.keys() & record.keys() for key in group]
+        return [key for key in self.names if key not in lacks]
+
+    def fields(self, identity: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of the fields of an experiment with this identity."""
+        values = {**self.defaults, **identity}
+        return {**self.unused, **{name: values[key] for key, name in self.names.items()}}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,26 +189,40 @@ class Experiment:
 
     d: int
     g: int
-    router: str
+    program: str
+    """The name of the router, or of the scheduler of continuous traffic."""
     version: str
-    """The version of the router. For a router from a file it contains a digest of the file."""
+    """The version of the program. For one from a file it contains a digest of the file."""
     variant: str
-    permutation: str
-    """A name, or for a file, an array or a demand its kind and a digest."""
+    workload: str
+    """The name of the permutation or of the arrivals; for a file, an array or a demand its kind
+    and a digest."""
     seed: int
-    permutation_seed: int
+    workload_seed: int
+    """The seed of the permutations or of the arrivals."""
     max_steps: int
     faults: str
     """The faults as a text, empty if there are none."""
     fault_seed: int
     wavelengths: int
     """Wavelengths per coupler."""
-    router_file: str = field(compare=False)
-    """The file that the router was loaded from, if any."""
-    permutation_file: str = field(compare=False)
-    """The file that the permutation was read from, if any."""
-    _parts: _Parts | None = field(compare=False, repr=False)
-    """The router, variant and permutation, None for an experiment read from a store."""
+    given: Mapping[str, Any] = field(compare=False)
+    """The names of files, and what else is known without belonging to the identity."""
+    _parts: Any = field(compare=False)
+    """The objects that the names stand for, None for an experiment read from a store."""
+
+    spelling: ClassVar[Spelling] = Spelling(
+        "format",
+        {
+            "d": "d", "g": "g", "router": "program", "version": "version", "variant": "variant",
+            "permutation": "workload", "seed": "seed", "permutation_seed": "workload_seed",
+            "max_steps": "max_steps", "faults": "faults", "fault_seed": "fault_seed",
+            "wavelengths": "wavelengths",
+        },
+        ({"faults": "", "fault_seed": 0, "wavelengths": 1}, {"wavelengths": 1}),
+        {"router": "version", "permutation": "workload"},
+        unused={},
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -212,28 +256,42 @@ class Experiment:
         resolved = resolve_permutation(permutation, network)
         name = resolved.name if demand is None else f"{_DEMAND}{demand.digest}"
         self._fill(
-            network.d, network.g, found.name, _version(found), chosen.name, name,
-            seed, permutation_seed, max_steps, str(broken), fault_seed if broken else 0,
-            network.wavelengths, found.file, resolved.file, _Parts(found, chosen, resolved, demand),
+            program=found.name, version=_version(found), variant=chosen.name, workload=name,
+            seed=seed, workload_seed=permutation_seed, max_steps=max_steps,
+            given=dict(zip(_FILES, (found.file, resolved.file), strict=True)),
+            _parts=_Parts(found, chosen, resolved, demand),
+            **medium_fields(network, broken, fault_seed),
         )  # fmt: skip
 
-    def _fill(self, *values: object) -> None:
-        for one, value in zip(fields(self), values, strict=True):
-            object.__setattr__(self, one.name, value)
+    def _fill(self, *, given: Mapping[str, Any], **values: object) -> None:
+        values["given"] = MappingProxyType(dict(given))
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _copied(self, **changes: Any) -> Self:
+        """Return the experiment with some fields replaced, which are not checked."""
+        same = object.__new__(type(self))
+        same._fill(**{**vars(self), **changes})
+        return same
 
     @classmethod
-    def recorded(cls, values: Iterable[Any], files: Iterable[str] = ("", "")) -> Experiment:
+    def recorded(
+        cls,
+        identity: Mapping[str, Any] | Iterable[Any],
+        given: Mapping[str, Any] | Iterable[str] = NOTHING,
+    ) -> Self:
         """Return the experiment with these fields, as a store keeps them.
 
-        It can be looked up and compared. To run it, :meth:`reopened` finds its router and its
-        permutation.
+        It can be looked up and compared. To run it, :meth:`reopened` finds its program and its
+        workload.
 
         Parameters
         ----------
-        values : iterable
-            The values of :attr:`identity`, in order.
-        files : iterable of str
-            The file of the router and that of the permutation, empty if there is none.
+        identity : mapping or iterable
+            :attr:`identity`, or its values in order.
+        given : mapping or iterable of str
+            :attr:`given`; or the file of the router and that of the permutation, empty if there is
+            none.
 
         Returns
         -------
@@ -244,24 +302,29 @@ class Experiment:
         --------
         >>> import popsnet
         >>> experiment = popsnet.Experiment(4, 4)
-        >>> popsnet.Experiment.recorded(experiment.identity.values()) == experiment
+        >>> popsnet.Experiment.recorded(experiment.identity) == experiment
         True
         """
+        if not isinstance(identity, Mapping):
+            identity = dict(zip(cls.spelling.names, identity, strict=False))
+        if not isinstance(given, Mapping):
+            given = dict(zip(_FILES, given, strict=True))
+        values = cls.spelling.fields(identity)
         experiment = object.__new__(cls)
-        given = [*values]
-        given += [*_OPTIONAL.values()][len(given) - len(_ALWAYS) :]
-        experiment._fill(*given, *files, None)
+        experiment._fill(**values, given=given, _parts=None)
         for name in ("d", "g", "max_steps", "wavelengths"):
-            whole_number(name, getattr(experiment, name), 1)
+            if name in cls.spelling.names:
+                whole_number(name, values[name], 1)
         return experiment
 
-    def reopened(self, unnamed: Mapping[str, Any] = MappingProxyType({})) -> Experiment:
-        """Return the same experiment with its router and permutation found again.
+    def reopened(self, unnamed: Mapping[str, Any] = NOTHING) -> Self:
+        """Return the same experiment with its program and its workload found again.
 
         Parameters
         ----------
         unnamed : mapping
-            The ``router``, ``permutation`` or ``demand``, if it has no name under which to find it.
+            The parameters of the experiment that have no name under which to find them, such as
+            ``router``, ``permutation`` or ``demand``.
 
         Returns
         -------
@@ -276,34 +339,28 @@ class Experiment:
         Examples
         --------
         >>> import popsnet
-        >>> recorded = popsnet.Experiment.recorded(popsnet.Experiment(4, 4).identity.values())
+        >>> recorded = popsnet.Experiment.recorded(popsnet.Experiment(4, 4).identity)
         >>> popsnet.route(recorded.reopened()).delivered
         array([16])
         """
-        if self.permutation.startswith("array:") and "permutation" not in unnamed:
-            raise InputError("its permutation was given as an array, which is not kept.")
-        if self.permutation.startswith(_DEMAND) and "demand" not in unnamed:
-            raise InputError("its demand is not kept.")
-        named = {name: value for name, value in self.identity.items() if name != "version"}
-        named["router"] = self.router_file or self.router
-        named["permutation"] = self.permutation_file or self.permutation
-        if "demand" in unnamed:
-            del named["permutation"]
-        here = Experiment(**{**named, **unnamed})
-        for name in self.identity:
+        here = type(self)(**self._parameters(unnamed))
+        here = here._copied(**{name: getattr(self, name) for name in self._unchecked})
+        for key, name in self.spelling.names.items():
             there, found = getattr(self, name), getattr(here, name)
-            if there != found and not (name == "version" and "router" in unnamed):
-                raise InputError(f"the {name} here is {found}, not {there}.")
-        return here
+            if there != found and not (
+                key == "version" and isinstance(unnamed.get("router"), Router)
+            ):
+                raise InputError(f"the {key} here is {found}, not {there}.")
+        return here.labelled(self.given.get("label", ""))
 
-    def replaced(self, **changes: Any) -> Experiment:
+    def replaced(self, **changes: Any) -> Self:
         """Return the experiment with some parameters replaced.
 
         Parameters
         ----------
         **changes
-            New values of parameters of :class:`Experiment`. If the network or the router is
-            replaced, the variant is chosen again unless it is given.
+            New values of parameters of the experiment. If the network or the program is replaced,
+            the variant is chosen again unless it is given.
 
         Returns
         -------
@@ -321,42 +378,99 @@ class Experiment:
         >>> popsnet.Experiment(8, 8, seed=1).replaced(seed=2).seed
         2
         """
-        here = self._here
-        names = (one.name for one in fields(self) if one.compare and one.name != "version")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names}
-        given |= {"router": here.router}
-        if here.permutation.array is not None:
-            given |= {"permutation": here.permutation}
-        given["demand"] = here.demand
-        if here.demand is not None:
-            del given["permutation"]
-        unknown = changes.keys() - given.keys()
-        if unknown:
+        known = signature(type(self)).parameters
+        if unknown := changes.keys() - known.keys():
             raise InputError(
                 f"There is no parameter {', '.join(sorted(unknown))}; choose from "
-                f"{', '.join(sorted(given))}."
+                f"{', '.join(sorted(known))}."
             )
-        if changes.keys() & {"d", "g", "router", "wavelengths"}:
-            del given["variant"]
-        return Experiment(**{**given, **changes})
+        given = self._parameters(self._objects)
+        for name in self._decided(changes):
+            given.pop(name, None)
+        return type(self)(**{**given, **changes})
+
+    _unchecked: ClassVar[tuple[str, ...]] = ()
+    """Fields that an experiment takes over when it is reopened."""
+
+    def _parameters(self, objects: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that make the experiment: names, or some objects."""
+        given = {key: getattr(self, name) for key, name in self.spelling.names.items()}
+        given |= {use: path for use, (path, _) in self.files.items()}
+        del given["version"]
+        if self.workload.startswith("array:") and "permutation" not in objects:
+            raise InputError("its permutation was given as an array, which is not kept.")
+        if self.workload.startswith(_DEMAND):
+            if "demand" not in objects:
+                raise InputError("its demand is not kept.")
+            del given["permutation"]
+        return {**given, **objects}
+
+    def _decided(self, changes: Mapping[str, Any]) -> set[str]:
+        """Return the parameters that are chosen again if others change."""
+        return {"variant"} if changes.keys() & {"d", "g", "router", "wavelengths"} else set()
+
+    @property
+    def _objects(self) -> dict[str, Any]:
+        """The parameters that need not be found under their names, since they are here."""
+        here = self._here
+        if here.demand is not None:
+            return {"router": here.router, "demand": here.demand}
+        if here.permutation.array is None:
+            return {"router": here.router}
+        same = here.permutation if here.permutation.file else here.permutation.array
+        return {"router": here.router, "permutation": same}
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The parameters that decide the runs, by name.
+        """The parameters that decide the results, by name.
 
-        Those of faults are there if there are any, or several wavelengths, and ``wavelengths`` is
-        there if there are several.
+        Those of faults, and ``wavelengths``, are there only if they are used.
         """
-        optional = [*_OPTIONAL]
-        if self.wavelengths == 1:
-            optional = optional[:2] if self.faults else []
-        return {name: getattr(self, name) for name in (*_ALWAYS, *optional)}
+        return self.spelling.identity(self)
 
     @property
     def digest(self) -> str:
         """The ID of the experiment in a store: a hash of its identity."""
-        text = json.dumps({"format": _FORMAT, **self.identity}, sort_keys=True)
+        named = {self.spelling.tag: self.spelling.format, **self.identity}
+        text = json.dumps(named, sort_keys=True)
         return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    @classmethod
+    def identity_types(cls) -> dict[str, Any]:
+        """Return the types of the values that every identity has, by name.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.Experiment.identity_types()["max_steps"]
+        <class 'int'>
+        """
+        hints, spelling = get_type_hints(cls), cls.spelling
+        return {key: hints[spelling.names[key]] for key in spelling.keys({})}
+
+    def labelled(self, label: str) -> Self:
+        """Return the same experiment with a name for readers, which affects nothing.
+
+        Parameters
+        ----------
+        label : str
+            The name; an empty one is none.
+
+        Returns
+        -------
+        Experiment
+            An equal experiment, whose :attr:`given` has the label.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> experiment = popsnet.Experiment(4, 4)
+        >>> named = experiment.labelled("small")
+        >>> named == experiment, named.digest == experiment.digest, named.given["label"]
+        (True, True, 'small')
+        """
+        given = {key: value for key, value in self.given.items() if key != "label"}
+        return self._copied(given={**given, "label": label} if label else given)
 
     def to_json(self) -> str:
         """Return the experiment as a JSON object, which :meth:`from_json` reads.
@@ -377,7 +491,7 @@ class Experiment:
         >>> json.loads(popsnet.Experiment(4, 4).to_json())["variant"]
         'published'
         """
-        if self._unnamed:
+        if self.unnamed:
             raise InputError(
                 f"{self} cannot be written as JSON: its router, permutation or demand has no "
                 "name; give a name or a file, and a permutation."
@@ -385,7 +499,7 @@ class Experiment:
         return json.dumps({**self.identity, **{name: getattr(self, name) for name in _FILES}})
 
     @classmethod
-    def from_json(cls, text: str) -> Experiment:
+    def from_json(cls, text: str) -> Self:
         """Return the experiment that :meth:`to_json` wrote.
 
         Parameters
@@ -420,38 +534,68 @@ class Experiment:
             raise InputError(
                 f"An experiment is a JSON object, as to_json writes it; this is {text:.60}."
             )
-        optional = [*_OPTIONAL] if "wavelengths" in record else [*_OPTIONAL][:2]
-        names = [*_ALWAYS, *(optional if optional[0] in record else ()), *_FILES]
-        if missing := [name for name in names if name not in record]:
+        written = cls.spelling.keys(record)
+        if missing := [name for name in (*written, *_FILES) if name not in record]:
             raise InputError(
                 f"The JSON object is not a complete experiment: it lacks {', '.join(missing)}. "
                 "Write it with to_json."
             )
-        values = [record[name] for name in names]
-        files = [values.pop() for _ in _FILES][::-1]
         try:
-            return cls.recorded(values, files).reopened()
+            files = {name: record[name] for name in _FILES}
+            return cls.recorded({name: record[name] for name in written}, files).reopened()
         except (TypeError, ValueError, AttributeError) as error:
             raise InputError(f"The JSON object has a field of the wrong type: {error}.") from error
 
     def __reduce__(self) -> tuple[Callable[..., Experiment], tuple[Any, ...]]:
         """Return names, and what has no name. The receiver finds the rest under the names."""
-        files = self.router_file, self.permutation_file
-        values = tuple(self.identity.values())
-        return _received, (values, files, self._parts is None, self._unnamed)
+        unnamed = None if self._parts is None else self.unnamed
+        return _received, (type(self), self.identity, dict(self.given), unnamed)
 
     @property
-    def _unnamed(self) -> dict[str, Any]:
-        """What another process could not find under its name."""
-        unnamed: dict[str, Any] = {}
-        if self._parts is not None and not _has_name(self._parts.router):
-            unnamed["router"] = self._parts.router
-        if self._parts is not None and not self.permutation_file:
-            array = self._parts.permutation.array
-            unnamed |= {} if array is None else {"permutation": array}
-        if self.demand is not None:
-            unnamed["demand"] = self.demand
-        return unnamed
+    def unnamed(self) -> dict[str, Any]:
+        """The parameters that another process could not find under their names."""
+        if self._parts is None:
+            return {}
+        named = {*self.files, *({"router"} if self._here.router.is_registered else ())}
+        return {use: one for use, one in self._objects.items() if use not in named}
+
+    @property
+    def files(self) -> dict[str, tuple[str, str]]:
+        """The files that it was made from, each with a part of the identity that has its digest."""
+        named = {use: self.given.get(f"{use}_file") for use in self.spelling.files}
+        texts = {use: getattr(self, name) for use, name in self.spelling.files.items()}
+        return {use: (path, texts[use]) for use, path in named.items() if path}
+
+    def _spelled(self, key: str) -> Any:
+        """Return the value of a key, which experiments of another kind do not have."""
+        if key not in self.spelling.names:
+            raise AttributeError(f"{self!r} has no {key}.", name=key, obj=self)
+        return getattr(self, self.spelling.names[key])
+
+    @property
+    def router(self) -> str:
+        """The name of the router."""
+        return str(self._spelled("router"))
+
+    @property
+    def permutation(self) -> str:
+        """The name of the permutation; for a file, an array or a demand its kind and a digest."""
+        return str(self._spelled("permutation"))
+
+    @property
+    def permutation_seed(self) -> int:
+        """The seed of the permutations."""
+        return int(self._spelled("permutation_seed"))
+
+    @property
+    def router_file(self) -> str:
+        """The file that the router was loaded from, if any."""
+        return str(self.given.get("router_file", ""))
+
+    @property
+    def permutation_file(self) -> str:
+        """The file that the permutation was read from, if any."""
+        return str(self.given.get("permutation_file", ""))
 
     @property
     def network(self) -> Network:
@@ -471,7 +615,7 @@ class Experiment:
     @property
     def demand(self) -> Demand | None:
         """The packets of every run, None if the runs route permutations."""
-        return None if self._parts is None else self._parts.demand
+        return None if self._parts is None else self._here.demand
 
     @property
     def packets(self) -> int:
@@ -498,7 +642,7 @@ class Experiment:
         """Whether a store keeps results: the router's name and version identify what it does."""
         if self.faults or self.wavelengths > 1:
             return False
-        return self._parts is None or is_storable(self._parts.router)
+        return self._parts is None or self._here.router.is_storable
 
     def __str__(self) -> str:
         return f"{self.router} ({self.variant}) on {self.network}"
@@ -592,6 +736,8 @@ class Experiment:
     def _here(self) -> _Parts:
         if self._parts is None:
             raise InputError(f"{self} was read from a store and cannot be run; use reopened().")
+        if not isinstance(self._parts, _Parts):
+            raise InputError(f"{self} is continuous traffic, not runs of a router; use simulate().")
         return self._parts
 
 
@@ -611,7 +757,7 @@ _unregistered: list[Router] = []
 
 def _has_name(router: Router) -> bool:
     """Return whether another process finds the router: in the register, or in its file."""
-    return bool(router.file) or is_registered(router)
+    return bool(router.file) or router.is_registered
 
 
 def _version(router: Router) -> str:
@@ -623,31 +769,47 @@ def _version(router: Router) -> str:
     return f"{router.version}, not registered, {_unregistered.index(router) + 1}"
 
 
-_receiving = Lock()
-
-
 def _received(
-    values: tuple[Any, ...], files: tuple[str, str], as_recorded: bool, unnamed: dict[str, Any]
+    kind: type[Experiment],
+    identity: Mapping[str, Any],
+    given: Mapping[str, Any],
+    unnamed: Mapping[str, Any] | None,
 ) -> Experiment:
     """Return the experiment that was pickled."""
-    recorded = Experiment.recorded(values, files)
-    if as_recorded:
+    recorded = kind.recorded(identity, given)
+    if unnamed is None:
         return recorded
-    if "router" in unnamed:
+    if unnamed.keys() & {"router", "scheduler"}:
         return recorded.reopened(unnamed)
-    with _receiving:  # the file of a router must not be loaded by two threads at once
-        try:
-            if (values, files) not in _received_before:
-                _received_before[values, files] = recorded.reopened(unnamed)
-            return _received_before[values, files]
-        except InputError as error:
-            raise InputError(
-                f"{recorded} has changed since the work began: {error} Start again."
-            ) from error
+    try:
+        return opened_once((recorded, *given.items()), lambda: recorded.reopened(unnamed))
+    except InputError as error:
+        raise InputError(
+            f"{recorded} has changed since the work began: {error} Start again."
+        ) from error
 
 
-_received_before: dict[tuple[Any, Any], Experiment] = {}
-"""So that a file is not loaded for every piece of work."""
+_MOST_OPENED = 1000
+"""Experiments that a process keeps, so that it loads a file once."""
+
+_opening = Lock()
+_opened_before: dict[Hashable, Experiment] = {}
+
+
+def opened_once(key: Hashable, reopen: Callable[[], Experiment]) -> Experiment:
+    """Return what ``reopen`` returned for the same key; a file is not loaded by two threads."""
+    with _opening:
+        if key not in _opened_before:
+            if len(_opened_before) >= _MOST_OPENED:
+                _opened_before.clear()
+            _opened_before[key] = reopen()
+        return _opened_before[key]
+
+
+def medium_fields(network: Network, faults: Faults, fault_seed: int) -> dict[str, Any]:
+    """Return the fields of the network and its faults, without a seed that nothing needs."""
+    sizes = {"d": network.d, "g": network.g, "wavelengths": network.wavelengths}
+    return {**sizes, "faults": str(faults), "fault_seed": fault_seed if faults else 0}
 
 
 def whole_number(

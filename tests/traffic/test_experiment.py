@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 import popsnet
-from popsnet import InputError
+from popsnet import Experiment, InputError
+from popsnet.programs.register import forget_file
+from popsnet.sweeps.cluster import Sender, execute_parcel, unpack
+from popsnet.sweeps.point_table import without_engine
+from popsnet.sweeps.work import ONE_PIECE, Work
 from popsnet.traffic import TrafficExperiment
+from popsnet.traffic.scheduler import unregister_scheduler
 from tests.each import each
 
 
@@ -82,3 +87,60 @@ def test_loads_above_the_bound_are_refused_unless_overload_is_wanted() -> None:
         TrafficExperiment(4, 4, load=0.9, pattern="group-shift")
     result = popsnet.simulate(4, 4, load=0.9, pattern="group-shift", overload=True, slots=2000)
     assert result.stable is False
+
+
+def test_a_point_of_traffic_is_not_a_sequence_of_runs(tmp_path: Path) -> None:
+    point = TrafficExperiment(2, 2, load=0.1)
+    assert isinstance(point, Experiment)
+    assert point != Experiment(2, 2)
+    assert (point.program, point.workload) == (point.scheduler, point.arrivals)
+    assert not hasattr(point, "router")
+    with pytest.raises(InputError, match="continuous traffic, not runs of a router"):
+        popsnet.route(point)
+    with pytest.raises(InputError, match="is not an Experiment, nor a pair"):
+        popsnet.collect([point], runs=10, store=tmp_path / "r")
+    with pytest.raises(InputError, match="There is no parameter lod; choose from arrival_seed"):
+        point.replaced(lod=0.2)
+
+
+SCHEDULER = """
+from popsnet.traffic import find_scheduler, register_scheduler
+@register_scheduler("own-elsewhere", summary="as tdm")
+def own(*arguments):
+    return find_scheduler("tdm").variants["standard"](*arguments)
+"""
+
+
+def test_files_travel_by_digest() -> None:
+    """A worker has none of them, and gets their contents with the work."""
+    Path("own.py").write_text(SCHEDULER)
+    np.save("p.npy", [3, 2, 1, 0])
+    arrivals: list[dict[str, object]] = [
+        {"packets": "packets.csv"},
+        {"load": 0.1, "matrix": "rates.csv", "slots": 100},
+        {"load": 0.1, "pattern": "p.npy", "slots": 100},
+        {"load": 0.1, "pattern": [3, 2, 1, 0], "slots": 100},
+    ]
+    points = [TrafficExperiment(2, 2, scheduler="own.py", **one) for one in arrivals]  # type: ignore[arg-type]
+    sender = Sender()
+    work: list[Work] = [(point, ONE_PIECE) for point in points]
+    parcel, digests = sender.pack(work)
+    for name in ("own.py", "packets.csv", "rates.csv", "p.npy"):
+        Path(name).unlink()
+    forget_file(Path("own.py"))
+    contents = [sender.contents[digest] for digest in digests]
+    finished = unpack(work, execute_parcel(popsnet.__version__, parcel, digests, *contents))
+    assert [one.result for one in finished] == [  # type: ignore[union-attr]
+        without_engine(popsnet.simulate(point)) for point in points
+    ]
+    unregister_scheduler("own-elsewhere")
+
+
+def test_a_scheduler_that_changes_meanwhile_is_noticed() -> None:
+    path = Path("own.py")
+    path.write_text(SCHEDULER)
+    sent = pickle.dumps(TrafficExperiment(2, 2, scheduler=path, load=0.1))
+    path.write_text(f"{SCHEDULER}# edited\n")
+    with pytest.raises(InputError, match="has changed since the work began: the version here"):
+        pickle.loads(sent)
+    unregister_scheduler("own-elsewhere")

@@ -29,20 +29,18 @@ if TYPE_CHECKING:
 import pickle
 import platform
 import tempfile
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
 from typing import TypeAlias
 
 from popsnet.engines import find_engine
-from popsnet.experiment import Experiment
-from popsnet.routing import plugin
+from popsnet.experiment import Experiment, opened_once
+from popsnet.programs.register import forget_file
 from popsnet.sweeps.point_table import Point, execute_point
 from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.work import Subject
-from popsnet.traffic import scheduler as schedulers
 from popsnet.traffic.experiment import TrafficExperiment
 
 Finished: TypeAlias = Shards | Point
@@ -58,11 +56,11 @@ class File:
 
 @dataclass(frozen=True)
 class Sent:
-    """A subject as it travels: its fields, its files by use, and what has no name."""
+    """A subject as it travels: its names, its files by use, and what has no name."""
 
-    fields: Any
+    recorded: Subject
     files: Mapping[str, File]
-    unnamed: Mapping[str, Any] = field(default_factory=dict)
+    unnamed: Mapping[str, Any]
 
 
 class Sender:
@@ -82,30 +80,10 @@ class Sender:
 
     def _packed(self, subject: Subject) -> Sent:
         if subject not in self._sent:
-            self._sent[subject] = (
-                self._point(subject)
-                if isinstance(subject, TrafficExperiment)
-                else self._runs(subject)
-            )
+            files = {use: self._file(*one) for use, one in subject.files.items()}
+            recorded = subject.recorded(subject.identity, subject.given)
+            self._sent[subject] = Sent(recorded, files, subject.unnamed)
         return self._sent[subject]
-
-    def _runs(self, experiment: Experiment) -> Sent:
-        files = {}
-        if experiment.router_file:
-            files["router"] = self._file(experiment.router_file, experiment.version)
-        if experiment.permutation_file:
-            files["permutation"] = self._file(experiment.permutation_file, experiment.permutation)
-        unnamed: dict[str, Any] = {}
-        if experiment.demand is not None:
-            unnamed["demand"] = experiment.demand
-        elif experiment.permutation.startswith("array:"):
-            unnamed["permutation"] = experiment.destination(0)
-        return Sent(tuple(experiment.identity.values()), files, unnamed)
-
-    def _point(self, experiment: TrafficExperiment) -> Sent:
-        path = experiment.given.get("scheduler_file")
-        files = {"scheduler": self._file(path, experiment.version)} if path else {}
-        return Sent(experiment, files)
 
     def _file(self, path: str, identity: str) -> File:
         """Read a file, and refuse one whose digest is not the end of its identity."""
@@ -178,11 +156,6 @@ def different_versions(there: Mapping[str, str], here: str) -> str:
     )
 
 
-_MOST_OPENED = 1000
-"""Subjects that a worker keeps, of this and of other sweeps."""
-
-_opening = Lock()
-_opened_before: dict[Any, Subject] = {}
 _files_by_name: dict[tuple[str, str], Path] = {}
 """The file of each router and scheduler that came in a parcel."""
 
@@ -190,37 +163,24 @@ _files_by_name: dict[tuple[str, str], Path] = {}
 def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Subject:
     """Return the subject that was sent; one with files is opened once."""
     files = tuple(sorted((use, file.digest) for use, file in sent.files.items()))
-    with _opening:  # the file of a router must not be loaded by two threads at once
-        key = sent.fields, files
-        if key not in _opened_before:
-            if len(_opened_before) >= _MOST_OPENED:
-                _opened_before.clear()
-            try:
-                _opened_before[key] = _open(sent, contents)
-            except InputError as error:
-                raise InputError(f"Worker {platform.node()} cannot do the work: {error}") from error
-        return _opened_before[key]
+    try:
+        return opened_once((sent.recorded, files), lambda: _open(sent, contents))
+    except InputError as error:
+        raise InputError(f"Worker {platform.node()} cannot do the work: {error}") from error
 
 
 def _open(sent: Sent, contents: Mapping[str, bytes]) -> Subject:
     paths = {use: _written(file, contents[file.digest]) for use, file in sent.files.items()}
-    if isinstance(sent.fields, TrafficExperiment):
-        if "scheduler" not in paths:
-            return sent.fields
-        _make_room("scheduler", sent.fields.scheduler, paths["scheduler"])
-        return sent.fields.with_scheduler(schedulers.find_scheduler(paths["scheduler"]))
-    named = (str(paths.get(use, "")) for use in ("router", "permutation"))
-    recorded = Experiment.recorded(sent.fields, named)
-    if "router" in paths:
-        _make_room("router", recorded.router, paths["router"])
-    return recorded.reopened(sent.unnamed)
+    for use in paths.keys() & {"router", "scheduler"}:
+        _make_room(use, sent.recorded.program, paths[use])
+    return sent.recorded.reopened({**sent.unnamed, **paths})
 
 
 def _make_room(use: str, name: str, path: Path) -> None:
     """Forget a router or scheduler of the same name that came in an earlier parcel."""
     before = _files_by_name.get((use, name))
     if before is not None and before != path:
-        (plugin if use == "router" else schedulers).forget_file(before)
+        forget_file(before)
     _files_by_name[use, name] = path
 
 

@@ -184,7 +184,7 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
     pairs = []
     for one in experiments:
         experiment, count = one if isinstance(one, tuple) and len(one) == 2 else (one, runs)
-        if not isinstance(experiment, Experiment):
+        if not isinstance(experiment, Experiment) or isinstance(experiment, TrafficExperiment):
             raise InputError(
                 f"{experiment!r:.60} is not an Experiment, nor a pair of one and runs."
             )

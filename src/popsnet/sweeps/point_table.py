@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from popsnet.sweeps.store import Store
 
 
-import inspect
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -29,7 +28,7 @@ import msgspec
 from popsnet.errors import InputError
 from popsnet.sweeps.rows import UnreadableError, flaws_in
 from popsnet.sweeps.shard import NEGLIGIBLE, Stopped, versions_here
-from popsnet.traffic.experiment import NO_FAULTS
+from popsnet.traffic.experiment import GIVEN
 from popsnet.traffic.measures import Worst
 from popsnet.traffic.result import OF_FAULTS
 from popsnet.traffic.scheduler import all_schedulers
@@ -148,10 +147,6 @@ _UNREADABLE = (
 )  # fmt: skip
 
 
-_GIVEN = inspect.signature(TrafficExperiment).parameters.keys() | {"scheduler_file", "label"}
-_GIVEN -= {one.name for one in fields(TrafficExperiment)}
-
-
 def point_row(point: Point) -> Row:
     """Return the row of a point.
 
@@ -191,7 +186,7 @@ def point_of(row: Row) -> Point:
         if digest_of(row) != row[4]:
             raise UnreadableError(f"{where} was changed: its digest does not match its row.")
         origin = msgspec.json.decode(row[3], type=PointProvenance)
-        if not origin.given.keys() <= _GIVEN:
+        if not origin.given.keys() <= GIVEN:
             raise ValueError
         identity = json.loads(row[1])
         msgspec.convert(identity, _identity_type())
@@ -211,10 +206,7 @@ def point_of(row: Row) -> Point:
 
 @cache
 def _identity_type() -> Any:
-    hints = get_type_hints(TrafficExperiment)
-    names = (one.name for one in fields(TrafficExperiment) if one.compare)
-    kept = (name for name in names if name not in (*NO_FAULTS, "wavelengths"))
-    values = [(name, hints[name]) for name in kept]
+    values = [*TrafficExperiment.identity_types().items()]
     return msgspec.defstruct("Identity", values, forbid_unknown_fields=True)
 
 

@@ -74,7 +74,7 @@ class Selection:
         if name in _NUMBERS:
             least, most = _range(name, getattr(self, name))
             return bool(least <= getattr(experiment.network, name) <= most)
-        value, names = getattr(experiment, name, None), self._names(name)
+        value, names = experiment.identity.get(name), self._names(name)
         if value is None:
             return not names
         if name in ("router", "scheduler") and f"{value}:{experiment.variant}" in names:
@@ -117,7 +117,7 @@ class Selection:
                 values = [getattr(one.network, name) for one in there]
                 has = f"{name} is from {min(values):,} to {max(values):,} there"
                 return f"{name} = {getattr(self, name)}: {where} has no such experiment; {has}."
-            known = sorted({getattr(one, name) for one in there if hasattr(one, name)})
+            known = sorted({one.identity[name] for one in there if name in one.identity})
             names = self._names(name)
             if not known:
                 what = "points of traffic" if name in _OF_TRAFFIC else "runs"

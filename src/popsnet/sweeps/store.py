@@ -82,15 +82,9 @@ def _named(experiments: Sequence[Experiment | TrafficExperiment]) -> str:
     return f"{'; '.join(shown)}{f'; and {more:,} more' if more else ''}."
 
 
-def _words(one: Experiment | TrafficExperiment) -> tuple[str, ...]:
-    if isinstance(one, TrafficExperiment):
-        return one.scheduler, one.variant, one.arrivals
-    return one.router, one.variant, one.permutation
-
-
 def _hint(text: str, there: Sequence[Experiment | TrafficExperiment]) -> str:
     """Say which names there are: those with a router, scheduler or permutation if it is one."""
-    described = [(one, " ".join(map(str, _words(one)))) for one in there]
+    described = [(one, f"{one.program} {one.variant} {one.workload}") for one in there]
     close = [one for one, words in described if text and text.lower() in words.lower()]
     if not there:
         return "The store is empty."
@@ -450,7 +444,7 @@ class Store:
         points = {point.experiment: point for point in self.traffic.points()}
         there: list[Experiment | TrafficExperiment] = [*self.experiments(), *points]
         chosen = only.require_any(there, self.path)
-        runs = [one for one in chosen if isinstance(one, Experiment)]
+        runs = [one for one in chosen if not isinstance(one, TrafficExperiment)]
         return runs, [points[one] for one in chosen if isinstance(one, TrafficExperiment)]
 
     def to_records(

@@ -21,7 +21,7 @@ from popsnet.traffic.experiment import TrafficExperiment
 _T = TypeVar("_T")
 _Subject = TypeVar("_Subject", bound="Subject")
 
-Subject: TypeAlias = Experiment | TrafficExperiment
+Subject: TypeAlias = Experiment
 Work: TypeAlias = tuple[Subject, range]
 """An experiment and some of its shards; or a point of traffic, which is one piece."""
 
@@ -70,9 +70,8 @@ def _compute_slots(experiment: Experiment) -> float:
 
 def suits(experiment: Subject, engine: str) -> bool:
     """Whether an engine can do the work, on a worker that has what it needs."""
-    if engine == ANYWHERE:
-        return True
-    return isinstance(experiment, Experiment) and find_engine(engine).obstacle(experiment) is None
+    is_point = isinstance(experiment, TrafficExperiment)
+    return engine == ANYWHERE or (not is_point and find_engine(engine).obstacle(experiment) is None)
 
 
 def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from hashlib import blake2b
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy.typing as npt
 
 from popsnet.errors import InputError, abbreviated
-from popsnet.experiment import seed_number, whole_number
+from popsnet.experiment import (
+    NOTHING,
+    Experiment,
+    Spelling,
+    medium_fields,
+    seed_number,
+    whole_number,
+)
 from popsnet.faults import Faults
 from popsnet.faults.faults import faults_of
 from popsnet.network import Network
@@ -23,15 +28,11 @@ from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.scheduler import (
     Schedule,
     Scheduler,
-    all_schedulers,
     find_scheduler,
     find_scheduler_variant,
     scheduler_label,
 )
 from popsnet.traffic.simulation import Plan
-
-_FORMAT = 1
-"""Increased if the same fields come to mean other results."""
 
 PRECISION = 0.02
 """The precision of the mean delay by default."""
@@ -61,7 +62,7 @@ class TrafficParameters(TypedDict, total=False):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class TrafficExperiment:
+class TrafficExperiment(Experiment):
     """A scheduler on a network with its arrivals, and everything else that decides a point.
 
     An experiment is a value: it can be compared, hashed, pickled and written as JSON. The same
@@ -128,33 +129,27 @@ class TrafficExperiment:
     True
     """
 
-    d: int
-    g: int
-    scheduler: str
-    version: str
-    """The version of the scheduler. For one from a file it contains a digest of the file."""
-    variant: str
-    arrivals: str
-    """When packets arrive and where they go; for files with a digest."""
     load: float
     buffer: int
-    seed: int
-    arrival_seed: int
     slots: int | None
     precision: float
     max_slots: int | None
-    faults: str
-    """The faults as a text, empty if there are none."""
-    fault_seed: int
     known_faults: bool
-    wavelengths: int
-    """Wavelengths per coupler."""
-    given: Mapping[str, Any] = field(compare=False)
-    """The pattern, the burst and the names of files, as they were given, and a label if there is
-    one. None of it belongs to the identity."""
-    _parts: tuple[Scheduler | None, Arrivals | None] = field(compare=False)
-    _arrays: Mapping[str, Any] = field(compare=False)
-    """The pattern or the matrix, if it was given as an array."""
+
+    _unchecked: ClassVar[tuple[str, ...]] = ("slots", "precision", "max_slots")
+    spelling: ClassVar[Spelling] = Spelling(
+        "traffic",
+        {
+            "d": "d", "g": "g", "scheduler": "program", "version": "version", "variant": "variant",
+            "arrivals": "workload", "load": "load", "buffer": "buffer", "seed": "seed",
+            "arrival_seed": "workload_seed", "slots": "slots", "precision": "precision",
+            "max_slots": "max_slots", "faults": "faults", "fault_seed": "fault_seed",
+            "known_faults": "known_faults", "wavelengths": "wavelengths",
+        },
+        ({"faults": "", "fault_seed": 0, "known_faults": False}, {"wavelengths": 1}),
+        {"scheduler": "version"},
+        unused={"max_steps": 0},
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -189,29 +184,26 @@ class TrafficExperiment:
         found.require_wavelengths(network)
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
-        _require_used(slots, packets, precision, max_slots, overload)
+        _require_used(slots, packets, overload, precision=precision, max_slots=max_slots)
         precision = PRECISION if precision is None else precision
         Plan.make(network, slots=slots, precision=precision, max_slots=max_slots)
         arrivals = make_arrivals(
             network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
             seed=arrival_seed,
         )  # fmt: skip
-        given = {"pattern": pattern, "burst": burst, "matrix": matrix, "packets": packets}
-        named = {key: _named(value) for key, value in given.items()}
-        named |= {"scheduler_file": found.file}
+        kinds = {"pattern": pattern, "burst": burst, "matrix": matrix, "packets": packets}
+        named = {key: _named(value) for key, value in kinds.items()}
+        arrays = {key: value for key, value in kinds.items() if named[key] == _UNNAMED}
         self._fill(
-            network.d, network.g, found.name, found.version, name, arrivals.name,
-            float(arrivals.load), buffer, seed, arrival_seed, slots, float(precision), max_slots,
-            str(broken), fault_seed if broken else 0, bool(known_faults), network.wavelengths,
-            MappingProxyType(named), (found, arrivals),
-            {key: value for key, value in given.items() if named[key] == _UNNAMED},
+            program=found.name, version=found.version, variant=name, workload=arrivals.name,
+            load=float(arrivals.load), buffer=buffer, seed=seed, workload_seed=arrival_seed,
+            slots=slots, precision=float(precision), max_slots=max_slots,
+            known_faults=bool(known_faults), given={**named, "scheduler_file": found.file},
+            _parts=_Parts(found, arrivals, arrays), **self.spelling.unused,
+            **medium_fields(network, broken, fault_seed),
         )  # fmt: skip
         if not overload and packets is None:
             require_admissible(self.bounds, arrivals.load)
-
-    def _fill(self, *values: object) -> None:
-        for one, value in zip(fields(self), values, strict=True):
-            object.__setattr__(self, one.name, value)
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -221,73 +213,54 @@ class TrafficExperiment:
             f"{self.scheduler} ({self.variant}) on {self.network}, {self.arrivals}, {self.load:g}"
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return what another process needs to make the same experiment."""
-        _, arrivals = self._parts
-        found = self.resolved_scheduler
-        kept = None if found.file or any(one is found for one in all_schedulers()) else found
-        values = [getattr(self, one.name) for one in fields(self)]
-        return _restored, (*values[:-3], dict(self.given), kept, arrivals, self._arrays)
+    @property
+    def _objects(self) -> dict[str, Any]:
+        """The parameters that need not be found under their names, since they are here."""
+        arrays = {} if self._parts is None else self._parts.arrays
+        return {"scheduler": self.resolved_scheduler, **arrays}
 
-    @classmethod
-    def recorded(
-        cls, identity: Mapping[str, Any], given: Mapping[str, Any] = MappingProxyType({})
-    ) -> TrafficExperiment:
-        """Return the experiment with these fields, as a store keeps them.
+    @property
+    def unnamed(self) -> dict[str, Any]:
+        """The parameters that another process could not find under their names."""
+        if self._parts is None:
+            return {}
+        found = self._parts.scheduler
+        is_named = found.file or found.is_registered
+        return dict(self._parts.arrays) if is_named else self._objects
 
-        It can be looked up and compared. To run it, :meth:`reopened` finds its scheduler and its
-        arrivals.
+    @property
+    def files(self) -> dict[str, tuple[str, str]]:
+        """The files that it was made from, each with a part of the identity that has its digest."""
+        arrivals = self._parts and self._parts.arrivals.file
+        use = next(key for key in ("packets", "matrix", "pattern") if self.given.get(key))
+        return super().files | ({use: (arrivals, self.arrivals)} if arrivals else {})
 
-        Parameters
-        ----------
-        identity : mapping
-            The values of :attr:`identity`.
-        given : mapping
-            The values of :attr:`given`.
+    def _parameters(self, objects: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that make the experiment: names, or some objects."""
+        arrivals = {key: value for key, value in self.given.items() if key in _ARRIVALS}
+        if any(value == _UNNAMED for key, value in arrivals.items() if key not in objects):
+            raise InputError("its arrivals were given as an array, which is not kept.")
+        given = {**arrivals, **super()._parameters({}), **objects}
+        unwanted = {"arrivals"} | ({"load"} if given["packets"] else set())
+        if given["packets"] or given["slots"]:
+            unwanted |= {"precision", "max_slots"}
+        return {key: value for key, value in given.items() if key not in unwanted}
 
-        Returns
-        -------
-        TrafficExperiment
-            The experiment, which cannot be run yet.
-        """
-        experiment = object.__new__(cls)
-        named = {**NO_FAULTS, "wavelengths": 1, **identity}
-        values = (named[one.name] for one in fields(cls) if one.compare)
-        experiment._fill(*values, MappingProxyType(dict(given)), (None, None), {})
-        return experiment
+    def _decided(self, changes: Mapping[str, Any]) -> set[str]:
+        """Return the parameters that are chosen again if others change."""
+        decided = {"variant"} if "scheduler" in changes else set()
+        if changes.get("slots") or changes.get("packets"):
+            decided |= {"precision", "max_slots"}
+        return decided | ({"slots"} if changes.keys() & {"precision", "max_slots"} else set())
 
-    def reopened(self) -> TrafficExperiment:
+    def reopened(self, unnamed: Mapping[str, Any] = NOTHING) -> Self:
         """Return the same experiment with its scheduler and its arrivals found again.
 
-        Returns
-        -------
-        TrafficExperiment
-            An equal experiment, which can be run.
-
-        Raises
-        ------
-        InputError
-            If they are missing, or are not those that the experiment was made with.
+        Its load may be above the bound, as it was allowed before.
         """
-        files = {key: value for key, value in self.given.items() if key not in _NO_ARRIVALS}
-        if _UNNAMED in files.values():
-            raise InputError("its arrivals were given as an array, which is not kept.")
-        here = TrafficExperiment(
-            self.d, self.g, scheduler=self.given.get("scheduler_file") or self.scheduler,
-            variant=self.variant, load=None if files.get("packets") else self.load,
-            buffer=self.buffer, seed=self.seed, arrival_seed=self.arrival_seed,
-            overload=not files.get("packets"), faults=self.faults, fault_seed=self.fault_seed,
-            known_faults=self.known_faults, wavelengths=self.wavelengths, **files,
-        )  # fmt: skip
-        for name in _LENGTH:  # a store may have more of them than are needed
-            object.__setattr__(here, name, getattr(self, name))
-        for name, there in self.identity.items():
-            found = getattr(here, name)
-            if there != found:
-                raise InputError(f"the {name} here is {found}, not {there}.")
-        return here.labelled(self.given.get("label", ""))
+        return super().reopened({"overload": not self.given.get("packets"), **unnamed})
 
-    def with_scheduler(self, scheduler: Scheduler) -> TrafficExperiment:
+    def with_scheduler(self, scheduler: Scheduler) -> Self:
         """Return the same experiment with its scheduler, which has come from elsewhere.
 
         Parameters
@@ -312,46 +285,22 @@ class TrafficExperiment:
         >>> experiment.with_scheduler(find_scheduler("tdm")) == experiment
         True
         """
-        for name, there in (("scheduler", scheduler.name), ("version", scheduler.version)):
-            if getattr(self, name) != there:
-                raise InputError(f"the {name} here is {there}, not {getattr(self, name)}.")
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        same: TrafficExperiment = object.__new__(type(self))
-        same._fill(*{**values, "_parts": (scheduler, self._parts[1])}.values())
-        return same
-
-    def labelled(self, label: str) -> TrafficExperiment:
-        """Return the same experiment with a name for readers, which affects nothing.
-
-        Parameters
-        ----------
-        label : str
-            The name; an empty one is none.
-
-        Returns
-        -------
-        TrafficExperiment
-            An equal experiment, whose :attr:`given` has the label.
-
-        Examples
-        --------
-        >>> from popsnet.traffic import TrafficExperiment
-        >>> experiment = TrafficExperiment(4, 4, load=0.1)
-        >>> named = experiment.labelled("small")
-        >>> named == experiment, named.digest == experiment.digest, named.given["label"]
-        (True, True, 'small')
-        """
-        given = {key: value for key, value in self.given.items() if key != "label"}
-        given |= {"label": label} if label else {}
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        same: TrafficExperiment = object.__new__(type(self))
-        same._fill(*{**values, "given": MappingProxyType(given)}.values())
-        return same
+        return self.reopened({**self.unnamed, "scheduler": scheduler})
 
     @property
-    def network(self) -> Network:
-        """The network."""
-        return Network(self.d, self.g, self.wavelengths)
+    def scheduler(self) -> str:
+        """The name of the scheduler."""
+        return self.program
+
+    @property
+    def arrivals(self) -> str:
+        """When packets arrive and where they go; for files with a digest."""
+        return self.workload
+
+    @property
+    def arrival_seed(self) -> int:
+        """The seed of the arrivals."""
+        return self.workload_seed
 
     @property
     def label(self) -> str:
@@ -359,30 +308,19 @@ class TrafficExperiment:
         return scheduler_label(self.scheduler, self.variant)
 
     @property
-    def identity(self) -> dict[str, Any]:
-        """The parameters that decide the result, by name: faults and wavelengths only if used."""
-        names = (one.name for one in fields(self) if one.compare)
-        left_out = () if self.faults else (*NO_FAULTS,)
-        left_out += () if self.wavelengths > 1 else ("wavelengths",)
-        return {name: getattr(self, name) for name in names if name not in left_out}
-
-    @property
-    def digest(self) -> str:
-        """The ID of the experiment in a store: a hash of its identity."""
-        text = json.dumps({"traffic": _FORMAT, **self.identity}, sort_keys=True)
-        return blake2b(text.encode(), digest_size=16).hexdigest()
-
-    @property
     def resolved_scheduler(self) -> Scheduler:
         """The scheduler itself."""
-        found, _ = self._parts
-        return found or find_scheduler(self.given.get("scheduler_file") or self.scheduler)
+        if self._parts is None:
+            return find_scheduler(self.given.get("scheduler_file") or self.scheduler)
+        found: Scheduler = self._parts.scheduler
+        return found
 
     @property
     def resolved_arrivals(self) -> Arrivals:
         """The arrivals themselves, from slot 0 on; a new object, since bursts have a state."""
-        _, arrivals = self._parts
-        return replace(arrivals or self.reopened().resolved_arrivals)  # type: ignore[type-var]
+        parts = self._parts or self.reopened()._parts
+        found: Arrivals = replace(parts.arrivals)
+        return found
 
     @property
     def bounds(self) -> Bounds:
@@ -406,48 +344,6 @@ class TrafficExperiment:
             self.known_faults,
         )  # fmt: skip
 
-    def replaced(self, **changes: Any) -> TrafficExperiment:
-        """Return the experiment with some parameters replaced.
-
-        Parameters
-        ----------
-        **changes
-            New values of parameters of :class:`TrafficExperiment`.
-
-        Returns
-        -------
-        TrafficExperiment
-            The new experiment.
-
-        Examples
-        --------
-        >>> from popsnet.traffic import TrafficExperiment
-        >>> TrafficExperiment(4, 4, load=0.1).replaced(load=0.2).load
-        0.2
-        """
-        left_out = (*_NO_ARRIVALS, "load")
-        given = {key: value for key, value in self.given.items() if key not in left_out}
-        same = (
-            "d", "g", "buffer", "seed", "arrival_seed", *_LENGTH, "faults", "fault_seed",
-            "known_faults", "wavelengths",
-        )  # fmt: skip
-        if not self.given.get("packets"):
-            given["load"] = self.load
-        before = {
-            **{name: getattr(self, name) for name in same},
-            **given,
-            **self._arrays,
-            "scheduler": self.resolved_scheduler,
-            "variant": self.variant,
-        }
-        if "scheduler" in changes:
-            del before["variant"]
-        if any(one.get(name) for one in (before, changes) for name in ("slots", "packets")):
-            del before["precision"], before["max_slots"]
-        if any(name in changes for name in ("precision", "max_slots")):
-            del before["slots"]
-        return TrafficExperiment(**{**before, **changes})
-
     def to_json(self) -> str:
         """Return the experiment as a JSON object, which :meth:`from_json` reads.
 
@@ -459,7 +355,7 @@ class TrafficExperiment:
         return json.dumps({"identity": self.identity, "given": dict(self.given)})
 
     @classmethod
-    def from_json(cls, text: str) -> TrafficExperiment:
+    def from_json(cls, text: str) -> Self:
         """Return the experiment that :meth:`to_json` wrote.
 
         Parameters
@@ -482,24 +378,13 @@ class TrafficExperiment:
             ) from error
 
 
-NO_FAULTS: dict[str, Any] = {"faults": "", "fault_seed": 0, "known_faults": False}
-"""The parameters of faults, which the identity of an experiment without faults does not have."""
-
 _MOST_FLOWS = 2**12
 """Processors of the largest network on which the bounds with dead parts are computed: they need
 all pairs of processors."""
 
 
-_LENGTH = ("slots", "precision", "max_slots")
-"""The parameters of how long a point is measured."""
-
-
 def _require_used(
-    slots: int | None,
-    packets: str | Path | None,
-    precision: float | None,
-    max_slots: int | None,
-    overload: bool,
+    slots: int | None, packets: object, overload: bool, **length: float | None
 ) -> None:
     """Refuse parameters that change nothing."""
     if overload and packets is not None:
@@ -507,8 +392,7 @@ def _require_used(
             "overload = True: a list of packets ends, so that any load of it is allowed; leave it "
             "out."
         )
-    given = {"precision": precision, "max_slots": max_slots}
-    for name, value in given.items() if slots is not None or packets is not None else ():
+    for name, value in length.items() if slots is not None or packets is not None else ():
         if value is not None:
             why = f"slots = {slots}" if slots is not None else "the list of packets"
             raise InputError(
@@ -534,8 +418,21 @@ def _require_dead_parts(faults: Faults, known: bool) -> None:
         )
 
 
-_NO_ARRIVALS = ("scheduler_file", "label")
-"""What was given besides the arrivals."""
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The objects that the names of an experiment stand for."""
+
+    scheduler: Scheduler
+    arrivals: Arrivals
+    arrays: Mapping[str, Any]
+    """The pattern or the matrix, if it was given as an array."""
+
+
+_ARRIVALS = ("pattern", "burst", "matrix", "packets")
+"""What was given of the arrivals."""
+GIVEN = frozenset({*_ARRIVALS, "scheduler_file", "label"})
+"""What is known of an experiment besides its identity."""
+
 _UNNAMED = "(array)"
 
 
@@ -544,13 +441,3 @@ def _named(value: object) -> object:
     if value is None or isinstance(value, str | int | float):
         return value
     return str(value) if isinstance(value, Path) else _UNNAMED
-
-
-def _restored(*values: Any) -> TrafficExperiment:
-    """Make an experiment again in another process."""
-    *identity, given, scheduler, arrivals, arrays = values
-    names: Iterable[str] = (one.name for one in fields(TrafficExperiment) if one.compare)
-    experiment = TrafficExperiment.recorded(dict(zip(names, identity, strict=True)), given)
-    object.__setattr__(experiment, "_parts", (scheduler, arrivals))
-    object.__setattr__(experiment, "_arrays", arrays)
-    return experiment
