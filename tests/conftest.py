@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import settings
+from typer.main import get_command
 
 from popsnet import Slot
-from popsnet.cli.main import main
-from popsnet.routing import plugin
-from popsnet.routing.router import unregister
+from popsnet.cli.main import app, main
+from popsnet.programs import register
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -40,10 +40,12 @@ SLOW = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow, and begin with it, so that at the end no process waits for another."""
     folder = Path(__file__).parent
     for item in items:
         if item.path.relative_to(folder).as_posix().startswith(SLOW):
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 class Finished(NamedTuple):
@@ -55,12 +57,17 @@ class Finished(NamedTuple):
 Cli = Callable[..., Finished]
 
 
+COMMAND = get_command(app)
+"""All commands; making them takes longer than most of them run."""
+
+
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Calls the command line in this process, as the installed command would be."""
 
     monkeypatch.setattr("webbrowser.open", lambda url: False)  # no test opens a window
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("popsnet.cli.main.app", COMMAND)
 
     def call(*arguments: object) -> Finished:
         monkeypatch.setattr(sys, "argv", ["popsnet", *map(str, arguments)])
@@ -73,26 +80,13 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return call
 
 
-@pytest.fixture
-def forget_routers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Routers of files are forgotten after the test."""
-    loaded: dict[Path, tuple[str, ...]] = {}
-    monkeypatch.setattr(plugin, "_LOADED", loaded)
-    yield
-    for name in {name for names in loaded.values() for name in names}:
-        unregister(name)
-
-
 @pytest.fixture(autouse=True)
-def forget_schedulers() -> Iterator[None]:
-    """Schedulers of files are forgotten after the test."""
+def forget_programs() -> Iterator[None]:
+    """Routers and schedulers of files are forgotten after the test."""
     yield
-    scheduler = sys.modules.get("popsnet.traffic.scheduler")
-    if scheduler is not None:
-        for one in scheduler.all_schedulers():
-            if one.file:
-                scheduler.unregister_scheduler(one.name)
-        scheduler._LOADED.clear()
+    for program in list(register._PROGRAMS.values()):
+        if program.file:
+            register.forget_file(Path(program.file))
 
 
 def slot_of(**fields: Any) -> Slot:
