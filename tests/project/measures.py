@@ -94,12 +94,13 @@ def memories() -> list[str]:
 
 
 def registers() -> list[str]:
-    """Return the registers of programs: from each, one function removes programs."""
+    """Return the registers of programs: from each, one function deletes programs."""
     return [
         f"{path} {node.name}"
         for path, tree in trees()
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("unregister")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith(("unregister", "remove"))
+        if any(isinstance(part, ast.Delete) for part in ast.walk(node))
     ]
 
 

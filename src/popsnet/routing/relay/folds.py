@@ -80,7 +80,7 @@ def _serve(
     for fold in count():
         if not len(own.packets):
             return
-        step, places = fold // FOLDS_PER_STEP, Places(network, public, _PLACE, fold)
+        step, places = fold // FOLDS_PER_STEP, FoldPlaces(network, public, _PLACE, fold)
         relays = places.relay_group(destination[own.packets])
         words = coins.words(_TRY, fold, processors)
         tried = own.choose(words, places.is_open(own.source, relays))
@@ -112,7 +112,7 @@ def _serve(
         own.conclude(tried, done)
 
 
-class Places:
+class FoldPlaces:
     """Through which group packets reach each destination in one fold.
 
     The coins of ``purpose`` decide, which all processors know.

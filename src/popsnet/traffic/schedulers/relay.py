@@ -10,7 +10,7 @@ from popsnet.coins import Coins
 from popsnet.loops import Bools
 from popsnet.network import Network
 from popsnet.routing.facts import Words
-from popsnet.routing.relay.folds import Places
+from popsnet.routing.relay.folds import FoldPlaces
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
@@ -37,7 +37,7 @@ def relay_patience(n: int) -> Patience:
     return Patience(32, (n - 1).bit_length() + 4)
 
 
-class _Places(Places):
+class _CyclePlaces(FoldPlaces):
     """The places of one cycle."""
 
     def listening(self) -> tuple[Ints, Ints]:
@@ -87,9 +87,9 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
         queues.push(arrived.processors, 0 * arrived.packets, arrived.packets)
         k, phase = divmod(t, 4)
         if phase == 0:
-            places = _Places(network, public, "place", k)
+            places = _CyclePlaces(network, public, "place", k)
 
-            def may(senders: Ints, packets: Ints, places: _Places = places) -> Bools:
+            def may(senders: Ints, packets: Ints, places: _CyclePlaces = places) -> Bools:
                 to = memory.destinations(packets)
                 return places.is_open(senders, places.relay_group(to))
 
