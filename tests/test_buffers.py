@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet.buffers import Buffers, Cells, Hashed, make_buffers
+from popsnet.buffers import BufferTable, Cells, Hashed, make_buffers
 
 N, PACKETS = 5, 7
 pairs = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, PACKETS - 1)), max_size=12)
@@ -23,7 +23,7 @@ def columns(rows: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("kind", [Cells, Hashed])
 @given(st.integers(1, 6), st.lists(st.tuples(st.booleans(), pairs), max_size=12))
 def test_they_are_a_multiset(
-    kind: type[Buffers], most: int, changes: list[tuple[bool, list[tuple[int, int]]]]
+    kind: type[BufferTable], most: int, changes: list[tuple[bool, list[tuple[int, int]]]]
 ) -> None:
     buffers = kind(N, most)  # type: ignore[call-arg]
     held: Counter[tuple[int, int]] = Counter()
@@ -55,7 +55,7 @@ def test_they_are_a_multiset(
 
 
 @pytest.mark.parametrize("kind", [Cells, Hashed])
-def test_what_is_full_and_what_is_missing(kind: type[Buffers]) -> None:
+def test_what_is_full_and_what_is_missing(kind: type[BufferTable]) -> None:
     buffers = kind(N, 2)  # type: ignore[call-arg]
     assert buffers.put_in(*columns([(0, 1), (1, 1), (0, 2)])) == (-1, 2)
     assert buffers.put_in(*columns([(1, 3), (0, 3)]))[0] == 1

@@ -16,7 +16,7 @@ MOST_CELLS = 8
 """Up to this many buffers are looked through one by one."""
 
 
-class Buffers(Protocol):
+class BufferTable(Protocol):
     """The buffers of all processors."""
 
     buffers: int
@@ -41,7 +41,7 @@ class Buffers(Protocol):
         """Return all pairs of a processor and a packet that it holds."""
 
 
-def make_buffers(n: int, buffers: int) -> Buffers:
+def make_buffers(n: int, buffers: int) -> BufferTable:
     """Return free buffers for n processors."""
     return Cells(n, buffers) if buffers <= MOST_CELLS else Hashed(n, buffers)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
@@ -57,14 +58,15 @@ def verdict(confirmed: bool, text: str) -> str:
 
 def execute_route(
     route: Route, network: Network, destination: Ints, *, name: str, buffers: int,
-    coins: Coins | None = None, max_steps: int = 1, max_slots: int | None = None,
-    observers: Sequence[Observer] = (),
+    max_steps: int = 1, observers: Sequence[Observer] = (),
 ) -> Outcome:  # fmt: skip
     """Execute a route on the machine without registering it as a router."""
-    router = Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
-    coins = Coins(0) if coins is None else coins
-    instance = Instance(network, router, "", destination, coins, max_steps, max_slots=max_slots)
-    return execute(instance, observers)
+    router = _router(name, route, buffers)
+    return execute(Instance(network, router, "", destination, Coins(0), max_steps), observers)
+
+
+def _router(name: str, route: Route, buffers: int) -> Router:
+    return Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
 
 
 class WatchedRun(NamedTuple):
@@ -75,16 +77,13 @@ class WatchedRun(NamedTuple):
     """At the end of the run, or where it was truncated; all False if the machine stops it."""
 
 
-def watch(
-    router: Router, variant: str, network: Network, destination: Ints, coins: Coins,
-    note: Callable[[Slot, Inbox], None], *, most: float = inf, max_steps: int = 2**62,
-    max_slots: int | None = None,
-) -> WatchedRun:  # fmt: skip
+def watch(instance: Instance, note: Callable[[Slot, Inbox], None], most: float = inf) -> WatchedRun:
     """Execute a router for at most ``most`` slots and pass each slot and inbox to ``note``.
 
     The router still stores, drops and delivers what it received in the last of these slots.
     """
-    delivered = np.zeros(network.n, dtype=np.bool_)
+    router, variant = instance.router, instance.variant
+    delivered = np.zeros(instance.network.n, dtype=np.bool_)
 
     def route(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
         running, left = router.start(variant, network, to, coins, memory), most
@@ -97,8 +96,5 @@ def watch(
                 slot = running.send(inbox)
         delivered[:] = memory.holds(to, network.processors)
 
-    outcome = execute_route(
-        route, network, destination, name=router.name, coins=coins, max_steps=max_steps,
-        buffers=router.buffers_on(network, variant), max_slots=max_slots,
-    )  # fmt: skip
-    return WatchedRun(outcome, delivered)
+    watched = _router(router.name, route, router.buffers_on(instance.network, variant))
+    return WatchedRun(execute(replace(instance, router=watched, variant="")), delivered)

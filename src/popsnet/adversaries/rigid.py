@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from popsnet.adversaries.execution import WatchedRun, verdict, watch
 from popsnet.coins import Coins
+from popsnet.engines import Instance
 from popsnet.errors import InputError
 from popsnet.network import Network, require_one_wavelength
 from popsnet.permutations import make_permutation
@@ -282,9 +283,8 @@ def watch_slots(
 ) -> tuple[tuple[Slot, ...], WatchedRun]:
     """Run a router for at most ``most`` slots and return these slots and the outcome."""
     seen: list[Slot] = []
-    run = watch(
-        router, variant, network, destination, coins, lambda slot, _: seen.append(slot), most=most
-    )
+    instance = Instance(network, router, variant, destination, coins, max_steps=2**62)
+    run = watch(instance, lambda slot, _: seen.append(slot), most)
     return tuple(seen), run
 
 

@@ -199,7 +199,7 @@ class TrafficExperiment(Experiment):
             load=float(arrivals.load), buffer=buffer, seed=seed, workload_seed=arrival_seed,
             slots=slots, precision=float(precision), max_slots=max_slots,
             known_faults=bool(known_faults), given={**named, "scheduler_file": found.file},
-            _parts=_Parts(found, arrivals, arrays), **self.spelling.unused,
+            _parts=_TrafficParts(found, arrivals, arrays), **self.spelling.unused,
             **medium_fields(network, broken, fault_seed),
         )  # fmt: skip
         if not overload and packets is None:
@@ -419,7 +419,7 @@ def _require_dead_parts(faults: Faults, known: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _TrafficParts:
     """The objects that the names of an experiment stand for."""
 
     scheduler: Scheduler

@@ -9,6 +9,7 @@ import numpy as np
 from popsnet.adversaries.execution import watch
 from popsnet.adversaries.oblivious.paths import PathSystem, stops
 from popsnet.coins import Coins
+from popsnet.engines import Instance
 from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
@@ -124,11 +125,12 @@ def _ways(
     """Return the path of every packet in one run."""
     heard: Heard = {}
     numbers = count(1)
+    instance = Instance(
+        network, router, variant, destination, coins, _MAX_STEPS, max_slots=_MAX_SLOTS
+    )
     outcome, _ = watch(
-        router, variant, network, destination, coins,
-        lambda slot, inbox: _note(network, slot, next(numbers), inbox, heard),
-        max_steps=_MAX_STEPS, max_slots=_MAX_SLOTS,
-    )  # fmt: skip
+        instance, lambda slot, inbox: _note(network, slot, next(numbers), inbox, heard)
+    )
     if outcome.delivered < network.n:
         stopped = f", and was stopped after {outcome.slots:,} slots" if outcome.capped else ""
         raise InputError(

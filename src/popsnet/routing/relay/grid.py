@@ -25,7 +25,7 @@ import numpy as np
 
 from popsnet.network import Network
 from popsnet.routing.relay.state import Maps, RelayStage, RelayState
-from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
+from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import Numbers, after_grid
 
 
@@ -172,4 +172,5 @@ class GridSlots:
         groups = np.stack([self.listened(turn)[told] for turn in range(self.x)], axis=1)
         maps, exists = maps[told], relays < state.network.g
         listened, fanout = (state.pending[exists], relays[exists]), maps.sum(axis=1, dtype=np.int32)
-        return state.send_maps(told, groups[maps == 1], listened, maps, turns, "grid: acks", fanout)
+        options: SlotOptions = {**state.without_conflict("grid: acks"), "fanout": fanout}
+        return state.send_maps(told, groups[maps == 1], listened, maps, turns, **options)

@@ -39,7 +39,7 @@ from popsnet.errors import InputError
 from popsnet.network import Network
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import Numbers, after_park, after_sweep, after_windows
 
 STORED = (
@@ -256,8 +256,9 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
     members, source = network.processor(relay, channel), channel % network.g  # of group T, to a
     places = buffers.places(state.destination[state.pending])
     listening = state.pending, channels.relays(places)
-    tuned, phase = channels.tuned(channel, places), f"{name}: acks"
-    yield from state.send_maps(members, source, listening, maps[sets], turns, phase, tuned=tuned)
+    tuned = channels.tuned(channel, places)
+    options: SlotOptions = {**state.without_conflict(f"{name}: acks"), **tuned}
+    yield from state.send_maps(members, source, listening, maps[sets], turns, **options)
 
 
 def _try(

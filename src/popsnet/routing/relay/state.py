@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -220,17 +220,13 @@ class RelayState:
         listened: tuple[Ints, Ints],
         maps: Maps,
         turns: Ints,
-        phase: str,
-        fanout: Ints | None = None,
-        tuned: Tuned | None = None,
+        **options: Unpack[SlotOptions],
     ) -> Slots:
         """Let relays tell in which slots they stored packets.
 
         Pending sources that find their slot, ``turns`` by source, in the map that they heard are
         done.
         """
-        options: SlotOptions = {**self.without_conflict(phase), **(tuned or {})}
-        options["fanout"] = fanout
         inbox = yield Slot.send_control(
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options
         )

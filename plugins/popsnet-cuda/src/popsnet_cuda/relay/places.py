@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.relay.bijections import WORDS, half_of, mask_of, one_round
-from popsnet.engines.fused.relay.program import Program, RelayPurposes
+from popsnet.engines.fused.relay.program import RelayPurposes, Stages
 from popsnet.network import Network
 from popsnet.routing.relay.bijection import FRESH, ROUNDS
 from popsnet.splitmix import step_key, word
@@ -33,13 +33,13 @@ class RelaySteps(NamedTuple):
     """Of public bijections: 2^m - 1 and ⌈m / 2⌉."""
 
     @classmethod
-    def of(cls, network: Network, program: Program) -> RelaySteps:
+    def of(cls, network: Network, program: Stages) -> RelaySteps:
         """Return what kernels need of a program."""
         numbers = program.repeated, mask_of(network.d), half_of(network.d)
         return cls(program.purposes, *as_u64(*numbers))
 
 
-def stage_numbers(program: Program) -> tuple[U64, U64]:
+def stage_numbers(program: Stages) -> tuple[U64, U64]:
     """Return the numbers of all stages, one after another, and their windows."""
     names = ("kind", "first", "second", "slots")
     stages = np.stack([program.stages[name] for name in names], axis=1).astype(np.uint64)
@@ -118,7 +118,7 @@ def row_of(step: np.uint64, rows: np.uint64, repeated: np.uint64) -> np.uint64:
     return step if step < rows else repeated + (step - repeated) % (rows - repeated)
 
 
-def most_slots(program: Program, max_steps: int) -> int:
+def most_slots(program: Stages, max_steps: int) -> int:
     """Return the slots of a run of this many steps, and of its first slot."""
     slots, count, again = program.stages["slots"], len(program.stages), program.repeated
     first = int(slots[: min(max_steps, count)].sum())

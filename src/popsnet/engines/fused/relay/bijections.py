@@ -14,9 +14,9 @@ from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.layout import (
     Bijections,
-    Places,
     RelayLayout,
     RelayPackets,
+    RelayPlaces,
     RelayWorkspace,
 )
 from popsnet.engines.fused.relay.pending import set_bit
@@ -74,7 +74,7 @@ def tabulate(layout: RelayLayout, rows: U64, size: int, table: U32) -> None:
 
 @compiled
 def find_places(
-    layout: RelayLayout, places: Places, size: int, m: int, work: RelayWorkspace
+    layout: RelayLayout, places: RelayPlaces, size: int, m: int, work: RelayWorkspace
 ) -> None:
     """Find the places of destinations in the table, or compute them if it is empty."""
     rows, table = places

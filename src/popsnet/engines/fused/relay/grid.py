@@ -15,9 +15,9 @@ from popsnet.engines.fused.bits import divide, remainder
 from popsnet.engines.fused.relay.bijections import find_places
 from popsnet.engines.fused.relay.layout import (
     BlockRange,
-    Places,
     RelayLayout,
     RelayPackets,
+    RelayPlaces,
     RelayTally,
     RelayWorkspace,
 )
@@ -30,7 +30,7 @@ _0, _1 = np.uint64(0), np.uint64(1)
 
 @compiled
 def grid(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, places: Places, x: int,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, places: RelayPlaces, x: int,
     shift: int, blocks: BlockRange, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute a stage of x attempt slots."""

@@ -19,7 +19,7 @@ from popsnet.engines.fused.relay.layout import (
     packets_table,
     workspace_table,
 )
-from popsnet.engines.fused.relay.program import MARKED, PARK, SWEEP, Program, program_of
+from popsnet.engines.fused.relay.program import MARKED, PARK, SWEEP, Stages, program_of
 from popsnet.engines.fused.team import Team
 from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance
@@ -44,7 +44,7 @@ class RelayKernel(Kernel[stages.RelayMemory]):
         return None if others and MARKED not in rare else True, others
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> Stages:
         """The schedule as numbers."""
         schedule = self.variant.schedule
         assert isinstance(schedule, RelaySchedule)

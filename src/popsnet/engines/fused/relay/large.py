@@ -17,12 +17,12 @@ from popsnet.engines.fused.relay.layout import (
     TALLY,
     Bijections,
     BlockRange,
-    Places,
     RelayLayout,
     RelayPackets,
+    RelayPlaces,
     RelayWorkspace,
 )
-from popsnet.engines.fused.relay.marked import Echo, marked
+from popsnet.engines.fused.relay.marked import RelayEcho, marked
 from popsnet.engines.fused.relay.park import Windows, park
 from popsnet.engines.fused.relay.pending import begin
 from popsnet.engines.fused.relay.program import (
@@ -33,7 +33,7 @@ from popsnet.engines.fused.relay.program import (
     SHOWER,
     SWEEP,
     TEAM,
-    Program,
+    Stages,
     row_of,
 )
 from popsnet.engines.fused.relay.shower import Deliveries, mark, resolve
@@ -48,7 +48,7 @@ _PACKETS_AT_A_TIME = 2**24
 class DividedRun(LargeRun):
     """Runs of relay on all threads, which take blocks of packets."""
 
-    def __init__(self, layout: RelayLayout, program: Program, team: Team) -> None:
+    def __init__(self, layout: RelayLayout, program: Stages, team: Team) -> None:
         super().__init__(layout.d * layout.g, layout.d * layout.g, np.uint32, team)
         self.layout, self.program, threads = layout, program, range(team.size)
         self.public = PublicState.of(layout, program)
@@ -57,7 +57,7 @@ class DividedRun(LargeRun):
         self.bits = np.zeros((2, words), dtype=np.uint64)
         self.ahead = np.zeros(words * program.marks, dtype=np.uint64)
         nothing = np.empty(0, dtype=np.uint32)
-        self.silence = Echo(nothing, nothing, nothing, np.empty(0, dtype=np.int64))
+        self.silence = RelayEcho(nothing, nothing, nothing, np.empty(0, dtype=np.int64))
         self.echo = self.silence
         self.tallies = np.zeros((team.size, GAP), dtype=TALLY)[:, 0]
 
@@ -92,7 +92,7 @@ class DividedRun(LargeRun):
         state, first = public.state[0], stage["first"]
         prepare(layout, self.program, stage, following, public, public.table[:0])
         tallies[:] = 0
-        places, several = Places(public.rows, public.table[:0]), Bijections(public.rows, first)
+        places, several = RelayPlaces(public.rows, public.table[:0]), Bijections(public.rows, first)
         ahead = Bijections(public.later, state["later"])
         if kind in (PARK, SWEEP):
             lengths = self.program.windows[first : stage["second"]]

@@ -13,7 +13,7 @@ import numpy as np
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, record_type
 from popsnet.engines.fused.bits import divisor_of
 from popsnet.engines.fused.kernel import KeyedRounds
-from popsnet.engines.fused.relay.program import Program
+from popsnet.engines.fused.relay.program import Stages
 from popsnet.engines.fused.workspace import Table, allocate
 from popsnet.network import Network
 
@@ -60,7 +60,7 @@ class RelayLayout(NamedTuple):
     """Places of a grid: the groups, rounded up to whole superclasses."""
 
     @classmethod
-    def of(cls, network: Network, program: Program) -> RelayLayout:
+    def of(cls, network: Network, program: Stages) -> RelayLayout:
         """Divide into blocks of a suitable size."""
         d, g = network.d, network.g
         superclasses = -(-g // d)
@@ -114,7 +114,7 @@ class Bijections(NamedTuple):
     """The number of bijections, 0 if nothing is sent."""
 
 
-class Places(NamedTuple):
+class RelayPlaces(NamedTuple):
     """The places of all destinations under a public bijection."""
 
     rows: U64
@@ -122,7 +122,7 @@ class Places(NamedTuple):
     """By destination, or empty if places are computed."""
 
 
-def packets_table(layout: RelayLayout, program: Program, stored: int) -> Table:
+def packets_table(layout: RelayLayout, program: Stages, stored: int) -> Table:
     """Return the arrays of packets, of which this many destinations are stored: all or none."""
     words = layout.blocks * layout.words
     return {
@@ -158,12 +158,12 @@ class RelayWorkspace(NamedTuple):
     stop: U8  # set by another thread to end the work early
 
     @classmethod
-    def of(cls, layout: RelayLayout, program: Program, stop: U8) -> RelayWorkspace:
+    def of(cls, layout: RelayLayout, program: Stages, stop: U8) -> RelayWorkspace:
         """Return the memory of one thread."""
         return allocate(cls, workspace_table(layout, program), stop=stop)
 
 
-def workspace_table(layout: RelayLayout, program: Program) -> Table:
+def workspace_table(layout: RelayLayout, program: Stages) -> Table:
     """Return the arrays of a workspace."""
     spare = layout.words * 64 + 1  # bits are unpacked by the word, a selection writes past its end
     sets = layout.rows * layout.g if layout.d >= layout.g else layout.g

@@ -35,7 +35,7 @@ _0 = np.uint64(0)
 _NONE = np.uint32(2**32 - 1)
 
 
-class Echo(NamedTuple):
+class RelayEcho(NamedTuple):
     """Acks that relays repeat in the first slot of the next stage, if it is marked, too."""
 
     relays: U32  # the groups of the relays
@@ -51,7 +51,7 @@ class WaitingSets(NamedTuple):
     waiting: U64
 
 
-class Tries(NamedTuple):
+class RelayTries(NamedTuple):
     """The pending packets, and their places and marks: a row each, a column per bijection."""
 
     sources: U32
@@ -74,8 +74,8 @@ class RelayHoldings(NamedTuple):
 @compiled
 def marked(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, bijections: Bijections,
-    following: Bijections, echo: Echo, pending: int, tally: RelayTally,
-) -> Echo:  # fmt: skip
+    following: Bijections, echo: RelayEcho, pending: int, tally: RelayTally,
+) -> RelayEcho:  # fmt: skip
     """Execute a marked stage, and return the acks to repeat."""
     rows, copies = bijections
     sources, targets = np.empty(pending, dtype=np.uint32), np.empty(pending, dtype=np.uint32)
@@ -99,7 +99,7 @@ def marked(
                 relay = relay_of(layout, place)
                 marks[q, u], own_turns[q, u] = relay, turn_of(layout, u, place, relay)
     sets = WaitingSets(trying, waiting)
-    tries = Tries(sources, targets, relays, turns, marks, own_turns)
+    tries = RelayTries(sources, targets, relays, turns, marks, own_turns)
     ahead, acked = take_ahead(layout, packets, work, rows, copies), tally.acked
     accepted = attempt(layout, packets, tries, sets, following, echo, tally)
     held = hold(layout, tries, accepted, ahead)
@@ -146,8 +146,8 @@ def take_ahead(
 
 @compiled
 def attempt(
-    layout: RelayLayout, packets: RelayPackets, tries: Tries, sets: WaitingSets,
-    following: Bijections, echo: Echo, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, tries: RelayTries, sets: WaitingSets,
+    following: Bijections, echo: RelayEcho, tally: RelayTally,
 ) -> U16:  # fmt: skip
     """Execute the first slot, and return at which of its places each packet is accepted."""
     sources, targets, relays, _, own_marks, _ = tries  # once: reference counting takes time
@@ -211,7 +211,7 @@ def attempt(
 
 
 @compiled
-def own_packets(layout: RelayLayout, tries: Tries, following: Bijections) -> int:
+def own_packets(layout: RelayLayout, tries: RelayTries, following: Bijections) -> int:
     """Return the copies for the next stage, at most: of packets for their own group."""
     count = 0
     for q in range(len(tries.sources) if following.copies > 0 else 0):
@@ -252,7 +252,7 @@ def first_at(relays: U32, q: int, group: np.uint32) -> int:
 
 @compiled
 def repeat_acks(
-    layout: RelayLayout, echo: Echo, senders: U64, couplers: U64, tally: RelayTally
+    layout: RelayLayout, echo: RelayEcho, senders: U64, couplers: U64, tally: RelayTally
 ) -> U8:
     """Let relays that send nothing else repeat their acks, and return which do."""
     sent = np.zeros(len(echo.relays), dtype=np.uint8)
@@ -268,7 +268,7 @@ def repeat_acks(
 
 @compiled
 def hear_acks(
-    layout: RelayLayout, packets: RelayPackets, sets: WaitingSets, echo: Echo, sent: U8,
+    layout: RelayLayout, packets: RelayPackets, sets: WaitingSets, echo: RelayEcho, sent: U8,
     couplers: U64, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Let sources hear acks that are repeated."""
@@ -294,7 +294,9 @@ def acknowledge(
 
 
 @compiled
-def hold(layout: RelayLayout, tries: Tries, accepted: U16, ahead: RelayHoldings) -> RelayHoldings:
+def hold(
+    layout: RelayLayout, tries: RelayTries, accepted: U16, ahead: RelayHoldings
+) -> RelayHoldings:
     """Return what relays deliver, accepted packets first."""
     count, copies = len(ahead.relays), tries.relays.shape[1]
     for q in range(len(accepted)):
@@ -332,7 +334,7 @@ def relay_number(layout: RelayLayout, held: RelayHoldings, e: int) -> np.uint32:
 
 @compiled
 def deliver(
-    layout: RelayLayout, packets: RelayPackets, rows: U64, tries: Tries, sets: WaitingSets,
+    layout: RelayLayout, packets: RelayPackets, rows: U64, tries: RelayTries, sets: WaitingSets,
     held: RelayHoldings, acked: int, tally: RelayTally,
 ) -> U32:  # fmt: skip
     """Execute the delivery slots until no source is pending, and return where acks are missed."""
@@ -394,7 +396,7 @@ def listens_to(
 
 
 @compiled
-def note_missed(tries: Tries, sets: WaitingSets, u: int, turn: int, missed: U32) -> None:
+def note_missed(tries: RelayTries, sets: WaitingSets, u: int, turn: int, missed: U32) -> None:
     """Note which sources listen as destinations in a slot of their packet, for the first time."""
     pending, waiting = sets
     sources, _, relays, turns, marks, own_turns = tries
@@ -407,7 +409,7 @@ def note_missed(tries: Tries, sets: WaitingSets, u: int, turn: int, missed: U32)
 
 
 @compiled
-def acks_to_repeat(tries: Tries, sets: WaitingSets, accepted: U16, missed: U32) -> Echo:
+def acks_to_repeat(tries: RelayTries, sets: WaitingSets, accepted: U16, missed: U32) -> RelayEcho:
     """Return the acks of sources that waited, and the sources that missed theirs."""
     copies, count, listeners = tries.relays.shape[1], 0, 0
     for q in range(len(accepted)):
@@ -415,7 +417,7 @@ def acks_to_repeat(tries: Tries, sets: WaitingSets, accepted: U16, missed: U32) 
             for u in range(copies):
                 count += int((accepted[q] >> np.uint16(u)) & np.uint16(1))
             listeners += int(missed[q] != _NONE and is_in(sets.pending, tries.sources[q]))
-    echo = Echo(
+    echo = RelayEcho(
         np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32),
         np.empty(listeners, dtype=np.uint32), np.full(listeners, -1, dtype=np.int64),
     )  # fmt: skip

@@ -17,9 +17,9 @@ from popsnet.engines.fused.relay.bijections import find_places, keep_ahead, plac
 from popsnet.engines.fused.relay.layout import (
     Bijections,
     BlockRange,
-    Places,
     RelayLayout,
     RelayPackets,
+    RelayPlaces,
     RelayTally,
     RelayWorkspace,
 )
@@ -38,7 +38,7 @@ class Windows(NamedTuple):
     swept: bool
 
 
-class Window(NamedTuple):
+class RelayWindow(NamedTuple):
     """One of these windows."""
 
     number: int
@@ -51,7 +51,7 @@ class Window(NamedTuple):
 
 @compiled
 def park(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, places: Places,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, places: RelayPlaces,
     windows: Windows, following: Bijections, blocks: BlockRange, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute a stage with these windows."""
@@ -75,7 +75,7 @@ def park(
                     m = still_pending(work, m)
                 start = np.uint64(block * layout.rows * layout.d)
                 choose_turns(keys[i], start, m, lengths[i], swept, work)
-                window = Window(i, lengths[i], before, passed)
+                window = RelayWindow(i, lengths[i], before, passed)
                 try_window(layout, packets, work, block, m, window, following, tally)
                 passed += lengths[i]
         delivered = remove(layout, packets.undelivered, work.removed, block)
@@ -91,7 +91,7 @@ def try_once(
     following: Bijections, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute one slot for one class: a packet alone is stored, delivered and acknowledged."""
-    window = Window(0, 1, 1, 0)
+    window = RelayWindow(0, 1, 1, 0)
     tally.collisions += occupy(work.sets, m, work.table)
     early = send_early(layout, work, block, m, work.sets, window, following)
     tally.collisions += occupy(work.early_cells, early, work.table)
@@ -111,7 +111,7 @@ def try_once(
 @compiled
 def try_window(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, m: int,
-    window: Window, following: Bijections, tally: RelayTally,
+    window: RelayWindow, following: Bijections, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute a window: all send in their slots, and the sets store."""
     width = np.uint32(window.length)
@@ -131,7 +131,7 @@ def try_window(
 
 @compiled
 def send_early(
-    layout: RelayLayout, work: RelayWorkspace, block: int, m: int, cells: U32, window: Window,
+    layout: RelayLayout, work: RelayWorkspace, block: int, m: int, cells: U32, window: RelayWindow,
     following: Bijections,
 ) -> int:  # fmt: skip
     """Write the cells of copies for the next stage, of packets for their own group."""
@@ -156,7 +156,7 @@ def send_early(
 @compiled
 def keep_early(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, early: int,
-    window: Window, following: Bijections, tally: RelayTally,
+    window: RelayWindow, following: Bijections, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Let every relay keep the first copy for the next stage that it hears."""
     length, passed = window.length, window.passed
@@ -265,7 +265,7 @@ def by_turn(work: RelayWorkspace, alone: int, window: int) -> U32:
 @compiled
 def store(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, alone: int,
-    window: Window, tally: RelayTally,
+    window: RelayWindow, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Store what sets have room for, in the order of slots, deliver and acknowledge it."""
     k, first_word, stamp = np.uint64(layout.k), block * layout.words, np.uint16(window.number + 1)

@@ -61,7 +61,7 @@ class RelayPurposes(NamedTuple):
     candidates: np.uint64
 
 
-class Program(NamedTuple):
+class Stages(NamedTuple):
     """A schedule, and the most steps for which it is followed."""
 
     stages: Records
@@ -82,7 +82,7 @@ class Program(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Program:
+def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Stages:
     """Return the program of a schedule."""
     rows: list[tuple[int, int, int, int]] = []
     windows: list[int] = []
@@ -90,7 +90,7 @@ def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Pro
     for stage in stages:
         first, second = _numbers(stage, network, windows)
         rows.append((_KINDS[type(stage)], first, second, stage.slots(network)))
-    return Program(
+    return Stages(
         stages=np.array(rows, dtype=record_type(ProgramStage)),
         repeated=len(schedule.stages),
         windows=np.array(windows, dtype=np.int64),

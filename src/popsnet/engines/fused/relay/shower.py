@@ -19,9 +19,9 @@ from popsnet.engines.fused.relay.bijections import WORDS, find_places
 from popsnet.engines.fused.relay.layout import (
     Bijections,
     BlockRange,
-    Places,
     RelayLayout,
     RelayPackets,
+    RelayPlaces,
     RelayTally,
     RelayWorkspace,
 )
@@ -102,7 +102,7 @@ def attempt(
     copies, width = bijections.copies, layout.g * WORDS
     for u in range(copies):
         some = bijections.rows[u * width : (u + 1) * width]
-        find_places(layout, Places(some, work.numbers[:0]), layout.d, m, work)
+        find_places(layout, RelayPlaces(some, work.numbers[:0]), layout.d, m, work)
         split(layout, work.numbers, work.places, m, work.sets[u * span :], work.classes)
     arrivals, collided = 0, 0
     for k in range(m):

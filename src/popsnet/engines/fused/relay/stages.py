@@ -17,13 +17,13 @@ from popsnet.engines.fused.relay.layout import (
     TALLY,
     Bijections,
     BlockRange,
-    Places,
     RelayLayout,
     RelayPackets,
+    RelayPlaces,
     RelayTally,
     RelayWorkspace,
 )
-from popsnet.engines.fused.relay.marked import Echo, marked
+from popsnet.engines.fused.relay.marked import RelayEcho, marked
 from popsnet.engines.fused.relay.park import Windows, park
 from popsnet.engines.fused.relay.pending import begin
 from popsnet.engines.fused.relay.program import (
@@ -34,8 +34,8 @@ from popsnet.engines.fused.relay.program import (
     SHOWER,
     SWEEP,
     TEAM,
-    Program,
     ProgramStage,
+    Stages,
     row_of,
 )
 from popsnet.engines.fused.relay.shower import Deliveries, mark, resolve
@@ -108,12 +108,12 @@ class PublicState(NamedTuple):
     tally: Records  # one record, of the whole run
 
     @classmethod
-    def of(cls, layout: RelayLayout, program: Program) -> PublicState:
+    def of(cls, layout: RelayLayout, program: Stages) -> PublicState:
         """Return the memory for runs on a network."""
         return allocate(cls, public_table(layout, program))
 
 
-def public_table(layout: RelayLayout, program: Program) -> Table:
+def public_table(layout: RelayLayout, program: Stages) -> Table:
     """Return the arrays of a public state."""
     g, n = layout.g, layout.d * layout.g
     return {
@@ -140,7 +140,7 @@ class RelayMemory(NamedTuple):
 
 @compiled
 def start(
-    layout: RelayLayout, program: Program, public: PublicState, seed: np.uint64, moving: int
+    layout: RelayLayout, program: Stages, public: PublicState, seed: np.uint64, moving: int
 ) -> None:
     """Begin a run: processor 0 draws the public seed and broadcasts it in one slot."""
     state, tally = public.state[0], public.tally[0]
@@ -158,7 +158,7 @@ def start(
 
 @compiled
 def prepare(
-    layout: RelayLayout, program: Program, stage: ProgramStage, following: ProgramStage,
+    layout: RelayLayout, program: Stages, stage: ProgramStage, following: ProgramStage,
     public: PublicState, table: U32,
 ) -> None:  # fmt: skip
     """Draw the coins of a stage, and tabulate its places if that saves time."""
@@ -243,7 +243,7 @@ def write_row(state: RunState, tally: RelayTally, row: RelayLogRow) -> None:
 
 @compiled
 def route_runs(
-    layout: RelayLayout, program: Program, memory: RelayMemory, runs: RunSequence, log: Records,
+    layout: RelayLayout, program: Stages, memory: RelayMemory, runs: RunSequence, log: Records,
     steps: I64, marks: bool | None, others: bool | None,
 ) -> int:  # fmt: skip
     """Execute runs, as :attr:`CompiledRuns.route` says."""
@@ -261,7 +261,7 @@ def route_runs(
 
 @compiled
 def do_stages(
-    layout: RelayLayout, program: Program, memory: RelayMemory, seed: np.uint64, log: Records,
+    layout: RelayLayout, program: Stages, memory: RelayMemory, seed: np.uint64, log: Records,
     marks: bool | None, others: bool | None,
 ) -> int:  # fmt: skip
     """Execute stages until no packet is pending, and return the number of steps."""
@@ -269,7 +269,7 @@ def do_stages(
     state, tally, step, blocks = public.state[0], public.tally[0], 0, BlockRange(0, layout.blocks)
     start(layout, program, public, seed, begin(layout, packets, work, 0, layout.blocks))
     nothing = public.turn[:0]
-    silence = Echo(nothing, nothing, nothing, program.windows[:0])
+    silence = RelayEcho(nothing, nothing, nothing, program.windows[:0])
     echo = silence
     while True:
         if state.pending > 0:
@@ -295,9 +295,9 @@ def do_stages(
 
 
 @compiled(inline=True)
-def places_of(public: PublicState) -> Places:
+def places_of(public: PublicState) -> RelayPlaces:
     """Return the places of a stage with one bijection."""
-    return Places(public.rows, public.table[: public.state[0].tabulated])
+    return RelayPlaces(public.rows, public.table[: public.state[0].tabulated])
 
 
 @compiled(inline=True)
@@ -324,7 +324,7 @@ def do_other(
 
 @compiled
 def summarize(
-    layout: RelayLayout, program: Program, log: Records, steps: I64, table: Records, survivors: I64
+    layout: RelayLayout, program: Stages, log: Records, steps: I64, table: Records, survivors: I64
 ) -> None:
     """Sum up the log, whose last row of a run has the sums, as :meth:`CompiledRuns.summarize`."""
     start = 0
