@@ -138,23 +138,24 @@ MODES: dict[str, list[Mode]] = {
         ),
     ],
     "schedule": [
-        Mode("schedule 2 2", f"unit {TIMES}", {SEED: "seed", SMALL: "permutation_seed"}),
+        Mode("schedule 2 2", f"unit fault_seed {TIMES}", {SEED: "seed", SMALL: "permutation_seed"}),
         Mode(
             "schedule 2 2 --permutation transpose --slot 20ns",
-            "demand matrix unit",
+            "demand matrix unit fault_seed",
             {SEED: "seed permutation_seed"},
         ),
         Mode(
             "schedule 2 2 --demand demand.csv",
-            f"permutation permutation_seed matrix unit {TIMES}",
+            f"permutation permutation_seed matrix unit fault_seed {TIMES}",
             {SEED: "seed"},
         ),
         Mode(
             "schedule 2 2 --matrix matrix.csv",
-            f"permutation permutation_seed demand {TIMES}",
+            f"permutation permutation_seed demand fault_seed {TIMES}",
             {SEED: "seed"},
         ),
-        Mode("schedule 8 4", f"matrix unit {TIMES}", {SEED: "seed"}),
+        Mode("schedule 8 4", f"matrix unit fault_seed {TIMES}", {SEED: "seed"}),
+        Mode("schedule 4 4 --fault random:couplers=4", f"matrix unit {TIMES}"),
     ],
     "check": [Mode("check trace.jsonl")],
     "sweep": [

@@ -224,3 +224,30 @@ def test_counts_of_any_whole_type_and_no_endless_work(cli: Cli, tmp_path: Path) 
     assert "Split the demand" in finished.err
     finished = cli("schedule", 3, 2, "--matrix", tmp_path / "m.npy")
     assert finished.code == 0
+
+
+def test_a_schedule_around_dead_parts(cli: Cli) -> None:
+    asked = ("schedule", 8, 4, "--permutation", "reversal", "--fault", "coupler:3,0", "--fault")
+    finished = cli(*asked, "processor:5", "--trace", "s.jsonl", "--out", "s.csv", "--json")
+    facts = json.loads(finished.out)
+    assert (finished.code, facts["faults"]) == (0, "coupler:3,0 processor:5")
+    assert (facts["intact_slots"], facts["slots"], facts["added_slots"]) == (4, 5, 1)
+    assert facts["unreachable"] == len(facts["unreachable_packets"]) == 2
+    assert facts["unreachable_packets"][0] == {
+        "packet": 5, "from_group": 0, "to_group": 3, "source": 5, "destination": 26
+    }  # fmt: skip
+    assert json.loads(cli("check", "s.jsonl", "--json").out)["unreachable"] == 2
+    rows = list(csv.DictReader(Path("s.csv").read_text().splitlines()))
+    assert len({row["packet"] for row in rows}) == 30
+    assert not [row for row in rows if (row["from_group"], row["to_group"]) == ("0", "3")]
+    assert "Packets without a path to their destinations" in cli(*asked, "processor:5").out
+
+
+def test_what_is_no_dead_part_is_refused(cli: Cli) -> None:
+    for fault, reason in (
+        ("loss:0.1", "a schedule is made before it is known which messages are lost"),
+        ("coupler:4,0", "there is no coupler:4,0 on POPS(2, 4)"),
+        ("processor:x", "'x' is not a processor, 0 to n - 1"),
+    ):
+        finished = cli("schedule", 2, 4, "--fault", fault)
+        assert (finished.code, reason in finished.err) == (2, True), finished.err

@@ -11,8 +11,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "popsnet"
 
-MOST_LINES = 42_136
-MOST_MODULES = 335
+MOST_LINES = 42_610
+MOST_MODULES = 337
 
 MOST_CASES = 4_500
 

@@ -308,6 +308,8 @@ def schedule(
     wavelengths: opt.Wavelengths = 1,
     permutation_seed: opt.SomePermutationSeed = None,
     seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
+    fault: opt.Fault = None,
+    fault_seed: opt.FaultSeed = None,
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace of the schedule to this file.")
     ] = None,
@@ -327,7 +329,8 @@ def schedule(
     """Compute a collision-free schedule for known traffic.
 
     Without --permutation, --demand or --matrix the traffic is a random permutation. The processors
-    of a matrix, which counts packets between groups, are chosen by the schedule.
+    of a matrix, which counts packets between groups, are chosen by the schedule. With --fault the
+    schedule goes around dead parts, and lists the packets that have no path.
     """
     tables = {"--out": out, "--ports": ports}
     given = {"--demand": demand, "--matrix": matrix}
@@ -341,6 +344,7 @@ def schedule(
     made = popsnet.schedule(
         network, demand, permutation=permutation, matrix=matrix, unit=unit,
         hops=hops, permutation_seed=permutation_seed, seed=seed, trace=trace,  # type: ignore[arg-type]
+        **opt.faults(fault, None, None, fault_seed),
     )  # fmt: skip
     report = with_trace(made.report(timing), trace)
     if out is not None:

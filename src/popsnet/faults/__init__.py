@@ -2,5 +2,6 @@
 
 from popsnet.faults.active import ActiveFaults, two_way_paths
 from popsnet.faults.faults import KINDS, Faults
+from popsnet.faults.working import WorkingParts
 
-__all__ = ["KINDS", "ActiveFaults", "Faults", "two_way_paths"]
+__all__ = ["KINDS", "ActiveFaults", "Faults", "WorkingParts", "two_way_paths"]

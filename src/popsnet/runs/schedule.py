@@ -13,19 +13,22 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.engines import ENGINES, Instance, Outcome
-from popsnet.errors import as_path
+from popsnet.errors import InputError, as_path
 from popsnet.experiment import seed_number
+from popsnet.faults import ActiveFaults, Faults, WorkingParts
+from popsnet.faults.faults import faults_of
 from popsnet.files import require_writable, write_whole
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import shown_rate, with_elapsed
-from popsnet.network import Network
+from popsnet.network import Network, require_network
 from popsnet.progress import patient_progress
-from popsnet.report import Fact, Report, Reported
+from popsnet.report import Column, Fact, Report, Reported, Table
 from popsnet.routing import get_router
 from popsnet.runs.demands import Given, read_given, require_room
 from popsnet.runs.run import trace_instance
 from popsnet.schedules.bounds import lower_bound, matrix_bound
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.detours import live_capacities, make_detours, with_live_ends
 from popsnet.schedules.exports import write_hops, write_ports
 from popsnet.schedules.files import Rounding
 from popsnet.schedules.fixed import MOST_PACKETS
@@ -44,11 +47,69 @@ I64 = npt.NDArray[np.int64]
 
 _ROUTER = "offline"
 _VARIANT = "standard"
+_SHOWN_PACKETS = 10
+"""Packets without a path that people see; JSON has all of them."""
+_SHOWN_PARTS = 12
+"""Dead parts that people see; JSON has all of them."""
+_PATHS: dict[Hops, str] = {"1": "path of one hop", "2": "path of two hops"}
 _MIXED = {
     "to relay or destination": "Some packets go to their destinations and others to relays, each "
     "on a coupler of its own."
 }
 """What happens in slots that the router itself has not."""
+
+
+@dataclass(frozen=True)
+class ScheduleFaults:
+    """The dead parts of a network, and what they change of a schedule."""
+
+    active: ActiveFaults
+    """The dead parts, with the random ones drawn."""
+    intact_slots: int
+    """The slots of the schedule for the same packets if nothing is dead."""
+    unreachable: npt.NDArray[np.int32]
+    """The packets that no path leads to their destinations, in order."""
+    bound: int
+    """The lower bound that counts what works."""
+    path: str = "path"
+    """The paths that were allowed, in words."""
+
+    @cached_property
+    def parts(self) -> WorkingParts:
+        """What works."""
+        return WorkingParts(self.active.network, self.active.faults)
+
+    def facts(self, slots: int) -> tuple[Fact, ...]:
+        """Return the facts of a report on a schedule with this many slots."""
+        return (
+            Fact("faults", str(self.active.faults)),
+            Fact("intact_slots", self.intact_slots, "slots if nothing is dead"),
+            Fact("added_slots", slots - self.intact_slots, "slots added"),
+            Fact("unreachable", len(self.unreachable), f"packets without a {self.path}"),
+        )
+
+    def parts_of(self, demand: Demand) -> tuple[Table | str, ...]:
+        """Return the parts of a report: what is dead, and the packets that have no path."""
+        dead = str(self.active.faults).split()
+        more = f" and {len(dead) - _SHOWN_PARTS:,} more" if len(dead) > _SHOWN_PARTS else ""
+        note = f"Dead: {', '.join(dead[:_SHOWN_PARTS])}{more}."
+        if not len(self.unreachable):
+            return (note,)
+        packets = self.unreachable
+        source, destination = demand.source[packets], demand.destination[packets]
+        by, to = demand.network.group(source), demand.network.group(destination)
+        names = "packet", "from_group", "to_group", "source", "destination"
+        values = zip(*(one.tolist() for one in (packets, by, to, source, destination)), strict=True)
+        return (
+            note,
+            Table(
+                "unreachable_packets",
+                f"Packets without a {self.path} to their destinations",
+                tuple(Column(name, kind="integer") for name in names),
+                [dict(zip(names, row, strict=True)) for row in values],
+                folded=(_SHOWN_PACKETS, 0),
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,6 +132,8 @@ class Scheduled(Reported):
         The packets between groups, if these were given and the processors were free.
     rounding : Rounding, optional
         How amounts became packets, if there was a unit.
+    faults : ScheduleFaults, optional
+        The dead parts, and what they change, if there are any.
 
     Examples
     --------
@@ -93,6 +156,8 @@ class Scheduled(Reported):
     """The packets between groups, if these were given and the processors were free."""
     rounding: Rounding | None = None
     """How amounts became packets, if there was a unit."""
+    faults: ScheduleFaults | None = None
+    """The dead parts, and what they change, if there are any."""
 
     @property
     def slots(self) -> int:
@@ -104,6 +169,7 @@ class Scheduled(Reported):
         """The number of slots that every schedule of these packets needs, by any path.
 
         It counts senders, listeners, couplers and hops, and is raised to :attr:`linear_bound`.
+        Packets that no path leads to their destinations do not count.
         """
         return max(self._counted_bound, whole_slots(self.linear_bound or 0))
 
@@ -118,11 +184,27 @@ class Scheduled(Reported):
         if self._counted_bound >= self.slots or network.g > MOST_GROUPS:
             return None
         counts = self.demand.moving_counts() if self.counts is None else self.counts
+        capacities = None
+        if self.faults is not None:
+            counts = self._reachable.moving_counts()
+            capacities = live_capacities(network, self.faults.parts, self.slots)
         with patient_progress("solving the linear program of the lower bound", None):
-            return linear_bound(counts, network.d, network.wavelengths)
+            return linear_bound(counts, network.d, network.wavelengths, capacities)
+
+    @property
+    def _reachable(self) -> Demand:
+        """The packets that have a path."""
+        demand = self.demand
+        if self.faults is None:
+            return demand
+        reached = np.ones(demand.packets, dtype=np.bool_)
+        reached[self.faults.unreachable] = False
+        return Demand(demand.network, demand.source[reached], demand.destination[reached])
 
     @cached_property
     def _counted_bound(self) -> int:
+        if self.faults is not None:
+            return self.faults.bound
         if self.counts is None:
             return lower_bound(self.demand)
         network = self.demand.network
@@ -210,7 +292,7 @@ class Scheduled(Reported):
         usable = min(couplers, self.slots * network.n)
         several = network.wavelengths > 1
         used, use = "couplers in use" + ", by wavelengths" * several, outcome.messages
-        facts = (
+        facts: tuple[Fact, ...] = (
             Fact("network", network.to_dict()),
             Fact("packets", demand.packets, "packets"),
             Fact("max_per_processor", demand.h, "most packets sent or received by a processor"),
@@ -230,6 +312,9 @@ class Scheduled(Reported):
             Fact("collisions", outcome.collisions),
             Fact("seconds", self.seconds),
         )  # fmt: skip
+        unreachable = 0 if self.faults is None else len(self.faults.unreachable)
+        if self.faults is not None:
+            facts += self.faults.facts(self.slots)
         verdict = (
             f"Made in {self.seconds:.2f} s and executed: {outcome.delivered:,} of "
             f"{demand.packets:,} packets delivered, {outcome.collisions:,} collisions."
@@ -242,8 +327,9 @@ class Scheduled(Reported):
             )
         elif self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
             notes.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
-        whole = outcome.delivered == demand.packets
-        report = Report(title, facts, tuple(notes), verdict, ok=whole)
+        whole = outcome.delivered == demand.packets - unreachable
+        parts = () if self.faults is None else self.faults.parts_of(demand)
+        report = Report(title, facts, (*parts, *notes), verdict, ok=whole)
         return self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing | None) -> Report:
@@ -275,10 +361,14 @@ class Scheduled(Reported):
         one = offline.variant(_VARIANT)
         mixed = {} if self.schedule.in_rounds else _MIXED
         words = replace(one.words, phases={**one.words.phases, **mixed})
-        variant = replace(one, route=self.schedule.route, buffers=buffers, words=words)
+        faults = None if self.faults is None else self.faults.active
+        survives = frozenset[str]() if faults is None else faults.faults.kinds
+        variant = replace(
+            one, route=self.schedule.route, buffers=buffers, words=words, survives=survives
+        )
         router = replace(offline, variants={_VARIANT: variant})
         start = None if demand.is_permutation else demand.source
-        return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start)
+        return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start, faults)
 
 
 def schedule(
@@ -292,12 +382,15 @@ def schedule(
     hops: Hops | int = "auto",
     permutation_seed: int | None = None,
     seed: int = 0,
+    faults: Faults | str | None = None,
+    fault_seed: int = 0,
     trace: str | Path | None = None,
 ) -> Scheduled:
     """Compute a collision-free schedule for packets that are known beforehand.
 
     Give the packets as ``demand``, ``permutation``, ``packets`` or ``matrix``. By default they are
-    a random permutation.
+    a random permutation. With dead parts the schedule goes around them, and lists the packets that
+    have no path.
 
     Parameters
     ----------
@@ -324,6 +417,11 @@ def schedule(
         The seed of a random permutation, from 0 to 2^64 - 1, by default 0.
     seed : int
         The random seed of the scheduler, from 0 to 2^64 - 1.
+    faults : Faults or str, optional
+        The dead parts, as :class:`~popsnet.Faults` or as the text of it. A part that dies in a
+        later slot is not used at all. Lost messages cannot be scheduled.
+    fault_seed : int
+        The seed of random faults, from 0 to 2^64 - 1.
     trace : str or Path, optional
         Execute the schedule and write every message to this file.
 
@@ -335,14 +433,16 @@ def schedule(
     Raises
     ------
     InputError
-        If the packets are given in two ways, or do not fit the network.
+        If the packets are given in two ways, or do not fit the network, or if messages are lost.
     SizeError
         If there is not enough memory.
 
     Notes
     -----
     A permutation takes 2⌈d/g⌉ slots at most (Mei and Rizzi, J. Parallel Distrib. Comput., 2003).
-    See :func:`popsnet.schedules.make_schedule` and :func:`popsnet.schedules.schedule_matrix`.
+    See :func:`popsnet.schedules.make_schedule` and :func:`popsnet.schedules.schedule_matrix`, and
+    :func:`popsnet.schedules.detours.make_detours` for dead parts. The packets of a matrix then
+    start and end at live processors of their groups.
 
     Examples
     --------
@@ -351,11 +451,15 @@ def schedule(
     >>> made = popsnet.schedule(net, "reversal")
     >>> made.slots, made.lower_bound, made.execute().delivered
     (3, 3, 96)
+    >>> around = popsnet.schedule(net, "reversal", faults="coupler:7,0 coupler:0,7")
+    >>> around.slots, around.faults.intact_slots, around.execute().delivered
+    (3, 3, 96)
     """
     seed_number("seed", seed)
     if trace is not None:
         require_writable(as_path("trace", trace))
     kind = require_hops(hops)
+    active = _active(network, faults, fault_seed)
     given = read_given(
         network, permutation_seed, unit, demand=demand, permutation=permutation, packets=packets,
         matrix=matrix,
@@ -364,9 +468,12 @@ def schedule(
     begin = time.perf_counter()
     with patient_progress(f"scheduling {given.packets:,} packets on {network}", None):
         wanted, made = _made(network, given, kind, seed)
+        around = None
+        if active is not None:
+            wanted, made, around = _around(wanted, made, active, given, kind, seed)
     seconds = time.perf_counter() - begin
     counts = given.counts if given.demand is None else None
-    done = Scheduled(wanted, made, seed, seconds, None, counts, given.rounding)
+    done = Scheduled(wanted, made, seed, seconds, None, counts, given.rounding, around)
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
@@ -374,3 +481,28 @@ def _made(network: Network, given: Given, hops: Hops, seed: int) -> tuple[Demand
     if given.demand is None:
         return schedule_matrix(network, given.counts, hops=hops, seed=seed)
     return given.demand, make_schedule(given.demand, hops=hops, seed=seed)
+
+
+def _active(network: Network, faults: Faults | str | None, fault_seed: int) -> ActiveFaults | None:
+    """Return the dead parts with the random ones drawn, None if there are none."""
+    given, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
+    require_network(network)
+    given.require_on(network)
+    if given.loss:
+        raise InputError(
+            f"faults: loss:{given.loss:g}: a schedule is made before it is known which messages "
+            "are lost. Leave the loss out, or use the variant survive of router relay."
+        )
+    return ActiveFaults(network, given, Coins(fault_seed).for_run(0)) if given else None
+
+
+def _around(
+    demand: Demand, intact: Schedule, active: ActiveFaults, given: Given, hops: Hops, seed: int
+) -> tuple[Demand, Schedule, ScheduleFaults]:
+    """Return a schedule around dead parts, for live processors if they are free to choose."""
+    parts = WorkingParts(demand.network, active.faults)
+    if given.demand is None and demand.network.d > 1:
+        demand = with_live_ends(demand, parts)
+    made, unreachable, bound = make_detours(demand, intact, parts, hops=hops, seed=seed)
+    path = _PATHS.get(hops, "path")
+    return demand, made, ScheduleFaults(active, intact.slots, unreachable, bound, path)

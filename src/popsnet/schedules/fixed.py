@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
+from popsnet.faults import WorkingParts
 from popsnet.memory import plain
 from popsnet.network import Network
 from popsnet.schedules.colouring.colouring import colour_edges
@@ -20,6 +21,7 @@ from popsnet.splitmix import word
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 F32 = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
 
 MOST_PACKETS = 2**21
 """Larger demands are not searched."""
@@ -56,6 +58,8 @@ class _Moving(NamedTuple):
     coupler: I32
     sizes: tuple[int, int, int]
     """The numbers of sources, destinations and couplers."""
+    dead: Bools
+    """Whether each source, destination and coupler is dead, or empty if none is."""
 
     @property
     def loads(self) -> tuple[int, int]:
@@ -76,11 +80,12 @@ class _Moving(NamedTuple):
         return placed
 
 
-def _moving(demand: Demand, *, relays: bool) -> _Moving | None:
+def _moving(demand: Demand, *, relays: bool, parts: WorkingParts | None = None) -> _Moving | None:
     """Find the packets that move, and give numbers to what they use.
 
     The numbers have no gaps, except where a relay may use what no packet does by itself.
     """
+    dead = np.empty(0, dtype=np.bool_)
     network = demand.network
     packets = np.flatnonzero(demand.source != demand.destination)
     source, destination = demand.source[packets], demand.destination[packets]
@@ -90,11 +95,13 @@ def _moving(demand: Demand, *, relays: bool) -> _Moving | None:
             coupler = _with_wavelengths(coupler, network.wavelengths)
         uses = [_numbered(one) for one in (source, destination, coupler)]
         (senders, m), (listeners, n), (couplers, k) = uses
-        return _Moving(packets, senders, listeners, couplers, (m, n, k))
+        return _Moving(packets, senders, listeners, couplers, (m, n, k), dead)
     if network.couplers > MOST_ELEMENTS:
         return None
     sizes = network.n, network.n, network.couplers
-    return _Moving(packets, plain(source), plain(destination), plain(coupler), sizes)
+    if parts is not None:
+        dead = ~np.concatenate((parts.sends, parts.hears, parts.couplers.ravel()))
+    return _Moving(packets, plain(source), plain(destination), plain(coupler), sizes, dead)
 
 
 def _with_wavelengths(coupler: I64, wavelengths: int) -> I64:
@@ -164,7 +171,13 @@ def straight_slots(demand: Demand, *, seed: int = 0) -> I32:
 
 
 def best_fixed(
-    demand: Demand, bound: int, most: int, *, relays: bool, seed: int = 0
+    demand: Demand,
+    bound: int,
+    most: int,
+    *,
+    relays: bool,
+    seed: int = 0,
+    parts: WorkingParts | None = None,
 ) -> Paths | None:
     """Search for a short schedule with at least ``bound`` and fewer than ``most`` slots.
 
@@ -180,6 +193,8 @@ def best_fixed(
         Whether packets may be relayed, once.
     seed : int
         The random seed; a seed always gives the same schedule.
+    parts : WorkingParts, optional
+        What works, if relays may be used and some parts are dead. By default everything works.
 
     Returns
     -------
@@ -193,7 +208,7 @@ def best_fixed(
     succeeds, and then those between it and the last that failed, by bisection. Every search has a
     limited number of steps, so the work is the same on every computer.
     """
-    moving = _moving(demand, relays=relays)
+    moving = _moving(demand, relays=relays, parts=parts)
     if moving is None:
         return None
     found = _shortest(demand.network, moving, bound, most, seed, relays=relays)
@@ -270,25 +285,27 @@ def _attempt(
     for start in range(1 + _STARTS // m):
         found = np.full((3, m), -1, dtype=np.int32)
         key = np.uint64(coins.key("slots of packets", start))
-        if _search(moving.source, moving.destination, moving.coupler, shape, key, found):
+        if _search(*moving[1:4], moving.dead, shape, key, found):
             return found
     return None
 
 
 @compiled
 def _search(
-    source: I32, destination: I32, coupler: I32, shape: I64, key: np.uint64, found: I32
+    source: I32, destination: I32, coupler: I32, dead: Bools, shape: I64, key: np.uint64, found: I32
 ) -> bool:
     """Fill ``found`` with relay, first and final slot of every packet, and tell if all have them.
 
     The element of sender, listener or coupler i in slot s is i·slots + s, after those of the kinds
-    before.
+    before. Those that are dead have an infinite cost, so no packet takes them.
     """
     senders, listeners, couplers, d, g, slots, tries, most = shape
     hearing, carrying = senders * slots, (senders + listeners) * slots
     m, elements = len(source), carrying + couplers * slots
     owner = np.full(elements, -1, dtype=np.int32)
     cost, price = np.zeros(elements, dtype=np.float32), np.ones(elements, dtype=np.float32)
+    for element in np.flatnonzero(dead):
+        cost[element * slots : (element + 1) * slots] = np.inf
     held = np.empty(6 * m, dtype=np.int64)
     queue = np.arange(m, dtype=np.int32)
     draws = np.uint64(0)
@@ -330,6 +347,11 @@ def _search(
                 one = cost[sends + s] + cost[listens + s] + cost[to + s]
                 if one < so_far:
                     so_far, at = one, s
+        since += 1
+        if first < 0:  # none of the relays that were drawn has live couplers
+            queue[(head + waiting) % m] = p
+            waiting += 1
+            continue
         place[0], place[1], place[2] = sends + first, hears + final, line + first
         uses = 3
         if relay >= 0:
@@ -351,7 +373,6 @@ def _search(
             e = place[k]
             owner[e], cost[e], held[6 * p + k] = p, share * price[e], e
         found[0, p], found[1, p], found[2, p] = relay, first, final
-        since += 1
         if waiting < 0.95 * shortest:
             shortest, since = waiting, 0
     return waiting == 0

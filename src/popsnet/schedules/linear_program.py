@@ -18,7 +18,22 @@ _LARGEST = 2**22
 """Sums of dual values are near 1; sums of larger ones would not be exact in 64 bits."""
 
 
-def linear_bound(counts: npt.NDArray[Any], d: int, wavelengths: int = 1) -> float | None:
+class Capacities(NamedTuple):
+    """What a network with dead parts can carry in a slot."""
+
+    couplers: I64
+    """The packets from each group (row) to each group: W or 0."""
+    sends: I64
+    """The packets that each group can send."""
+    hears: I64
+    """The packets that each group can hear."""
+    longest: int
+    """The slots of a schedule that is known."""
+
+
+def linear_bound(
+    counts: npt.NDArray[Any], d: int, wavelengths: int = 1, capacities: Capacities | None = None
+) -> float | None:
     """Return the least number of slots that a linear program allows for a traffic matrix.
 
     No schedule has fewer slots, whatever processors, relays and numbers of hops it uses.
@@ -33,6 +48,8 @@ def linear_bound(counts: npt.NDArray[Any], d: int, wavelengths: int = 1) -> floa
         do not count.
     wavelengths : int
         Wavelengths per coupler, W.
+    capacities : Capacities, optional
+        What a network with dead parts can carry. By default everything works.
 
     Returns
     -------
@@ -57,7 +74,8 @@ def linear_bound(counts: npt.NDArray[Any], d: int, wavelengths: int = 1) -> floa
     - 0 ≤ x ≤ M, and y, z and v are 0 from a group to itself.
 
     With W wavelengths m is min(d, gW), and W takes the place of 1 per coupler: x + y + z + v is at
-    most WT, and y and z are at most W(T - 1).
+    most WT, and y and z are at most W(T - 1). A dead coupler carries nothing, and m becomes what
+    the live transmitters and couplers of a group allow, and its live receivers and couplers.
 
     So the least T of the linear program is a lower bound. What it does not see: from which group
     a packet came that leaves t, and the order of slots but for the first and the last.
@@ -88,7 +106,9 @@ def linear_bound(counts: npt.NDArray[Any], d: int, wavelengths: int = 1) -> floa
         counts = counts * ~np.eye(len(counts), dtype=np.bool_)
     if not counts.any():
         return 0.0
-    program = _program(counts, min(d, len(counts) * wavelengths), wavelengths)
+    if capacities is None:
+        capacities = _capacities(counts, d, wavelengths)
+    program = _program(counts, capacities)
     found = linprog(
         program.cost,
         program.below, program.limit,
@@ -121,7 +141,16 @@ class _Program(NamedTuple):
     most: I64
 
 
-def _program(counts: I64, m: int, w: int) -> _Program:
+def _capacities(counts: I64, d: int, w: int) -> Capacities:
+    """Return what a network without dead parts can carry."""
+    g = len(counts)
+    m = min(d, g * w)
+    most = max(int(counts.sum(axis=axis).max()) for axis in (0, 1))
+    longest = 2 * -(-most // m)  # two hops, and enough for d = 1 as well
+    return Capacities(np.full((g, g), w), np.full(g, m), np.full(g, m), longest)
+
+
+def _program(counts: I64, capacities: Capacities) -> _Program:
     """Write the linear program of the notes; the variables are x, y, z, v by rows, and T."""
     from scipy import sparse
 
@@ -130,38 +159,38 @@ def _program(counts: I64, m: int, w: int) -> _Program:
     unit = sparse.eye_array(g, dtype=np.int64)
     entry = sparse.eye_array(size, dtype=np.int64)
     row, column = sparse.kron(unit, each), sparse.kron(each, unit)
-
-    def slots(number: int, rows: int) -> npt.NDArray[np.int64]:
-        return np.full((rows, 1), -number, dtype=np.int64)
+    carried, sent, heard = (-array.reshape(-1, 1).astype(np.int64) for array in capacities[:3])
 
     below = sparse.block_array(
         [
-            [entry, entry, entry, entry, slots(w, size)],
-            [row, row, row, row, slots(m, g)],
-            [column, column, column, column, slots(m, g)],
-            [None, entry, None, None, slots(w, size)],
-            [None, None, entry, None, slots(w, size)],
-            [None, row, None, None, slots(m, g)],
-            [None, None, column, None, slots(m, g)],
+            [entry, entry, entry, entry, carried],
+            [row, row, row, row, sent],
+            [column, column, column, column, heard],
+            [None, entry, None, None, carried],
+            [None, None, entry, None, carried],
+            [None, row, None, None, sent],
+            [None, None, column, None, heard],
         ],
         format="csr",
     )
+    nothing = np.zeros((g, 1), dtype=np.int64)
     equal = sparse.block_array(
         [
-            [row, row, None, None, slots(0, g)],
+            [row, row, None, None, nothing],
             [column, None, column, None, None],
             [None, column, -row, column - row, None],
         ],
         format="csr",
     )
-    nothing = np.zeros(size + 2 * g, dtype=np.int64)
+    unlimited = np.zeros(size + 2 * g, dtype=np.int64)
+    limits = (carried, carried, sent, heard)
     total = np.concatenate((counts.sum(axis=1), counts.sum(axis=0), np.zeros(g, dtype=np.int64)))
-    longest = 2 * -(-int(total.max()) // m)  # two hops, and enough for d = 1 as well
-    elsewhere = np.where(np.eye(g, dtype=np.bool_), 0, longest * w).ravel()
+    longest = capacities.longest
+    elsewhere = np.where(np.eye(g, dtype=np.bool_), 0, longest * capacities.couplers).ravel()
     return _Program(
         cost=np.repeat(np.array([0, 1]), (4 * size, 1)),
         below=below,
-        limit=np.concatenate((nothing, np.repeat((-w, -m), (2 * size, 2 * g)))),
+        limit=np.concatenate((unlimited, *(limit.ravel() for limit in limits))),
         equal=equal,
         total=total,
         most=np.concatenate((counts.ravel(), elsewhere, elsewhere, elsewhere, [longest])),

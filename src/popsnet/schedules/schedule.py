@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,18 @@ class Paths(NamedTuple):
     """The number of slots."""
 
 
+class Hops(NamedTuple):
+    """The hops of packets, in any order: an entry per hop in each array."""
+
+    packets: I32
+    slots: I32
+    """The slot of each hop, from 0."""
+    senders: I32
+    listeners: I32
+    from_relay: Bools
+    to_relay: Bools
+
+
 class Messages(NamedTuple):
     """The messages of one slot: an entry per message in each array."""
 
@@ -61,9 +73,10 @@ TO_RELAY, TO_DESTINATION, TO_BOTH = "to relay", "to destination", "to relay or d
 class Schedule:
     """A collision-free schedule: who sends which packet to whom in every slot.
 
-    A packet takes one slot to its destination, or two through a relay. Every message has one
-    listener, so the coupler follows: it leads from the sender's group to the listener's. With
-    several wavelengths the messages of a coupler have wavelengths 0, 1, … in order.
+    A packet takes one slot to its destination, or two through a relay, or more around dead parts.
+    Every message has one listener, so the coupler follows: it leads from the sender's group to the
+    listener's. With several wavelengths the messages of a coupler have wavelengths 0, 1, … in
+    order.
 
     The arrays are read-only, since a schedule may be shared.
 
@@ -128,16 +141,44 @@ class Schedule:
         relay, first, final = (np.ascontiguousarray(one, dtype=np.int32) for one in paths[:3])
         source, destination = plain(demand.source), plain(demand.destination)
         bounds, rows = _by_slot(source, relay, destination, first, final, paths.slots)
+        packets = np.flatnonzero(first == HOME).astype(np.int32)
+        return cls._of_rows(demand.network, bounds, rows, (source[packets], packets))
+
+    @classmethod
+    def of_hops(cls, network: Network, hops: Hops, home: tuple[I32, I32]) -> Schedule:
+        """Make a schedule of paths with any number of hops.
+
+        ``home`` has the processors and packets of those that start at their destinations.
+        """
+        order = np.argsort(hops.slots, kind="stable")
+        bounds = np.concatenate(([0], np.cumsum(np.bincount(hops.slots))))
+        rows = hops.senders, hops.listeners, hops.packets, hops.from_relay, hops.to_relay
+        return cls._of_rows(network, bounds, tuple(row[order] for row in rows), home)
+
+    @classmethod
+    def _of_rows(
+        cls, network: Network, bounds: I64, rows: tuple[Any, ...], home: tuple[I32, I32]
+    ) -> Schedule:
+        """Make a schedule whose slot s has the rows from ``bounds[s]`` to ``bounds[s + 1]``."""
         for array in rows:
             array.flags.writeable = False
         messages = tuple(
-            _messages(*(array[begin:end] for array in rows))  # type: ignore[arg-type]
+            _messages(*(array[begin:end] for array in rows))
             for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
         )
-        packets = np.flatnonzero(first == HOME).astype(np.int32)
-        home = source[packets], packets
         nbytes = sum(array.nbytes for array in (*rows, *home))
-        return cls(demand.network, messages, nbytes, home, in_rounds=False)
+        return cls(network, messages, nbytes, home, in_rounds=False)
+
+    def hops(self) -> Hops:
+        """Return the hops of all packets, ordered by slot."""
+        if not self.messages:
+            return Hops(*(NOTHING,) * 4, *(NOTHING.astype(np.bool_),) * 2)
+        sizes = [len(messages.packets) for messages in self.messages]
+        slots = np.repeat(np.arange(self.slots, dtype=np.int32), sizes)
+        senders, listeners, packets, *relayed = (
+            np.concatenate(columns) for columns in list(zip(*self.messages, strict=True))[:5]
+        )
+        return Hops(packets, slots, senders, listeners, *relayed)
 
     def renumbered(self, numbers: I32) -> Schedule:
         """Return the same schedule with ``numbers[p]`` in place of packet p."""
@@ -153,13 +194,14 @@ class Schedule:
     @property
     def packets(self) -> int:
         """The number of packets."""
-        sent = sum(len(one.packets) for one in self.messages)
-        return sent - self.relayed + len(self.home[1])
+        arrived = sum(int(np.count_nonzero(~one.to_relay)) for one in self.messages)
+        return arrived + len(self.home[1])
 
     @property
     def relayed(self) -> int:
-        """The number of packets that take two hops."""
-        return sum(int(np.count_nonzero(one.to_relay)) for one in self.messages)
+        """The number of packets that take two hops or more."""
+        first = (one.to_relay & ~one.from_relay for one in self.messages)
+        return sum(int(np.count_nonzero(hops)) for hops in first)
 
     def transmissions(self, slot: int) -> tuple[I32, I32, I32]:
         """Return senders, listeners and packets of a slot, counted from 0."""

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.faults import Faults
+from popsnet.faults import Faults, WorkingParts
 from popsnet.machine import Bools
 from popsnet.network import Network
 from popsnet.slot import Ints
@@ -23,8 +23,8 @@ acknowledgements needs them both ways."""
 PATHS: tuple[str, ...] = get_args(Paths)
 
 
-class LiveParts:
-    """The couplers, transmitters and receivers that work when others are dead.
+class LiveParts(WorkingParts):
+    """The couplers, transmitters and receivers that work, and which classes of the frame relay.
 
     This is the map that schedulers get if faults are known. Like d and g it is configuration: every
     processor knows all of it.
@@ -59,13 +59,8 @@ class LiveParts:
     """
 
     def __init__(self, network: Network, faults: Faults, known: bool = True) -> None:
-        self.network, self.known, self._frame = network, known, Frame(network)
-        self.couplers = np.ones((network.g, network.g), dtype=np.bool_)
-        for to, by, _ in faults.couplers:
-            self.couplers[to, by] = False
-        self.sends, self.hears = (np.ones(network.n, dtype=np.bool_) for _ in range(2))
-        self.sends[[one for one, _ in (*faults.transmitters, *faults.processors)]] = False
-        self.hears[[one for one, _ in (*faults.receivers, *faults.processors)]] = False
+        super().__init__(network, faults)
+        self.known, self._frame = known, Frame(network)
 
     def meeting(self, meeting: Meeting) -> Meeting:
         """Return a meeting of the frame without the senders whose coupler is dead."""
