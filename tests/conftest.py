@@ -13,8 +13,7 @@ from hypothesis import settings
 
 from popsnet import Slot
 from popsnet.cli.main import main
-from popsnet.routing import plugin
-from popsnet.routing.router import unregister
+from popsnet.programs import register
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -73,26 +72,13 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return call
 
 
-@pytest.fixture
-def forget_routers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Routers of files are forgotten after the test."""
-    loaded: dict[Path, tuple[str, ...]] = {}
-    monkeypatch.setattr(plugin, "_LOADED", loaded)
-    yield
-    for name in {name for names in loaded.values() for name in names}:
-        unregister(name)
-
-
 @pytest.fixture(autouse=True)
-def forget_schedulers() -> Iterator[None]:
-    """Schedulers of files are forgotten after the test."""
+def forget_programs() -> Iterator[None]:
+    """Routers and schedulers of files are forgotten after the test."""
     yield
-    scheduler = sys.modules.get("popsnet.traffic.scheduler")
-    if scheduler is not None:
-        for one in scheduler.all_schedulers():
-            if one.file:
-                scheduler.unregister_scheduler(one.name)
-        scheduler._LOADED.clear()
+    for program in list(register._PROGRAMS.values()):
+        if program.file:
+            register.forget_file(Path(program.file))
 
 
 def slot_of(**fields: Any) -> Slot:

@@ -6,7 +6,7 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -33,10 +33,9 @@ from popsnet import (
     verify,
 )
 from popsnet.engines import ENGINES
-from popsnet.routing import Router, get_router, plugin
+from popsnet.routing import Router, get_router
 from popsnet.routing.relay import router as relay_router
 from popsnet.routing.relay.schedule import parse_schedule
-from popsnet.routing.router import unregister
 from popsnet.slot import Ints
 from popsnet.sweeps.shard import SHARD_RUNS
 from tests.each import each
@@ -122,14 +121,6 @@ def _written(path: Path) -> Path:
         "    return find_router('direct').variant('standard').route(*arguments)\n"
     )
     return path
-
-
-@pytest.fixture(autouse=True)
-def _no_router_stays() -> Iterator[None]:
-    yield
-    for name in {name for names in plugin._LOADED.values() for name in names}:
-        unregister(name)
-    plugin._LOADED.clear()
 
 
 @pytest.mark.parametrize("make", EXPERIMENTS.values(), ids=EXPERIMENTS)

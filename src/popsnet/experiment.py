@@ -27,7 +27,6 @@ from popsnet.faults.faults import faults_of
 from popsnet.network import Network
 from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
 from popsnet.routing import Route, Router, Variant, find_variant
-from popsnet.routing.router import is_registered, is_storable
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
 
@@ -557,7 +556,7 @@ class Experiment:
         """The parameters that another process could not find under their names."""
         if self._parts is None:
             return {}
-        named = {*self.files, *({"router"} if is_registered(self._here.router) else ())}
+        named = {*self.files, *({"router"} if self._here.router.is_registered else ())}
         return {use: one for use, one in self._objects.items() if use not in named}
 
     @property
@@ -643,7 +642,7 @@ class Experiment:
         """Whether a store keeps results: the router's name and version identify what it does."""
         if self.faults or self.wavelengths > 1:
             return False
-        return self._parts is None or is_storable(self._here.router)
+        return self._parts is None or self._here.router.is_storable
 
     def __str__(self) -> str:
         return f"{self.router} ({self.variant}) on {self.network}"
@@ -758,7 +757,7 @@ _unregistered: list[Router] = []
 
 def _has_name(router: Router) -> bool:
     """Return whether another process finds the router: in the register, or in its file."""
-    return bool(router.file) or is_registered(router)
+    return bool(router.file) or router.is_registered
 
 
 def _version(router: Router) -> str:

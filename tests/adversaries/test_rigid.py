@@ -16,8 +16,6 @@ from tests.each import each
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 VARIANTS = ["bitonic", "merge-exchange", "odd-even", "pratt"]
 
-pytestmark = pytest.mark.usefixtures("forget_routers")
-
 
 @pytest.fixture
 def comparators() -> Router:

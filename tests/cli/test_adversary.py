@@ -13,8 +13,6 @@ from tests.each import each
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 
-pytestmark = pytest.mark.usefixtures("forget_routers")
-
 
 def test_oblivious(cli: Cli, tmp_path: Path) -> None:
     saved = tmp_path / "bad.npy"

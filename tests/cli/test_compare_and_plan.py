@@ -103,7 +103,6 @@ def failing(network, destination, coins, memory):
     ("what", "code"),
     [("memory.drop(np.array([0]), np.array([1]))", 1), ("raise popsnet.InputError('No.')", 2)],
 )
-@pytest.mark.usefixtures("forget_routers")
 def test_compare_names_the_router_that_fails(
     cli: Cli, tmp_path: Path, what: str, code: int
 ) -> None:
@@ -133,7 +132,6 @@ popsnet.register_variant("own", "second")(own)
 """
 
 
-@pytest.mark.usefixtures("forget_routers")
 def test_compare_takes_any_routers_and_any_permutation(cli: Cli, tmp_path: Path) -> None:
     """By name, with a variant, and from files, on a permutation from a file."""
     router, permutation = tmp_path / "own.py", tmp_path / "permutation.csv"

@@ -110,7 +110,6 @@ def test_contents_of_files(cli: Cli) -> None:
         assert not hidden(cli("check", f"p{ending}").err)
 
 
-@pytest.mark.usefixtures("forget_routers")
 def test_exceptions_of_users_files(cli: Cli) -> None:
     body = f"raise ValueError({HOSTILE!r})"
     Path("mine.py").write_text(ROUTER.format(name="mine", body=body))

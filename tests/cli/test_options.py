@@ -329,7 +329,7 @@ def typed(words: str, name: str, value: str | None = None) -> str:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget_routers: None) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files that options name. Figures are drawn, but not rendered."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("popsnet.cli.main.app", ROOT)  # which takes long to make

@@ -15,7 +15,8 @@ import pytest
 from pyarrow import parquet
 
 from popsnet.errors import InputError
-from popsnet.routing import get_router, router
+from popsnet.programs import register
+from popsnet.routing import get_router
 from popsnet.stats.inference import summarize
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.verify import _require_allowed
@@ -268,7 +269,7 @@ def test_a_result_of_another_version_is_kept_apart(
     cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer = replace(get_router("direct"), version="2")
-    monkeypatch.setitem(router._ROUTERS, "direct", newer)
+    monkeypatch.setitem(register._PROGRAMS, ("router", "direct"), newer)
     assert cli("sweep", "sweep.toml").code == 0
     with Store(store) as opened:
         versions = [one.version for one in opened.experiments() if one.router == "direct"]

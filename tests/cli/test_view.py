@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from popsnet import InputError, Page, route, view
-from popsnet.routing import plugin
-from popsnet.routing.router import unregister
 from popsnet.viewer import Recording
 from tests.conftest import Cli
 from tests.each import each
@@ -43,14 +40,12 @@ def opened(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> list[str]:
 
 
 @pytest.fixture
-def own_router(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(plugin, "_LOADED", {})
+def own_router(here: Path) -> str:
     Path("own.py").write_text(
         "import popsnet\nfrom popsnet.routing.direct import direct\n"
         "popsnet.register('own', summary='', slots='', buffers=2)(direct)\n"
     )
-    yield "own.py"
-    unregister("own")
+    return "own.py"
 
 
 def trace(name: str, router: str = "mei-rizzi", **choices: int) -> str:

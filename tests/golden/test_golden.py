@@ -11,7 +11,6 @@ from tests.golden.golden import require
 from tests.golden.sections import LONG, SECTIONS
 
 
-@pytest.mark.usefixtures("forget_routers")
 @pytest.mark.parametrize("name", [one for one in SECTIONS if one not in LONG] + rarely(LONG))
 def test_nothing_has_changed(name: str, tmp_path: Path) -> None:
     require(name, SECTIONS[name], tmp_path)

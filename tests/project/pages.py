@@ -21,8 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from popsnet.cli.main import main
-from popsnet.routing import plugin, router
-from popsnet.traffic import scheduler
+from popsnet.programs import register
+from popsnet.routing import all_routers
+from popsnet.traffic import all_schedulers
 from tests.conftest import Cli, Finished
 
 ROOT = Path(__file__).parents[2]
@@ -247,18 +248,14 @@ def _command(folder: Path) -> Path:
 
 @contextmanager
 def routers_kept() -> Iterator[None]:
-    """Afterwards the registers are as before, as in a program of its own: routers, schedulers."""
-    router.all_routers(), scheduler.all_schedulers()  # those that ship stay
-    stores: list[dict[Any, Any]] = [
-        router._ROUTERS, plugin._LOADED, scheduler._SCHEDULERS, scheduler._LOADED,
-    ]  # fmt: skip
-    kept = [(store, dict(store)) for store in stores]
+    """Afterwards the register is as before, as in a program of its own."""
+    all_routers(), all_schedulers()  # those that ship stay
+    kept = dict(register._PROGRAMS)
     try:
         yield
     finally:
-        for store, before in kept:
-            store.clear()
-            store.update(before)
+        register._PROGRAMS.clear()
+        register._PROGRAMS.update(kept)
 
 
 class _Renewed(Page):

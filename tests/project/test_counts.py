@@ -11,7 +11,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "popsnet"
 
-MOST_LINES = 42_606
+MOST_LINES = 42_565
 MOST_MODULES = 337
 
 MOST_CASES = 4_500

@@ -107,9 +107,7 @@ def test_a_new_router_explains_itself(asked: str, tmp_path: Path) -> None:
     assert gzip.decompress(b64decode(data)) == path.read_bytes()
 
 
-def test_a_router_of_a_file_is_advised_when_it_is_given(
-    tmp_path: Path, forget_routers: None
-) -> None:
+def test_a_router_of_a_file_is_advised_when_it_is_given(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(CAROUSEL)
     given = find_router(file)
@@ -291,7 +289,6 @@ def test_facts_of_the_wrong_type_are_refused(make: Callable[[], object], complai
         ("claims=Claims(Expectation(lambda n: 1 / 0, True, 'r'))", ""),
     ],
 )
-@pytest.mark.usefixtures("forget_routers")
 def test_a_file_with_wrong_facts_is_refused(cli: Cli, tmp_path: Path, fact: str, code: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(

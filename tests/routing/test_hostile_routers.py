@@ -13,8 +13,6 @@ from popsnet.engines import Instance
 from popsnet.routing import find_router
 from tests.conftest import Cli
 
-pytestmark = pytest.mark.usefixtures("forget_routers")
-
 ENDS = "    yield Slot()\n    sys.exit(0)\n"
 ENDS_AT_ONCE = "    sys.exit(0)\n"
 NEVER_ENDS = "    while True:\n        yield Slot()\n"

@@ -268,7 +268,6 @@ def test_the_report_tells_of_the_demand() -> None:
     assert len(runs[0].trace().splitlines()) == runs.slots[0] + 2
 
 
-@pytest.mark.usefixtures("forget_routers")
 def test_a_router_of_ones_own_can_serve_demands(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text(

@@ -11,7 +11,7 @@ import pytest
 
 from popsnet import Experiment, InputError, Network, check_trace
 from popsnet.engines import ENGINES
-from popsnet.routing import Router, find_router, find_variant, plugin
+from popsnet.routing import Router, find_router, find_variant
 from popsnet.routing.router import unregister
 from popsnet.sweeps.store import Store
 from tests.conftest import Cli
@@ -58,7 +58,6 @@ def patient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Router]
     Path("patient.py").write_text(PATIENT)
     yield find_router("patient.py")
     unregister("patient")
-    plugin._LOADED.clear()
 
 
 def test_a_variant_is_looked_up_or_made(patient: Router) -> None:
@@ -155,7 +154,6 @@ def test_an_engine_may_have_all_variants_that_are_not_named(patient: Router) -> 
         assert said.startswith("it runs only mei-rizzi (published, idealized, deferred) and the ")
 
 
-@pytest.mark.usefixtures("forget_routers")
 def test_a_variant_may_be_named_with_its_router(tmp_path: Path) -> None:
     assert find_variant("relay:P2 P1")[1] == "P2 P1"
     assert find_variant("relay")[1] is None

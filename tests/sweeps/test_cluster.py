@@ -280,7 +280,6 @@ slots = 60
 """
 
 
-@pytest.mark.usefixtures("forget_routers")
 @pytest.mark.parametrize("slots", [1, 2])
 def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, slots: int) -> None:
     """They are gone when the work is done; and the second time, they differ by their contents."""
@@ -307,7 +306,6 @@ def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, sl
         assert files == tuple(str(tmp_path / name) for name in ("mine.py", "p.npy"))
 
 
-@pytest.mark.usefixtures("forget_routers")
 def test_a_file_that_has_changed_is_not_sent(tmp_path: Path) -> None:
     np.save(tmp_path / "p.npy", np.arange(16))
     experiment = Experiment(4, 4, permutation=tmp_path / "p.npy")

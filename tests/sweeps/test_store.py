@@ -18,7 +18,7 @@ from popsnet import Experiment, Network, route, verify
 from popsnet.engines import Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS
 from popsnet.errors import InputError, StoreError
-from popsnet.routing import find_router, plugin
+from popsnet.routing import find_router
 from popsnet.routing.router import unregister
 from popsnet.stats.inference import summarize, summarize_counts
 from popsnet.sweeps.rows import RESULTS
@@ -322,7 +322,6 @@ def test_a_router_from_a_file_is_known_by_its_text(tmp_path: Path) -> None:
     assert digests[0] == digests[1] != digests[2]
     assert find_router(str(tmp_path / "r.py")).file == str(tmp_path / "r.py")
     unregister("known-by-text")
-    plugin._LOADED.clear()
 
 
 def test_shards_are_the_runs_of_the_point(tmp_path: Path) -> None:

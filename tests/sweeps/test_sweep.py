@@ -23,7 +23,6 @@ from popsnet import experiment as experiment_module
 from popsnet.engines import ENGINES, Session, choose_engine
 from popsnet.engines.fused.engine import FusedEngine
 from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
-from popsnet.routing import plugin
 from popsnet.routing.router import unregister
 from popsnet.sweeps import runner, shard
 from popsnet.sweeps.rows import RESULTS
@@ -126,7 +125,6 @@ def variants(sweep: Sweep) -> list[tuple[str, str]]:
     return [(one.router, one.variant) for one in sweep.experiments]
 
 
-@pytest.mark.usefixtures("forget_routers")
 def test_a_router_may_name_its_variant(tmp_path: Path) -> None:
     both = "[[grid]]\nd = 8\ng = 8\nrouters = ['relay:S', 'mei-rizzi']\n"
     own = ("relay", "S")
@@ -576,7 +574,6 @@ def test_an_interrupt_loses_no_finished_shard_of_a_slow_router(tmp_path: Path) -
         assert told == [1, 2, 3]
         assert 3 <= len(store.rows("shards")) <= 5
     unregister("slow-of-a-file")
-    plugin._LOADED.clear()
 
 
 def test_workers_are_counted_in_whole_numbers(tmp_path: Path) -> None:

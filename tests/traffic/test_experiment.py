@@ -10,11 +10,12 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, InputError
+from popsnet.programs.register import forget_file
 from popsnet.sweeps.cluster import Sender, execute_parcel, unpack
 from popsnet.sweeps.point_table import without_engine
 from popsnet.sweeps.work import ONE_PIECE, Work
 from popsnet.traffic import TrafficExperiment
-from popsnet.traffic.scheduler import forget_file, unregister_scheduler
+from popsnet.traffic.scheduler import unregister_scheduler
 from tests.each import each
 
 

@@ -113,9 +113,9 @@ def add_options(
 
 def _failure_of_user_code(error: Exception) -> str:
     """Say which lines of a user's file failed, before others take the exception for their own."""
-    if "popsnet.routing.plugin" not in sys.modules:
+    if "popsnet.programs.register" not in sys.modules:
         return ""
-    from popsnet.routing.plugin import explain_failure
+    from popsnet.programs.register import explain_failure
 
     return explain_failure(error)
 

@@ -14,7 +14,7 @@ from popsnet.engines.session import MessageEngine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, Instance
 from popsnet.machine import Machine, machine_bytes
-from popsnet.routing.router import exit_of
+from popsnet.routing.router import Router
 from popsnet.slot import Inbox, Slot, Slots
 from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
 
@@ -36,7 +36,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         memory.keep_journal()
     survivors: list[int] = []
     running = router.start(variant, network, destination, instance.coins, memory)
-    slot = _resume(router.name, running, None)
+    slot = _resume(router, running, None)
     step, began, silent, most = 0, 0, 0, instance.most_slots
     while slot is not None:
         if slot.step != step:
@@ -71,7 +71,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         if faults is not None:
             for trace in traces:
                 trace.miss(faults.misses.tolist())
-        slot = _resume(router.name, running, inbox)
+        slot = _resume(router, running, inbox)
         for trace in traces:
             trace.settle(*memory.read_journal())
     running.close()
@@ -111,19 +111,19 @@ def _require_next_step(name: str, slots: int, step: int, slot: Slot) -> None:
         )
 
 
-def _resume(name: str, running: Slots, inbox: Inbox | None) -> Slot | None:
+def _resume(router: Router, running: Slots, inbox: Inbox | None) -> Slot | None:
     """Return the router's next slot, or None when it has ended, and mark its exceptions."""
     try:
         slot = next(running) if inbox is None else running.send(inbox)
     except StopIteration:
         return None
     except SystemExit as error:
-        raise InputError(exit_of(name, error)) from error
+        raise InputError(router.exit_of(error)) from error
     except Exception as error:
-        error.add_note(f"This was raised while router {name} ran.")
+        error.add_note(f"This was raised while router {router.name} ran.")
         raise
     if not isinstance(slot, Slot):
-        raise InputError(f"Router {name} yields {slot!r:.40}; a router yields slots.")
+        raise InputError(f"Router {router.name} yields {slot!r:.40}; a router yields slots.")
     return slot
 
 

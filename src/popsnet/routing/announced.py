@@ -16,8 +16,7 @@ from popsnet.memory import Bools, Memory
 from popsnet.network import I32, I64, Network
 from popsnet.routing.direct import direct_slots
 from popsnet.routing.facts import Words
-from popsnet.routing.relation import most, take_home
-from popsnet.routing.router import register_relation
+from popsnet.routing.router import most, register_relation
 from popsnet.schedules.cache import schedule_buffers, schedule_demand
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.demand import Demand
@@ -54,6 +53,17 @@ class _Lists(NamedTuple):
     def bits(self, network: Network) -> int:
         """Return the bits of the longest list."""
         return int(self.table.shape[1]) * network.n.bit_length()
+
+
+def take_home(destination: Ints, memory: Memory) -> I32:
+    """Deliver the packets that start at their destinations, and return the others."""
+    at_home = memory.start == destination
+    packets = np.flatnonzero(at_home).astype(np.int32)
+    while len(packets):  # each processor takes one at a time
+        first = np.unique(memory.start[packets], return_index=True)[1]
+        memory.deliver(memory.start[packets[first]], packets[first])
+        packets = np.delete(packets, first)
+    return np.flatnonzero(~at_home).astype(np.int32)
 
 
 def _rows(lists: I32) -> tuple[I64, I32]:

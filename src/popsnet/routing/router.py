@@ -21,22 +21,21 @@ The name of a variant followed by ``+or`` is that variant with termination detec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
-from inspect import signature
 from pathlib import Path
-from threading import RLock
-from typing import Required, TypeAlias, TypedDict, Unpack
+from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict, Unpack
+
+import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean
 from popsnet.hardware.propagation import EVERY_SLOT_WAITS, Propagation
 from popsnet.memory import Memory
 from popsnet.network import Network
+from popsnet.programs.register import Program, ProgramFacts
 from popsnet.routing.facts import NO_CLAIMS, NO_WORDS, Claims, Words
-from popsnet.routing.relation import Relation, own_and_due
 from popsnet.routing.to_all import DETECTED, detected, detected_bytes, detected_words
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slots
@@ -118,11 +117,57 @@ class Variant:
     propagation: Propagation = EVERY_SLOT_WAITS
 
 
+def own_and_due(demand: Demand) -> int:
+    """Return the most packets that start at a processor, and the most that are for one, in all.
+
+    A processor that relays nothing holds at most that many.
+    """
+    return most(demand.source) + most(demand.destination)
+
+
+def most(processors: Ints) -> int:
+    """Return how often the most frequent processor occurs."""
+    return int(np.bincount(processors).max()) if len(processors) else 0
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One way in which a router serves demands.
+
+    Parameters
+    ----------
+    route : generator function
+        A function of the network, the destinations, the coins and the memory that yields slots.
+        Packet p starts at processor ``memory.start[p]``.
+    name : str
+        The name of the variant.
+    buffers : function of a demand
+        Returns the packets that a processor may hold. By default these are its own and those for
+        it.
+    words : Words
+        Texts that explain its traces.
+    wavelengths : bool
+        Whether it uses all wavelengths of a coupler.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> sorted(popsnet.find_router("direct").relations)
+    ['in-groups', 'to-all']
+    """
+
+    route: Route
+    name: str
+    buffers: Callable[[Demand], int] = own_and_due
+    words: Words = NO_WORDS
+    wavelengths: bool = False
+
+
 Schedules: TypeAlias = Callable[[str], Variant]
 
 
 @dataclass(frozen=True, repr=False)
-class Router:
+class Router(Program):
     """A router with its variants and what it claims.
 
     :func:`register` makes one of a generator function, :func:`find_router` finds one.
@@ -180,29 +225,46 @@ class Router:
     (True, 2)
     """
 
-    name: str
-    summary: str
+    kind: ClassVar[str] = "router"
+    takes: ClassVar[str] = "network, destination, coins, memory"
+    decorator: ClassVar[str] = "popsnet.register"
+    required: ClassVar = ("summary", "slots", "buffers")
+    ships: ClassVar = tuple(
+        f"{__package__}.{name}"
+        for name in ("announced", "deterministic", "direct", "mei_rizzi", "offline", "relay")
+    )
+
     slots: str
     buffers: Buffers
     variants: Mapping[str, Variant]
     memory: str = ""
     messages: str = ""
     applies: str = "any d and g"
-    randomness: str = "not stated"
-    """The coins it tosses; ``none`` if it tosses none."""
     faults: str = "not stated"
-    reference: str = ""
-    version: str = "1"
-    file: str = ""
     default: Callable[[Network], str] | None = None
-    online: bool = True
     schedules: Schedules | None = None
     claims: Claims = NO_CLAIMS
     states_online: bool = False
     relations: Mapping[str, Relation] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        return f"<router {self.name}: {self.summary}>"
+    def __post_init__(self) -> None:
+        if not callable(self.buffers):
+            _held(self.buffers)
+        words = ((variant.words, Words) for variant in self.variants.values())
+        for fact, kind in ((self.claims, Claims), *words):
+            if not isinstance(fact, kind):
+                raise InputError(f"Router {self.name}: {fact!r:.40} is not {kind.__name__}(…).")
+
+    @classmethod
+    def of_function(cls, function: Route, name: str, summary: str) -> Self:
+        """Return a router made of a generator function; a processor may hold 16 packets."""
+        variants = {"standard": Variant(function, name="standard")}
+        return cls(name, summary, "not stated", 16, variants)
+
+    @property
+    def functions(self) -> list[Route]:
+        """The generator functions of its variants."""
+        return [variant.route for variant in self.variants.values()]
 
     @property
     def locality(self) -> str:
@@ -299,9 +361,7 @@ class Router:
         >>> router.resolve(None, popsnet.Network(8, 4)).name
         'deferred'
         """
-        if name is None:
-            name = self.default(network) if self.default else next(iter(self.variants))
-        variant = self.variant(name)
+        variant = self.variant(self._chosen(network) if name is None else name)
         if variant.planned is not None:
             ending = DETECTED if variant.name.endswith(DETECTED) else ""
             variant = self.variant(variant.planned(network) + ending)
@@ -313,21 +373,17 @@ class Router:
             )
         return variant
 
-    def _require_wavelengths(self, variant: Variant, network: Network) -> None:
-        """Refuse several wavelengths for a variant that would use only one of them."""
-        if network.wavelengths == 1 or variant.wavelengths:
-            return
-        able = [one.name for one in all_routers() if one._uses_wavelengths_of(network)]
-        raise InputError(
-            f"wavelengths = {network.wavelengths}: router {self.name} ({variant.name}) uses one "
-            f"wavelength; on {network} these routers use several: {', '.join(able)}."
-        )
+    def _chosen(self, network: Network) -> str:
+        return self.default(network) if self.default else next(iter(self.variants))
 
-    def _uses_wavelengths_of(self, network: Network) -> bool:
+    def _require_wavelengths(self, variant: Variant, network: Network) -> None:
+        if not variant.wavelengths:
+            self.require_one_wavelength(network, f"{self.name} ({variant.name})")
+
+    def uses_wavelengths_on(self, network: Network) -> bool:
         """Return whether the variant that the router chooses uses several wavelengths."""
         try:
-            name = self.default(network) if self.default else next(iter(self.variants))
-            variant = self.variant(name)
+            variant = self.variant(self._chosen(network))
         except InputError:
             return False
         return variant.wavelengths and variant.obstacle(network) is None
@@ -363,7 +419,7 @@ class Router:
         ('in-groups', 3)
         """
         if not self.relations:
-            able = ", ".join(one.name for one in all_routers() if one.relations)
+            able = ", ".join(one.name for one in self.every() if one.relations)
             raise InputError(
                 f"Router {self.name} routes permutations, and no demands with any number of "
                 f"packets per processor; these routers do: {able}."
@@ -425,7 +481,7 @@ class Router:
         generator
             Yields slots and is sent inboxes.
         """
-        return _started(self.name, self.variant(variant).route, network, destination, coins, memory)
+        return self.begin(self.variant(variant).route, network, destination, coins, memory)
 
     def variant(self, name: str | Variant) -> Variant:
         """Return the variant of that name, or the one that a schedule stands for.
@@ -454,9 +510,7 @@ class Router:
             return known if known.name == name else replace(known, name=name)
         if self.schedules is not None:
             return self.schedules(name)
-        names = ", ".join(self.variants)
-        meant = did_you_mean(name, self.variants)
-        raise InputError(f"Router {self.name} has no variant {name!r}.{meant} It has: {names}.")
+        raise self.unknown_variant(name, self.variants)
 
     def _detected(self, variant: Variant) -> Variant:
         """Return the variant with termination detection."""
@@ -465,7 +519,7 @@ class Router:
                 f"Variant {variant.name} of {self.name} gives statistics only, so it cannot have "
                 "termination detection; leave out +or."
             )
-        route = detected(partial(_started, self.name, variant.unabridged or variant.route))
+        route = detected(partial(self.begin, variant.unabridged or variant.route))
         words, name = detected_words(variant.words), variant.name + DETECTED
         working = variant.working
         if self.randomness != "none":  # others take one step, and all is delivered after it
@@ -481,41 +535,6 @@ def _with_detection(working: Working, network: Network) -> int:
     return working(network) + detected_bytes(network)
 
 
-def _started(
-    name: str, route: Route, network: Network, destination: Ints, coins: Coins, memory: Memory
-) -> Slots:
-    _require_signature(name, route)
-    try:
-        running = route(network, destination, coins, memory)
-    except SystemExit as error:
-        raise InputError(exit_of(name, error)) from error
-    if not isinstance(running, Generator):
-        raise InputError(
-            f"Router {name!r} returned {running!r:.40}; it must be a generator function: use yield."
-        )
-    return running
-
-
-def _require_signature(name: str, route: Route) -> None:
-    try:
-        parameters = signature(route)
-        parameters.bind(*_GIVEN)
-    except ValueError:  # it has no signature that can be read
-        return
-    except TypeError as error:
-        raise InputError(
-            f"Router {name} takes {parameters}; a router must take ({', '.join(_GIVEN)})."
-        ) from error
-
-
-_GIVEN = ("network", "destination", "coins", "memory")
-
-
-def exit_of(router: str, error: SystemExit) -> str:
-    """Return the message for a router whose own code tries to end the program."""
-    return f"The code of router {router} raises SystemExit: {error}. A router ends by returning."
-
-
 def _held(buffers: int) -> int:
     if buffers < 1:
         raise InputError(
@@ -524,78 +543,41 @@ def _held(buffers: int) -> int:
     return buffers
 
 
-_ROUTERS: dict[str, Router] = {}
+class VariantFacts(TypedDict, total=False):
+    """Fields of a :class:`Variant` that :func:`register` accepts as keywords."""
 
-_SHIPPED = ("announced", "deterministic", "direct", "mei_rizzi", "offline", "relay")
-"""Modules that register routers, in this package."""
-
-_importing = RLock()
-_imported = False
-
-
-def known_routers(route: Route | None = None) -> dict[str, Router]:
-    """Return the register, with the routers that ship unless one of these is registered now."""
-    global _imported
-    with _importing:
-        if not (_imported or _module(route).startswith(f"{__package__}.")):
-            _imported = True
-            for name in _SHIPPED:
-                import_module(f"{__package__}.{name}")
-    return _ROUTERS
+    obstacle: Obstacle
+    words: Words
+    working: Working
+    propagation: Propagation
+    wavelengths: bool
 
 
-_PROGRAM = "__main__"
+class OtherVariantFacts(VariantFacts, total=False):
+    """Fields of a :class:`Variant` that :func:`register_variant` accepts as keywords."""
+
+    idealized: bool
+    buffers: Buffers | None
+    unabridged: Route | None
+    survives: Iterable[str]
+    planned: Callable[[Network], str] | None
 
 
-def _defined_again(router: Router, route: Route) -> bool:
-    """Return whether a cell of a notebook is executed again, perhaps with another text."""
-    earlier = (_module(one.route) for one in router.variants.values())
-    return {*earlier, _module(route)} == {_PROGRAM}
+class RouterFacts(ProgramFacts, VariantFacts, total=False):
+    """What :func:`register` accepts as keywords: fields of the router and of its first variant."""
 
-
-def _taken(router: Router, route: Route) -> str:
-    """Return the message for a name that another router has, with the files of both."""
-    code = getattr(route, "__code__", None)
-    if not router.file or code is None:
-        return f"A router named {router.name!r} is already registered; choose another name."
-    here, there = Path(code.co_filename), Path(router.file)
-    if here.name != there.name:
-        here, there = Path(here.name), Path(there.name)
-    return f"{here} registers {router.name!r}, as {there} does; rename one of them."
-
-
-_REQUIRED = ("summary", "slots", "buffers")
-
-
-class RouterFacts(TypedDict, total=False):
-    """Fields of a :class:`Router` that :func:`register` accepts as keywords."""
-
-    summary: Required[str]
     slots: Required[str]
     buffers: Required[Buffers]
     memory: str
-    messages: str
     applies: str
-    randomness: str
     faults: str
-    reference: str
-    version: str
     default: Callable[[Network], str] | None
-    online: bool
     schedules: Schedules | None
     claims: Claims
 
 
 def register(
-    name: str,
-    *,
-    variant: str = "standard",
-    obstacle: Obstacle = _anywhere,
-    words: Words = NO_WORDS,
-    working: Working = default_working,
-    propagation: Propagation = EVERY_SLOT_WAITS,
-    wavelengths: bool = False,
-    **facts: Unpack[RouterFacts],
+    name: str, *, variant: str = "standard", **facts: Unpack[RouterFacts]
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a router.
 
@@ -654,48 +636,16 @@ def register(
     """
 
     def add(route: Route) -> Route:
-        if name in known_routers(route) and not _defined_again(_ROUTERS[name], route):
-            raise InputError(_taken(_ROUTERS[name], route))
-        if missing := [f"{fact}=" for fact in _REQUIRED if fact not in facts]:
-            raise InputError(
-                f"Router {name!r}: register needs summary=, slots= and buffers=; add "
-                f"{', '.join(missing)}."
-            )
-        first = Variant(
-            route,
-            obstacle,
-            variant,
-            words=words,
-            working=working,
-            propagation=propagation,
-            wavelengths=wavelengths,
-        )
-        stated = "online" in facts
-        router = Router(name=name, variants={variant: first}, states_online=stated, **facts)
-        if not callable(router.buffers):
-            _held(router.buffers)
-        for fact, kind in ((router.claims, Claims), (words, Words)):
-            if not isinstance(fact, kind):
-                raise InputError(f"Router {name}: {fact!r:.40} is not {kind.__name__}(…).")
-        _ROUTERS[name] = router
-        return route
+        given: dict[str, Any] = {**facts}
+        own = {fact: given.pop(fact) for fact in VariantFacts.__annotations__ if fact in given}
+        variants = {variant: Variant(route, name=variant, **own)}
+        return Router.enter(name, route, given, variants=variants, states_online="online" in facts)
 
     return add
 
 
 def register_variant(
-    router: str,
-    variant: str,
-    *,
-    obstacle: Obstacle = _anywhere,
-    idealized: bool = False,
-    buffers: Buffers | None = None,
-    unabridged: Route | None = None,
-    words: Words | None = None,
-    working: Working | None = None,
-    wavelengths: bool = False,
-    survives: Iterable[str] = (),
-    planned: Callable[[Network], str] | None = None,
+    router: str, variant: str, **facts: Unpack[OtherVariantFacts]
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as another variant of a router.
 
@@ -745,15 +695,13 @@ def register_variant(
     """
 
     def add(route: Route) -> Route:
-        known = known_routers(route)[router]
+        known = Router.get(router, route)
         first = next(iter(known.variants.values()))
-        new = Variant(
-            route, obstacle, variant, idealized=idealized, buffers=buffers, unabridged=unabridged,
-            words=first.words if words is None else words, working=working or first.working,
-            survives=frozenset(survives), planned=planned, wavelengths=wavelengths,
-        )  # fmt: skip
-        variants = {**known.variants, variant: new}
-        _ROUTERS[router] = replace(known, variants=variants)
+        stated = {name: fact for name, fact in facts.items() if fact is not None}
+        own: dict[str, Any] = {"words": first.words, "working": first.working, **stated}
+        own["survives"] = frozenset(facts.get("survives", ()))
+        new = Variant(route, name=variant, **own)
+        replace(known, variants={**known.variants, variant: new}).put()
         return route
 
     return add
@@ -816,10 +764,10 @@ def register_relation(
     """
 
     def add(route: Route) -> Route:
-        known = known_routers(route)[router]
-        said = next(iter(known.variants.values())).words if words is None else words
-        relation = Relation(route, variant, buffers, said, wavelengths)
-        _ROUTERS[router] = replace(known, relations={**known.relations, variant: relation})
+        known = Router.get(router, route)
+        explained = next(iter(known.variants.values())).words if words is None else words
+        relation = Relation(route, variant, buffers, explained, wavelengths)
+        replace(known, relations={**known.relations, variant: relation}).put()
         return route
 
     return add
@@ -827,7 +775,7 @@ def register_relation(
 
 def unregister(name: str) -> None:
     """Remove a router from the register."""
-    del _ROUTERS[name]
+    Router.remove(name)
 
 
 def all_routers() -> list[Router]:
@@ -844,7 +792,7 @@ def all_routers() -> list[Router]:
     >>> [router.name for router in popsnet.all_routers() if not router.file]
     ['aks', 'batcher', 'datta', 'direct', 'mei-rizzi', 'offline', 'relay']
     """
-    return [router for _, router in sorted(known_routers().items())]
+    return Router.every()
 
 
 def all_bounds() -> tuple[Bound, ...]:
@@ -863,25 +811,6 @@ def all_bounds() -> tuple[Bound, ...]:
     """
     own = [bound for one in all_routers() if not one.file for bound in one.claims.bounds]
     return (*own, *BOUNDS)
-
-
-def is_storable(router: Router) -> bool:
-    """Return whether the name and version of a router identify what it does.
-
-    They do not if it is not registered, or if it is defined in the main program or a notebook,
-    which may define it differently the next time.
-    """
-    in_program = any(_module(one.route) == _PROGRAM for one in router.variants.values())
-    return bool(router.file) or (is_registered(router) and not in_program)
-
-
-def _module(route: Route | None) -> str:
-    return str(getattr(route, "__module__", ""))
-
-
-def is_registered(router: Router) -> bool:
-    """Return whether this router is registered under its name."""
-    return _ROUTERS.get(router.name) == router
 
 
 def get_router(name: str) -> Router:
@@ -908,11 +837,66 @@ def get_router(name: str) -> Router:
     >>> get_router("relay").applies
     'any d and g'
     """
-    try:
-        return known_routers()[name]
-    except KeyError:
-        known = ", ".join(sorted(_ROUTERS))
-        raise InputError(
-            f"There is no router {name!r}.{did_you_mean(name, _ROUTERS)} Give one of: {known}; or "
-            "a file name.py that registers one."
-        ) from None
+    return Router.get(name)
+
+
+def find_router(router: str | Path | Router | Route) -> Router:
+    """Return the router that a name, a file or a function stands for.
+
+    Parameters
+    ----------
+    router : str, Path, Router or generator function
+        The name of a registered router, a file ``name.py`` that registers one, a
+        :class:`Router`, or a generator function. A function that is not registered becomes a
+        router of the function's name, in which a processor may hold 16 packets.
+
+    Returns
+    -------
+    Router
+        The router.
+
+    Raises
+    ------
+    InputError
+        If there is no such router, or the file cannot be loaded.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.find_router("direct").slots
+    'max(d, g), always'
+    """
+    return Router.find(router)
+
+
+def find_variant(
+    router: str | Path | Router | Route, variant: str | None = None
+) -> tuple[Router, str | None]:
+    """Return a router and the variant of it that is asked for.
+
+    Parameters
+    ----------
+    router
+        As for :func:`find_router`, or ``"NAME:VARIANT"``.
+    variant : str, optional
+        A variant, if ``router`` does not name one.
+
+    Returns
+    -------
+    router : Router
+        The router.
+    variant : str or None
+        The text that names the variant; None leaves the choice to the router.
+
+    Raises
+    ------
+    InputError
+        If there is no such router, or two variants are given.
+
+    Examples
+    --------
+    >>> from popsnet.routing import find_variant
+    >>> find_variant("relay:P2 P1 R1")[1]
+    'P2 P1 R1'
+    """
+    return Router.find_variant(router, variant)

@@ -14,7 +14,6 @@ from popsnet.exact.steps import LARGEST
 from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.progress import patient_progress
-from popsnet.routing.router import is_registered
 from popsnet.theory import steps_tail, sweeps_tail
 from popsnet.theory.tails import square_fails, square_steps
 
@@ -114,7 +113,7 @@ def expected_tails(
         Whether to show how far the solution of the chain is.
     """
     network, router, variant = experiment.network, experiment.router, experiment.variant
-    known = is_registered(experiment.resolved_router) and experiment.demand is None
+    known = experiment.resolved_router.is_registered and experiment.demand is None
     if not known or network.d < network.g or experiment.permutation in _DRAWN:
         return ExpectedTails()
     uniform = experiment.permutation == "random"

@@ -37,11 +37,10 @@ from typing import TypeAlias
 
 from popsnet.engines import find_engine
 from popsnet.experiment import Experiment, opened_once
-from popsnet.routing import plugin
+from popsnet.programs.register import forget_file
 from popsnet.sweeps.point_table import Point, execute_point
 from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.work import Subject
-from popsnet.traffic import scheduler as schedulers
 from popsnet.traffic.experiment import TrafficExperiment
 
 Finished: TypeAlias = Shards | Point
@@ -181,7 +180,7 @@ def _make_room(use: str, name: str, path: Path) -> None:
     """Forget a router or scheduler of the same name that came in an earlier parcel."""
     before = _files_by_name.get((use, name))
     if before is not None and before != path:
-        (plugin if use == "router" else schedulers).forget_file(before)
+        forget_file(before)
     _files_by_name[use, name] = path
 
 

@@ -45,6 +45,7 @@ class MessageSession:
         faults: TrafficFaults | None = None,
     ) -> None:
         self.network, self._name, self._faults = network, scheduler.name, faults
+        self._exit_of = scheduler.exit_of
         if faults is None:
             self.memory = TrafficMemory(network, buffer)
             self.machine = Machine.of_memory(network, self.memory)
@@ -54,15 +55,10 @@ class MessageSession:
         self._observers = observers
         self._traces = [one for one in observers if isinstance(one, TraceWriter)]
         _, schedule = scheduler.variant(variant)
-        self._running: Running = schedule(
-            network, public_coins(seed), private_coins(seed), self.memory,
+        self._running: Running = scheduler.begin(
+            schedule, network, public_coins(seed), private_coins(seed), self.memory,
             **({} if faults is None else faults.told),
         )  # fmt: skip
-        if not hasattr(self._running, "send"):
-            raise InputError(
-                f"Scheduler {self._name!r} returned {self._running!r:.40}; it must be a generator "
-                "function: use yield."
-            )
         self._slot = 0
         self._hopeless: set[int] = set()  # packets inside that have no path
         self.delivered = 0
@@ -150,6 +146,8 @@ class MessageSession:
             raise InputError(
                 f"Scheduler {self._name} ended in slot {self._slot}; a scheduler never ends."
             ) from None
+        except SystemExit as error:
+            raise InputError(self._exit_of(error)) from error
         except Exception as error:
             error.add_note(f"This was raised while scheduler {self._name} ran.")
             raise

@@ -28,7 +28,6 @@ from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.scheduler import (
     Schedule,
     Scheduler,
-    all_schedulers,
     find_scheduler,
     find_scheduler_variant,
     scheduler_label,
@@ -225,7 +224,7 @@ class TrafficExperiment(Experiment):
         if self._parts is None:
             return {}
         found = self._parts.scheduler
-        is_named = found.file or any(one is found for one in all_schedulers())
+        is_named = found.file or found.is_registered
         return dict(self._parts.arrays) if is_named else self._objects
 
     @property

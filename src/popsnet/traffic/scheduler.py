@@ -20,17 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Required, TypeAlias, TypedDict, Unpack
+from typing import Any, ClassVar, Self, TypeAlias, Unpack
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean
 from popsnet.faults.faults import PARTS
 from popsnet.hardware.propagation import INTERLEAVED, Propagation
 from popsnet.network import Network
+from popsnet.programs.register import Program, ProgramFacts
 from popsnet.routing.facts import NO_WORDS, Words
-from popsnet.routing.plugin import forget, load_one, said_by, split_variant
 from popsnet.slot import Slot
 from popsnet.trace import TraceWords
 from popsnet.traffic.live_parts import Paths
@@ -47,7 +45,7 @@ Propagated: TypeAlias = Callable[[Network, int], Propagation]
 
 
 @dataclass(frozen=True, repr=False)
-class Scheduler:
+class Scheduler(Program):
     """A scheduler with its variants and what it states about itself.
 
     :func:`register_scheduler` makes one of a generator function, :func:`find_scheduler` finds one.
@@ -121,11 +119,14 @@ class Scheduler:
     <scheduler tdm: one hop in a fixed frame of n slots>
     """
 
-    name: str
-    summary: str
+    kind: ClassVar[str] = "scheduler"
+    takes: ClassVar[str] = "network, public, coins, memory"
+    decorator: ClassVar[str] = "popsnet.traffic.register_scheduler"
+    required: ClassVar = ("summary",)
+    ships: ClassVar = (f"{__package__}.schedulers",)
+
     variants: Mapping[str, Schedule]
     parse: Callable[[str], tuple[str, Schedule]] | None = None
-    online: bool = True
     period: Callable[[Network], int] = lambda network: network.n
     saturation: Amount | None = None
     saturation_to_others: Amount | None = None
@@ -135,20 +136,23 @@ class Scheduler:
     delay_formula: str = ""
     hops: str = "not stated"
     messages: str = "not stated"
-    randomness: str = "not stated"
-    reference: str = ""
-    version: str = "1"
     words: Words = NO_WORDS
     propagation: Propagated = lambda network, tau: INTERLEAVED
     paths: Paths = "any"
     survives: frozenset[str] = frozenset()
     survives_known: frozenset[str] = frozenset()
     takes_map: bool = False
-    file: str = ""
     wavelengths: bool = False
 
-    def __repr__(self) -> str:
-        return f"<scheduler {self.name}: {self.summary}>"
+    @classmethod
+    def of_function(cls, function: Schedule, name: str, summary: str) -> Self:
+        """Return a scheduler made of a generator function."""
+        return cls(name, summary, {"standard": function})
+
+    @property
+    def functions(self) -> list[Schedule]:
+        """The generator functions of its variants."""
+        return list(self.variants.values())
 
     def variant(self, name: str | None = None) -> tuple[str, Schedule]:
         """Return the canonical name and the generator function of a variant.
@@ -169,10 +173,7 @@ class Scheduler:
             return name, self.variants[name]
         if self.parse is not None:
             return self.parse(name)
-        raise InputError(
-            f"Scheduler {self.name} has no variant {name!r}.{did_you_mean(name, self.variants)} "
-            f"It has: {', '.join(self.variants)}."
-        )
+        raise self.unknown_variant(name, self.variants)
 
     def expects(self, kinds: frozenset[str], known: bool = False) -> bool:
         """Return whether it survives these kinds of faults, of which the parts may be known."""
@@ -180,38 +181,22 @@ class Scheduler:
 
     def require_wavelengths(self, network: Network) -> None:
         """Refuse a network with several wavelengths if the scheduler would use only one."""
-        if network.wavelengths == 1 or self.wavelengths:
-            return
-        able = ", ".join(one.name for one in all_schedulers() if one.wavelengths)
-        raise InputError(
-            f"wavelengths = {network.wavelengths}: scheduler {self.name} uses one wavelength; "
-            f"these schedulers use several: {able}."
-        )
+        if not self.wavelengths:
+            self.require_one_wavelength(network, self.name)
+
+    def uses_wavelengths_on(self, network: Network) -> bool:
+        """Return whether it uses several wavelengths."""
+        return self.wavelengths
 
     def words_on(self, network: Network) -> TraceWords:
         """Return the texts that explain the scheduler in the header of a trace."""
         return {"explanation": self.summary, **self.words.on(network)}
 
 
-_SCHEDULERS: dict[str, Scheduler] = {}
-
-_SHIPPED = f"{__package__}.schedulers"
-"""The package whose modules register schedulers."""
-
-
-def _known(schedule: Schedule | None = None) -> dict[str, Scheduler]:
-    """Return the register, with the schedulers that ship unless one of these is registered now."""
-    if not str(getattr(schedule, "__module__", "")).startswith(_SHIPPED):
-        import_module(_SHIPPED)
-    return _SCHEDULERS
-
-
-class SchedulerFacts(TypedDict, total=False):
+class SchedulerFacts(ProgramFacts, total=False):
     """Fields of a :class:`Scheduler` that :func:`register_scheduler` accepts as keywords."""
 
-    summary: Required[str]
     parse: Callable[[str], tuple[str, Schedule]] | None
-    online: bool
     period: Callable[[Network], int]
     saturation: Amount | None
     saturation_to_others: Amount | None
@@ -220,10 +205,6 @@ class SchedulerFacts(TypedDict, total=False):
     saturation_formula: str
     delay_formula: str
     hops: str
-    messages: str
-    randomness: str
-    reference: str
-    version: str
     words: Words
     propagation: Propagated
     paths: Paths
@@ -243,8 +224,7 @@ def register_scheduler(
     name : str
         The name of the scheduler.
     variant : str
-        The name of its first variant. A second function that is registered under the same name
-        with another variant becomes a further variant.
+        The name of its first variant. :func:`register_scheduler_variant` adds others.
     **facts
         ``summary``, and any other field of :class:`Scheduler`.
 
@@ -284,24 +264,9 @@ def register_scheduler(
     """
 
     def add(schedule: Schedule) -> Schedule:
-        known = _known(schedule).get(name)
-        again = known is not None and _is_program(known.variants.values(), schedule)
-        if known is not None and not again:
-            raise InputError(
-                f"A scheduler named {name!r} is already registered; choose another name."
-            )
-        if "summary" not in facts:
-            raise InputError(f"Scheduler {name!r}: register_scheduler needs summary=.")
-        _SCHEDULERS[name] = Scheduler(name=name, variants={variant: schedule}, **facts)
-        return schedule
+        return Scheduler.enter(name, schedule, facts, variants={variant: schedule})
 
     return add
-
-
-def _is_program(schedules: Any, schedule: Schedule) -> bool:
-    """Return whether a cell of a notebook is executed again, perhaps with another text."""
-    modules = {getattr(one, "__module__", "") for one in (*schedules, schedule)}
-    return modules == {"__main__"}
 
 
 def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedule], Schedule]:
@@ -321,8 +286,8 @@ def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedu
     """
 
     def add(schedule: Schedule) -> Schedule:
-        known = _known(schedule)[scheduler]
-        _SCHEDULERS[scheduler] = replace(known, variants={**known.variants, variant: schedule})
+        known = Scheduler.get(scheduler, schedule)
+        replace(known, variants={**known.variants, variant: schedule}).put()
         return schedule
 
     return add
@@ -330,7 +295,7 @@ def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedu
 
 def unregister_scheduler(name: str) -> None:
     """Remove a scheduler from the register."""
-    del _SCHEDULERS[name]
+    Scheduler.remove(name)
 
 
 def all_schedulers() -> list[Scheduler]:
@@ -347,7 +312,7 @@ def all_schedulers() -> list[Scheduler]:
     >>> [scheduler.name for scheduler in all_schedulers() if not scheduler.file]
     ['aloha', 'epochs', 'hop3', 'ideal', 'relay', 'rotor', 'tdm', 'vlb']
     """
-    return [scheduler for _, scheduler in sorted(_known().items())]
+    return Scheduler.every()
 
 
 def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
@@ -375,24 +340,7 @@ def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
     >>> find_scheduler("aloha").hops
     '1'
     """
-    if isinstance(scheduler, Scheduler):
-        return scheduler
-    if callable(scheduler):
-        return _of_function(scheduler)
-    if not isinstance(scheduler, str | Path):
-        raise InputError(
-            f"scheduler = {scheduler!r:.40}: give a name, a file name.py, a Scheduler or a "
-            "generator function."
-        )
-    name = str(scheduler)
-    if name.endswith(".py"):
-        return _load(Path(name))
-    if name not in _known():
-        raise InputError(
-            f"There is no scheduler {name!r}.{did_you_mean(name, _SCHEDULERS)} Give one of: "
-            f"{', '.join(sorted(_SCHEDULERS))}; or a file name.py that registers one."
-        )
-    return _SCHEDULERS[name]
+    return Scheduler.find(scheduler)
 
 
 def find_scheduler_variant(
@@ -420,8 +368,7 @@ def find_scheduler_variant(
     >>> find_scheduler_variant("aloha:0.50")
     (<scheduler aloha: one hop, with collisions and acknowledgements>, '0.5')
     """
-    scheduler, variant = split_variant("scheduler", scheduler, variant)
-    found = find_scheduler(scheduler)
+    found, variant = Scheduler.find_variant(scheduler, variant)
     return found, found.variant(variant)[0]
 
 
@@ -431,27 +378,6 @@ def scheduler_label(name: str, variant: str) -> str:
     >>> scheduler_label("ideal", "voq"), scheduler_label("ideal", "fifo")
     ('ideal', 'ideal:fifo')
     """
-    known = _known().get(name)
+    known = Scheduler.registered().get(name)
     first = "standard" if known is None else next(iter(known.variants))
     return name if variant in ("", first) else f"{name}:{variant}"
-
-
-def _of_function(schedule: Schedule) -> Scheduler:
-    for known in all_schedulers():
-        if any(one is schedule for one in known.variants.values()):
-            return known
-    return Scheduler(*said_by(schedule), {"standard": schedule})
-
-
-_LOADED: dict[Path, tuple[str, ...]] = {}
-"""The schedulers that each file has registered, so that it can be loaded again."""
-
-
-def forget_file(path: Path) -> None:
-    """Unregister what a file has registered."""
-    forget(path, _LOADED, _SCHEDULERS)
-
-
-def _load(path: Path) -> Scheduler:
-    decorator = "@popsnet.traffic.register_scheduler(...)"
-    return load_one(path, "scheduler", _LOADED, _known(), decorator)

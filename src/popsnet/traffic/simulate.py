@@ -16,7 +16,6 @@ from popsnet.traffic.engine import MessageSession
 from popsnet.traffic.experiment import TrafficExperiment, TrafficParameters
 from popsnet.traffic.packet_list import PacketList
 from popsnet.traffic.result import Setting, TrafficResult
-from popsnet.traffic.scheduler import all_schedulers
 from popsnet.traffic.simulation import Session, run_point
 
 _MESSAGE_BLOCK = 2**13
@@ -153,7 +152,7 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
     if engine not in ENGINES:
         raise InputError(f"engine = {engine!r}: give one of {', '.join(ENGINES)}.")
     found = experiment.resolved_scheduler
-    ships = found.name in {one.name for one in all_schedulers() if one is found and not one.file}
+    ships = found.is_registered and not found.file
     compiled = ships and fused.supports(found.name, experiment.variant)
     if engine == "fused" and experiment.faults:
         raise InputError(

@@ -17,10 +17,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.adversaries.user_file import UserFile, find_algorithm
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.network import Network
+from popsnet.programs.files import UserFile, find_algorithm
 from popsnet.slot import Ints
 
 Ways: TypeAlias = Callable[[Network, Ints, Ints], Ints]

@@ -18,7 +18,6 @@ from popsnet.engines.session import Engine, Session, needs_slots
 from popsnet.experiment import Experiment, Instance
 from popsnet.routing import Router, Variant
 from popsnet.routing.relay.schedule import RelaySchedule
-from popsnet.routing.router import is_registered
 from popsnet.routing.to_all import DETECTED
 from popsnet.system import threads_here
 from popsnet.trace import Observer
@@ -46,7 +45,7 @@ def _kind_of(variant: Variant) -> type[Kernel[Any]]:
 
 def has_kernel(router: Router, variant: Variant) -> bool:
     """Return whether there is a kernel for a variant of a router that ships."""
-    if variant.name.endswith(DETECTED) or not is_registered(router):
+    if variant.name.endswith(DETECTED) or not router.is_registered:
         return False
     if router.name == "relay":
         return isinstance(variant.schedule, RelaySchedule)

@@ -11,7 +11,7 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.memory import Memory
 from popsnet.network import I32, Network
-from popsnet.routing.relation import take_home
+from popsnet.routing.announced import take_home
 from popsnet.routing.to_all import among, broadcast
 from popsnet.schedules.schedule import ranks
 from popsnet.slot import Ints, Slot, Slots

@@ -19,7 +19,6 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
 from popsnet.routing.facts import Claims, Expectation, Words
-from popsnet.routing.relation import own_and_due
 from popsnet.routing.relay.census import (
     CENSUS_PHASES,
     ROLL_CALL_PHASES,
@@ -45,6 +44,7 @@ from popsnet.routing.router import (
     Route,
     Variant,
     default_working,
+    own_and_due,
     register,
     register_relation,
     register_variant,

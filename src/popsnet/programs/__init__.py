@@ -1,0 +1,1 @@
+"""Programs that run on the machine: the register of all kinds of them, and the files of users."""

@@ -1,0 +1,149 @@
+"""Files of users: they are executed, and what fails in them is said in terms of the file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from popsnet.errors import InputError, did_you_mean, require_text
+from popsnet.files import is_file
+
+Algorithm = TypeVar("Algorithm")
+
+MODULE = "popsnet_router_"
+"""What the names of modules begin with that were loaded from a user's file."""
+
+
+def users_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the part of a traceback that is in files of users."""
+    return [
+        traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__", "")).startswith(MODULE)
+    ]
+
+
+class _Loader(SourceFileLoader):
+    """Loads the present text of a file: a cached compilation may be that of an earlier edit."""
+
+    text = b""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the file as it is now."""
+        self.text = self.get_data(self.path)
+        code: CodeType = self.source_to_code(self.text, self.path)
+        return code
+
+
+def require_file(path: Path, what: str) -> None:
+    """Refuse a path without a file."""
+    if not is_file(path):
+        raise InputError(f"There is no file {path} to load {what} from.")
+
+
+def execute_file(path: Path, what: str) -> tuple[ModuleType, bytes]:
+    """Run a user's file that contains ``what``, and return the module and its text."""
+    require_file(path, what)
+    name = f"{MODULE}{path.stem}"
+    loader = _Loader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        loader.exec_module(module)
+    except (SyntaxError, ValueError) as error:
+        if _is_binary(loader.text):
+            raise InputError(f"{path} is not a text file; give a Python program.") from error
+        if not isinstance(error, SyntaxError):
+            raise _failed(path, error) from error
+        raise InputError(f"{path}, line {error.lineno}: {error.msg}.") from error
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _failed(path, error) from error
+    return module, loader.text
+
+
+def _failed(path: Path, error: BaseException) -> InputError:
+    return InputError(f"{path} cannot be loaded: {type(error).__name__}: {error}.")
+
+
+def _is_binary(text: bytes) -> bool:
+    try:
+        return "\0" in text.decode()
+    except UnicodeDecodeError:
+        return not text.lstrip().startswith(b"#")  # a first line may name another encoding
+
+
+class UserFile:
+    """A user's file that defines functions; ``what`` names its contents in error messages."""
+
+    def __init__(self, path: str, what: str) -> None:
+        self.path = Path(path)
+        self._module, _ = execute_file(self.path, what)
+        self.takes_arrays = bool(getattr(self._module, "arrays", False))
+        """Whether the file says ``arrays = True``: its functions take arrays, not numbers."""
+
+    def __contains__(self, name: str) -> bool:
+        return getattr(self._module, name, None) is not None
+
+    def function(self, name: str, usage: str) -> Callable[..., Any]:
+        """Return the function of that name, which the file must define.
+
+        An exception that the function raises becomes an :class:`InputError` with its arguments.
+        Arrays are passed as read-only copies.
+        """
+        function = getattr(self._module, name, None)
+        if not callable(function):
+            raise InputError(f"{self.path} defines no function {name}; it must define {usage}.")
+
+        def call(*arguments: object) -> Any:
+            if self.takes_arrays:
+                arguments = tuple(map(_read_only, arguments))
+            try:
+                return function(*arguments)
+            except (Exception, SystemExit) as error:
+                raise InputError(
+                    f"{self.path}: {name}({', '.join(map(_shown, arguments))}) raises "
+                    f"{type(error).__name__}: {error}."
+                ) from error
+
+        return call
+
+
+def _read_only(argument: object) -> object:
+    if isinstance(argument, np.ndarray):
+        argument = argument.copy()
+        argument.flags.writeable = False
+    return argument
+
+
+def _shown(argument: object) -> str:
+    return f"array of {len(argument)}" if isinstance(argument, np.ndarray) else str(argument)
+
+
+def find_algorithm(
+    name: str,
+    known: Mapping[str, Algorithm],
+    load: Callable[[str], Algorithm],
+    what: str,
+    usage: str,
+) -> Algorithm:
+    """Return the shipped algorithm of that name, or load the file ``name.py``."""
+    require_text("name", name)
+    if name.endswith(".py"):
+        return load(name)
+    if name not in known:
+        raise InputError(
+            f"There is no {what} {name!r}.{did_you_mean(name, known)} Give one of "
+            f"{', '.join(known)}, or a .py file that defines {usage}."
+        )
+    return known[name]
