@@ -6,7 +6,8 @@ READY := .venv/ready
 
 CHROMIUM := chromium chromium-browser google-chrome
 
-.PHONY: help setup paper lint quick test test-long test-programs test-plugins test-all soak test-browser fuzz bench docs picture clean
+.PHONY: help setup paper lint quick quick-cases test cases kernels-of-relay other-kernels test-long \
+  test-programs test-plugins test-all soak test-browser fuzz bench docs picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
@@ -44,16 +45,26 @@ lint: setup
 	$(BIN)/codespell
 	$(BIN)/mypy
 
-quick: lint
+# mypy takes one core for a while, and the tests have all cores: both begin at once.
+quick: setup
+	@$(MAKE) --no-print-directory --jobs lint quick-cases
+
+quick-cases: setup
 	$(BIN)/pytest -n auto --dist worksteal \
 	  -m "not slow and not long and not program and not browser"
 
-# What is compiled is kept. One core compiles while another looks at types, and then both test.
+# Kernels are compiled first, and kept; else two processes would compile the same.
 test: setup
-	@$(BIN)/python -m tests.compile_kernels relay & \
-	  $(MAKE) --no-print-directory lint && $(BIN)/python -m tests.compile_kernels others; \
-	  status=$$?; wait; exit $$status
+	@$(MAKE) --no-print-directory --jobs lint cases
+
+cases: kernels-of-relay other-kernels
 	$(BIN)/pytest -n auto --dist worksteal
+
+kernels-of-relay: setup
+	@$(BIN)/python -m tests.compile_kernels relay
+
+other-kernels: setup
+	@$(BIN)/python -m tests.compile_kernels others
 
 test-long: setup
 	$(BIN)/pytest -n auto --hypothesis-profile=full -m long
@@ -84,7 +95,7 @@ test-browser: setup
 
 SEED ?= 0
 fuzz: setup
-	@$(BIN)/python -m tests.compile_kernels relay & $(BIN)/python -m tests.compile_kernels others; wait
+	@$(MAKE) --no-print-directory --jobs kernels-of-relay other-kernels
 	$(BIN)/python -m tests.fuzz --seed $(SEED)
 
 bench: setup

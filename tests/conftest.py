@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import settings
+from typer.main import get_command
 
 from popsnet import Slot
-from popsnet.cli.main import main
+from popsnet.cli.main import app, main
 from popsnet.programs import register
 
 if TYPE_CHECKING:
@@ -39,10 +40,12 @@ SLOW = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow, and begin with it, so that at the end no process waits for another."""
     folder = Path(__file__).parent
     for item in items:
         if item.path.relative_to(folder).as_posix().startswith(SLOW):
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 class Finished(NamedTuple):
@@ -54,12 +57,17 @@ class Finished(NamedTuple):
 Cli = Callable[..., Finished]
 
 
+COMMAND = get_command(app)
+"""All commands; making them takes longer than most of them run."""
+
+
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Calls the command line in this process, as the installed command would be."""
 
     monkeypatch.setattr("webbrowser.open", lambda url: False)  # no test opens a window
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("popsnet.cli.main.app", COMMAND)
 
     def call(*arguments: object) -> Finished:
         monkeypatch.setattr(sys, "argv", ["popsnet", *map(str, arguments)])

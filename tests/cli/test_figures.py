@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 from popsnet import Sweep, collect, plots
-from popsnet.cli.main import app
-from tests.conftest import Cli
+from tests.conftest import COMMAND, Cli
 from tests.each import each
 from tests.project.pages import ROOT
 
@@ -43,7 +41,7 @@ def with_figures() -> set[str]:
         options = {one for parameter in command.params for one in parameter.opts}  # type: ignore[attr-defined]
         return {name.strip()} if "--figure" in options else set()
 
-    return walk(typer.main.get_command(app), "")
+    return walk(COMMAND, "")
 
 
 def test_the_commands_with_figures_are_these() -> None:

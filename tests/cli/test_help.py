@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 from typer.core import TyperGroup
-from typer.main import get_command
 from typer.models import OptionInfo
 
 import popsnet
-from popsnet.cli.main import app
 from popsnet.cli.usage import EXAMPLES, FAILURES
-from tests.conftest import Cli
+from tests.conftest import COMMAND, Cli
 from tests.each import each
 from tests.project.schemas import require_schemas
 
@@ -38,9 +36,8 @@ def leaves(group: TyperGroup, above: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{above}{name}", command
 
 
-ROOT = get_command(app)
-assert isinstance(ROOT, TyperGroup)
-COMMANDS = dict(leaves(ROOT))
+assert isinstance(COMMAND, TyperGroup)
+COMMANDS = dict(leaves(COMMAND))
 
 
 def test_every_command_has_an_example_in_its_help() -> None:

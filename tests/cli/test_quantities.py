@@ -12,7 +12,7 @@ from popsnet.cli import main
 from tests.conftest import Cli
 from tests.each import rarely
 
-NUMBERS = ("1e400", "-1e400", "1e-400", "1e99999999", "-1e-99999999", "nan", "inf", "-inf", "0",
+NUMBERS = ("1e400", "1e-400", "-1e400", "1e99999999", "-1e-99999999", "nan", "inf", "-inf", "0",
            "-1", "1" * 5000, "", "5")  # fmt: skip
 
 UNITS = {
@@ -50,7 +50,7 @@ def options() -> Iterator[tuple[str, str]]:
                     yield command.__name__, name
 
 
-@pytest.mark.parametrize("numbers", [NUMBERS[:4], *rarely([NUMBERS[4:]])], ids=len)
+@pytest.mark.parametrize("numbers", [NUMBERS[:2], *rarely([NUMBERS[2:]])], ids=len)
 def test_every_quantity_is_used_or_refused_with_what_to_give(
     numbers: tuple[str, ...], cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

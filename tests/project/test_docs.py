@@ -59,9 +59,20 @@ def execute(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         yield lambda text: Page(text, cli, programs).execute()
 
 
+MARKS = {
+    "docs/gallery.md": [pytest.mark.long],  # draws every figure; tests/plots and tests/cli do, too
+    "docs/how-to/clusters.md": [pytest.mark.program],  # starts a cluster
+}
+
+
 @pytest.mark.parametrize(
-    "page", [page for page in pages() if page.name != "sweep-format.md"], ids=str
-)  # which another test executes
+    "page",
+    [
+        pytest.param(page, marks=MARKS.get(page.as_posix(), ()), id=str(page))
+        for page in pages()
+        if page.name != "sweep-format.md"  # which another test executes
+    ],
+)
 def test_a_page_does_what_it_says(page: Path, execute: Execute) -> None:
     """The figures that it shows are those that it draws, if they have the same name."""
     text = (ROOT / page).read_text(encoding="utf-8")

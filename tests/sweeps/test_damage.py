@@ -15,7 +15,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-import typer.main
 
 from popsnet import Experiment, Store, collect, rescue, verify
 from popsnet.cli import main as command_line
@@ -23,7 +22,7 @@ from popsnet.errors import InputError, StoreError
 from popsnet.paper.reproduce import carry_out
 from popsnet.sweeps.rows import TABLES
 from popsnet.sweeps.shard import execute_shards
-from tests.conftest import Finished
+from tests.conftest import COMMAND, Finished
 from tests.each import each
 
 SWEEP = """
@@ -53,16 +52,13 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 """{0} is the store, {1} a folder for what is written."""
 
-APP = typer.main.get_command(command_line.app)
-"""Made once: making it takes longer than most commands."""
-
 
 def call(*arguments: str) -> Finished:
     """Call the command line in this process; a traceback is an exception here."""
     out, err = io.StringIO(), io.StringIO()
     with (
         patch.object(sys, "argv", ["popsnet", *arguments]),
-        patch.object(command_line, "app", APP),
+        patch.object(command_line, "app", COMMAND),
         redirect_stdout(out),
         redirect_stderr(err),
         pytest.raises(SystemExit) as ended,

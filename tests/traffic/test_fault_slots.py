@@ -18,6 +18,7 @@ from popsnet.traffic.engine import MessageSession
 from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.log import Log
 from popsnet.traffic.schedulers.epochs import around
+from tests.each import rarely
 from tests.traffic.test_faults import run
 from tests.traffic.test_live_parts import Brute
 
@@ -85,10 +86,13 @@ def execute(scheduler: Scheduler, one: Case, known: bool) -> tuple[Block, Log, L
     return block, log, later
 
 
+@pytest.mark.parametrize("seeds", [range(7), *rarely([range(7, 21)])], ids=len)
 @pytest.mark.parametrize("scheduler", SCHEDULERS, ids=str)
-def test_a_packet_is_classified_by_what_is_dead_when_it_arrives(scheduler: Scheduler) -> None:
+def test_a_packet_is_classified_by_what_is_dead_when_it_arrives(
+    scheduler: Scheduler, seeds: range
+) -> None:
     """Or by all dead parts, if they are known. No scheduler breaks a rule or does not end."""
-    for seed in range(3 * len(SHAPES)):
+    for seed in seeds:  # shapes come in turn
         one = case(seed)
         for known in (False, True):
             block, log, later = execute(scheduler, one, known)
@@ -100,14 +104,20 @@ def test_a_packet_is_classified_by_what_is_dead_when_it_arrives(scheduler: Sched
             assert ended <= arrived, (one, known)
 
 
+BEGINNINGS = (
+    ((3, 2), "processor:1@24 processor:4"),
+    ((3, 3), "coupler:1,0@50 receiver:5@2 transmitter:3@100000"),
+    ((2, 2), "coupler:1,0@24"),
+    ((2, 4), "processor:5@70 coupler:2,2 coupler:0,3@151"),
+)
+
+
+@pytest.mark.parametrize("cases", [BEGINNINGS[:2], *rarely([BEGINNINGS[2:]])], ids=["few", "more"])
 @pytest.mark.parametrize("scheduler", SCHEDULERS, ids=str)
-def test_known_faults_lose_nothing_whenever_they_begin(scheduler: Scheduler) -> None:
-    for shape, faults in (
-        ((2, 2), "coupler:1,0@24"),
-        ((3, 2), "processor:1@24 processor:4"),
-        ((3, 3), "coupler:1,0@50 receiver:5@2 transmitter:3@100000"),
-        ((2, 4), "processor:5@70 coupler:2,2 coupler:0,3@151"),
-    ):
+def test_known_faults_lose_nothing_whenever_they_begin(
+    scheduler: Scheduler, cases: tuple[tuple[tuple[int, int], str], ...]
+) -> None:
+    for shape, faults in cases:
         first, later, session = run(scheduler.name, shape, faults, known=True, load=0.05)
         assert session.memory.inside == 0, (shape, faults)
         assert first.lost.sum() + later.lost.sum() == 0, (shape, faults)
