@@ -16,7 +16,7 @@ from popsnet.traffic.engine import MessageSession
 from popsnet.traffic.experiment import TrafficExperiment, TrafficParameters
 from popsnet.traffic.packet_list import PacketList
 from popsnet.traffic.result import Setting, TrafficResult
-from popsnet.traffic.simulation import Session, run_point
+from popsnet.traffic.simulation import TrafficSession, run_point
 
 _MESSAGE_BLOCK = 2**13
 """Processor-slots of a block of the message-level engine: a fraction of a second."""
@@ -177,7 +177,7 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
 
 def open_session(
     experiment: TrafficExperiment, engine: str, observers: Sequence[Observer] = ()
-) -> Session:
+) -> TrafficSession:
     """Return an engine at slot 0."""
     from popsnet.traffic import fused
 

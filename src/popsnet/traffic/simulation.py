@@ -62,7 +62,7 @@ class Incoming(Protocol):
         """Return the arrivals of the slots ``begin`` to ``begin + slots - 1``."""
 
 
-class Session(Protocol):
+class TrafficSession(Protocol):
     """An engine at work: it takes the arrivals of consecutive slots and returns what happened."""
 
     def advance(self, block: Block, /) -> Log:
@@ -165,7 +165,7 @@ class Plan:
 
 def run_point(
     arrivals: Incoming,
-    session: Session,
+    session: TrafficSession,
     network: Network,
     *,
     setting: Setting | None = None,
@@ -179,7 +179,7 @@ def run_point(
     ----------
     arrivals : Arrivals
         The packets.
-    session : Session
+    session : TrafficSession
         The engine, at slot 0. It is not closed.
     network : Network
         The network.
@@ -261,7 +261,7 @@ class _Point:
     def __init__(
         self,
         arrivals: Incoming,
-        session: Session,
+        session: TrafficSession,
         network: Network,
         plan: Plan,
         setting: Setting,
