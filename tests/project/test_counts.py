@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import popsnet
+
 SOURCE = Path(__file__).parents[2] / "src" / "popsnet"
 
 MOST_LINES = 42_569
@@ -70,8 +72,7 @@ print(len(loaded), "distributed" in sys.modules, "matplotlib" in sys.modules)
 )
 def test_a_command_imports_little(arguments: list[str], most: int, tmp_path: Path) -> None:
     """Modules of popsnet; their time depends on the computer."""
-    script = "import popsnet; popsnet.collect([popsnet.Experiment(4, 4)], 10, 'results.sqlite')"
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    popsnet.collect([popsnet.Experiment(4, 4)], 10, tmp_path / "results.sqlite", progress=False)
     program = [sys.executable, "-c", COUNT.format(arguments=arguments)]
     done = subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, text=True)
     loaded, *heavy = done.stdout.split()[-3:]
