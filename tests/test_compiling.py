@@ -26,16 +26,47 @@ for runs in (3, 1):
     print("done -")
 """
 
-SPECIALIZED = {
-    "bijections.first_place": 6, "bijections.keep_ahead": 2, "bijections.move_on": 2,
-    "bijections.one_round": 2, "bijections.walk_on": 4, "marked.add_new": 3,
-    "marked.listens_to": 2, "marked.note_missed": 2, "park.keep_early": 3, "park.send_early": 2,
-    "park.try_window": 2, "pending.bit_of": 2, "pending.set_bit": 2, "program.row_of": 2,
-}  # fmt: skip
+SPECIALIZED = {"marked.add_new": 3, "program.row_of": 2}
 """Functions of relay that are compiled more than once, for constants and types of integers."""
 
 MOST_TRANSLATED = 6
 """Functions that Python calls: two kernels, and those that draw coins and permutations."""
+
+COMMAND = """
+import sys
+from pathlib import Path
+from numba.core import event
+from popsnet.__main__ import main
+
+class Count(event.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("popsnet."):
+            names.append(f"{{function.__module__}}.{{function.__qualname__}}")
+    def on_end(self, event): pass
+
+names = []
+event.register("numba:compile", Count())
+sys.argv = ["popsnet", *{arguments!r}]
+try:
+    main()
+finally:
+    Path("names.txt").write_text(" ".join(names))
+"""
+
+SWEEP = "[[grid]]\nd = 32\ng = 32\nruns = 20"
+
+COMMANDS = {
+    "route 8 8": (29, 20),
+    "schedule 8 8": (39, 25),
+    "traffic 8 8 --load 0.4 --slots 1000": (52, 8),
+    "distribution 32 32 --runs 1000": (35, 2),
+    "sweep sweep.toml": (35, 2),
+}
+"""The most functions that a first command compiles, and those that Python calls."""
+
+MOST_TYPES = 3
+"""The most types of arguments that a function is compiled for."""
 
 RAISE = """
 from typing import NamedTuple
@@ -116,3 +147,19 @@ def test_what_a_first_run_of_relay_compiles(tmp_path: Path) -> None:
     assert kept == {"stages.route_runs", "stages.summarize"}
     assert len(list(tmp_path.rglob("*.nbc"))) <= MOST_TRANSLATED
     assert python(tmp_path, COUNT) == ["done", "-"] * 2
+
+
+@pytest.mark.program
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_first_command_compiles(command: str, tmp_path: Path) -> None:
+    """Few functions, each for few types of arguments, and nothing a second time."""
+    most, most_translated = COMMANDS[command]
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    python(tmp_path, COMMAND.format(arguments=command.split()))
+    names = (tmp_path / "names.txt").read_text().split()
+    assert 0 < len(names) <= most
+    assert max(Counter(names).values()) <= MOST_TYPES
+    assert len(list(tmp_path.rglob("*.nbc"))) <= most_translated
+    (tmp_path / "results.sqlite").unlink(missing_ok=True)
+    python(tmp_path, COMMAND.format(arguments=command.split()))
+    assert (tmp_path / "names.txt").read_text() == ""

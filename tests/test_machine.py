@@ -23,7 +23,7 @@ from popsnet import (
     Slot,
 )
 from popsnet.faults import ActiveFaults
-from popsnet.tolerance import TolerantMemory
+from popsnet.memory import TolerantMemory
 from tests.conftest import slot_of
 from tests.each import each
 

@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from popsnet.compiled import compiled
-from popsnet.couplers import Couplers, Transmitted
+from popsnet import loops
 from popsnet.errors import Rule, RuleViolation
 from popsnet.faults import ActiveFaults
-from popsnet.memory import Memory, Seen, differ, first_outside, first_repeat, inside, plain
-from popsnet.network import I32, Network
+from popsnet.loops import I32, Bools, first_outside, plain
+from popsnet.medium import Light, Medium, make_medium
+from popsnet.memory import Memory, Seen, TolerantMemory, first_repeat
+from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
-from popsnet.tolerance import TolerantMemory
-
-Bools = npt.NDArray[np.bool_]
 
 _PACKET = Kind.PACKET  # members of an Enum are slow to look up
 
@@ -106,26 +103,25 @@ class Machine:
         tolerant: bool = False,
     ) -> None:
         own = np.array(destination, dtype=np.int32)  # routers see another array
-        memory = (TolerantMemory if tolerant else Memory)(network, own, buffers, start)
-        if isinstance(memory, TolerantMemory):
-            memory.faults = faults
-        self._begin(network, memory, faults)
+        memory: Memory
+        if tolerant:
+            memory = TolerantMemory(network, own, buffers, start, faults)
+        else:
+            memory = Memory(network, own, buffers, start)
+        self._begin(make_medium(network, faults), memory)
 
     @classmethod
-    def of_memory(
-        cls, network: Network, memory: Any, faults: ActiveFaults | None = None
-    ) -> Machine:
-        """Return a machine with a memory of another kind, in which packets come and go."""
+    def of(cls, medium: Medium, memory: Any) -> Machine:
+        """Return a machine with a medium and a memory of any kind."""
         machine = object.__new__(cls)
-        machine._begin(network, memory, faults)
+        machine._begin(medium, memory)
         return machine
 
-    def _begin(self, network: Network, memory: Memory, faults: ActiveFaults | None) -> None:
-        self.network, self.memory, self.faults = network, memory, faults
+    def _begin(self, medium: Medium, memory: Memory) -> None:
+        self.network, self.medium, self.memory = medium.network, medium, memory
         self.executed: Slot | None = None
         self.counters = Counters()
-        self._couplers = Couplers(network)
-        self._seen = Seen(network.n)
+        self._seen = Seen(self.network.n)
 
     def execute(self, slot: Slot) -> Inbox:
         """Execute one slot and return what was received.
@@ -147,60 +143,36 @@ class Machine:
         """
         number = self.counters.slots + 1
         slot = self.executed = self.memory.possible(slot)
-        owners = None if slot.fanout is None else slot.owners
-        only = slot.kind if isinstance(slot.kind, Kind) else None
-        if owners is not None or only is None or not self._obeys(slot, only):
-            self._check_senders(number, slot, owners, slot.kinds == Kind.PACKET)
-            self._check_listeners(number, slot)
-        tuned = slot.send_wavelengths is not None or slot.listen_wavelengths is not None
-        if tuned:
-            self._check_wavelengths(number, slot)
-        _require_bits(number, slot)
-        sent = slot if self.faults is None else self._reaching(number, slot, self.faults)
-        if sent is not slot:
-            owners = None if sent.fanout is None else sent.owners
-        by = sent.senders if owners is None else sent.senders[owners]
-        carried = self._couplers.carry(
-            plain(by), plain(sent.groups), plain(slot.listeners), plain(slot.listened),
-            _wavelengths(sent, owners) if tuned else None,
-        )  # fmt: skip
-        if slot.conflict_free and carried.destroyed and not self.memory.tolerant:
-            couplers = self.network.coupler(sent.groups, by // self.network.d)
-            if tuned:
-                couplers = couplers * self.network.wavelengths + _wavelengths(sent, owners)[0]
-            victim = _first_met(couplers)
-            detail = f"its message to group {sent.groups[victim]} met another"
-            raise RuleViolation(number, int(by[victim]), Rule.CONFLICT_FREE, detail)
-        self._count(slot, carried)
-        at, messages = carried.listeners, carried.heard
-        if self.faults is not None:
-            wavelengths = slot.listen_wavelengths
-            wavelengths = None if wavelengths is None else wavelengths[at]
-            hears = self.faults.hear(number, slot.listeners[at], slot.listened[at], wavelengths)
-            self.counters.unheard += int(len(at) - hears.sum())
-            at, messages = at[hears], messages[hears]
-        messages = messages if owners is None else plain(owners[messages])
-        inbox = self._inbox(sent, at, messages)
-        self.memory._hear(number, inbox, only)
+        self._check(number, slot)
+        light = self.medium.transmit(number, slot)
+        if slot.conflict_free and light.destroyed and not self.memory.tolerant:
+            raise self.medium.conflict(number, slot)
+        self._count(slot, light)
+        inbox = self._inbox(slot, light.listeners, light.messages)
+        self.memory._hear(number, slot, light.messages, inbox)
         return inbox
 
-    def _reaching(self, number: int, slot: Slot, faults: ActiveFaults) -> Slot:
-        """Return the slot with the messages whose transmitters work."""
-        works = faults.send(number, slot.senders)
-        return slot if works is None or works.all() else slot.only(sending=works)
+    def _check(self, number: int, slot: Slot) -> None:
+        only = slot.kind if isinstance(slot.kind, Kind) else None
+        if slot.fanout is not None or only is None or not self._obeys(slot, only):
+            self._check_senders(number, slot)
+            self._check_listeners(number, slot)
+        self.medium.require_wavelengths(number, slot)
+        _require_bits(number, slot)
 
-    def _count(self, slot: Slot, carried: Transmitted) -> None:
+    def _count(self, slot: Slot, light: Light) -> None:
         self.counters.slots += 1
         self.counters.messages += len(slot.senders)
-        self.counters.collisions += carried.collided
-        self.counters.destroyed += carried.destroyed
+        self.counters.collisions += light.collided
+        self.counters.destroyed += light.destroyed
+        self.counters.unheard += light.unheard
         self.counters.control_bits = max(self.counters.control_bits, slot.control_bits)
 
     def _inbox(self, slot: Slot, at: I32, messages: I32) -> Inbox:
         listeners, listened, sent = map(plain, (slot.listeners, slot.listened, slot.packet_numbers))
         receivers, groups, packets, destinations = (np.empty(len(at), np.int32) for _ in range(4))
         heard = receivers, groups, packets, destinations
-        _hear(listeners, listened, sent, self.memory._destination, at, messages, *heard)
+        loops.receive(listeners, listened, sent, self.memory._destination, at, messages, *heard)
         if isinstance(slot.kind, Kind):
             kinds: Ints = np.full(len(messages), slot.kind, dtype=np.int8)
             if slot.kind is not _PACKET:
@@ -222,16 +194,16 @@ class Machine:
         """Check messages of one kind in one pass, and return whether they break no rule."""
         g, there = self.network.g, len(self.memory._destination)
         senders, packets = plain(slot.senders), plain(slot.packet_numbers)
-        sent = _may_send(
+        sent = loops.may_send(
             *self._seen.next(), senders, plain(slot.groups), packets, g, NO_PACKET, there
         )
         if not sent or (only is _PACKET and not self.memory.hold_all(senders, packets)):
             return False
-        return _may_listen(*self._seen.next(), plain(slot.listeners), plain(slot.listened), g)
+        return loops.may_listen(*self._seen.next(), plain(slot.listeners), plain(slot.listened), g)
 
-    def _check_senders(
-        self, number: int, slot: Slot, owners: Ints | None, is_packet: Bools
-    ) -> None:
+    def _check_senders(self, number: int, slot: Slot) -> None:
+        is_packet: Bools = slot.kinds == Kind.PACKET
+        owners = None if slot.fanout is None else slot.owners
         n, g = self.network.n, self.network.g
         senders, groups, packets = slot.senders, slot.groups, slot.packet_numbers
         _require_range(number, senders, senders, n, Rule.PROCESSOR_EXISTS, "it sends")
@@ -263,15 +235,6 @@ class Machine:
         _require_range(number, listeners, listeners, n, Rule.PROCESSOR_EXISTS, "it listens")
         _require_distinct(number, listeners, n, Rule.ONE_LISTENED, "it listens twice")
         _require_range(number, listened, listeners, g, Rule.GROUP_EXISTS, "it listens to group")
-
-    def _check_wavelengths(self, number: int, slot: Slot) -> None:
-        for name, processors, what in (
-            ("send_wavelengths", slot.senders, "it sends on wavelength"),
-            ("listen_wavelengths", slot.listeners, "it listens to wavelength"),
-        ):
-            values, bound = getattr(slot, name), self.network.wavelengths
-            if values is not None:
-                _require_range(number, values, processors, bound, Rule.WAVELENGTH_EXISTS, what)
 
 
 def machine_bytes(buffers: int) -> int:
@@ -329,57 +292,3 @@ def _require_bits(number: int, slot: Slot) -> None:
         message, column = np.argwhere(unfit)[0]
         detail = f"it sends {numbers[message, column]} where there are {share} bits for it"
         raise RuleViolation(number, int(slot.senders[message]), Rule.BITS, detail)
-
-
-def _wavelengths(slot: Slot, owners: Ints | None) -> tuple[I32, I32]:
-    """Return the wavelength of every transmission and of every listener."""
-    sent, heard = slot.send_wavelengths, slot.listen_wavelengths
-    if sent is None:
-        sent = np.zeros(len(slot.senders), dtype=np.int32)
-    if heard is None:
-        heard = np.zeros(len(slot.listeners), dtype=np.int32)
-    return plain(sent if owners is None else sent[owners]), plain(heard)
-
-
-def _first_met(couplers: Ints) -> int:
-    """Return the position of the first of two transmissions on one coupler and wavelength."""
-    _, firsts, inverse = np.unique(couplers, return_index=True, return_inverse=True)
-    before = firsts[inverse]
-    return int(before[np.argmax(before < np.arange(len(before)))])
-
-
-@compiled
-def _may_send(
-    seen: I32, loop: int, senders: I32, groups: I32, packets: I32, g: int, least: int, there: int
-) -> bool:
-    """Return whether senders exist and are different, and groups and packets, if any, exist."""
-    exist = inside(senders, 0, len(seen)) and inside(groups, 0, g)
-    return exist and inside(packets, least, there) and differ(seen, loop, senders)
-
-
-@compiled
-def _may_listen(seen: I32, loop: int, listeners: I32, listened: I32, g: int) -> bool:
-    """Return whether listeners exist and are different, and groups exist."""
-    exist = inside(listeners, 0, len(seen)) and inside(listened, 0, g)
-    return exist and differ(seen, loop, listeners)
-
-
-@compiled
-def _hear(
-    listeners: I32, listened: I32, sent: I32, destination: I32, at: I32, messages: I32,
-    receivers: I32, groups: I32, packets: I32, destinations: I32,
-) -> None:  # fmt: skip
-    """Write down which group and packet each receiver hears, and the packet's destination.
-
-    Positions are unsigned, because Numba checks an index that might be negative, and every loop
-    gathers from one array.
-    """
-    for s in range(len(at)):
-        receivers[s] = listeners[np.uint32(at[s])]
-    for s in range(len(at)):
-        groups[s] = listened[np.uint32(at[s])]
-    for s in range(len(messages)):
-        packets[s] = sent[np.uint32(messages[s])]
-    for s in range(len(messages)):
-        packet = packets[s]
-        destinations[s] = destination[np.uint32(packet)] if packet >= 0 else packet

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet import loops
 from popsnet.buffers import make_buffers
-from popsnet.compiled import compiled
 from popsnet.errors import Rule, RuleViolation
-from popsnet.network import I32, I64, Network
+from popsnet.faults import ActiveFaults
+from popsnet.loops import NOTHING, Bools, differ, first_outside, plain, rises
+from popsnet.network import I32, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
-Bools = npt.NDArray[np.bool_]
-
-_NOTHING = -1
 _PACKET = Kind.PACKET  # members of an Enum are slow to look up
 _MOST_LOOPS = 2**31 - 1
-_INT32 = np.dtype(np.int32)
 
 
 class Memory:
@@ -72,7 +71,7 @@ class Memory:
         self._destination = plain(destination)
         self._buffers = make_buffers(network.n, buffers)
         self._start = None if start is None else plain(start)
-        self._heard = np.full(network.n, _NOTHING, dtype=np.int64)  # when, and which packet
+        self._heard = np.full(network.n, NOTHING, dtype=np.int64)  # when, and which packet
         self._arrived = np.zeros(self._packets, dtype=np.bool_)
         self._seen = Seen(network.n)
         if start is None:
@@ -117,6 +116,11 @@ class Memory:
         return self._delivered
 
     @property
+    def waiting(self) -> int:
+        """The number of packets that are not delivered."""
+        return self._packets - self._delivered
+
+    @property
     def arrived(self) -> Bools:
         """Whether each packet was delivered. No router may use it: no processor knows it."""
         return self._arrived
@@ -140,7 +144,7 @@ class Memory:
             If a processor did not hear the packet in the last slot, or has no free buffer.
         """
         pairs = _pairs(processors, packets)
-        if not _take_heard(self._heard, self._slot, self._packets, *pairs):
+        if not loops.take_heard(self._heard, self._slot, self._packets, *pairs):
             self._require_heard(processors, packets)
         processors, packets = pairs
         full, peak = self._buffers.put_in(processors, packets)
@@ -155,7 +159,7 @@ class Memory:
     def _require_heard(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         rule = Rule.KEEPS_WHAT_IT_HEARD
-        unheard = _first_unheard(self._heard, self._slot, processors, packets)
+        unheard = _first(self._heard[processors] != (self._slot << 32 | packets.astype(np.int64)))
         what = "stores packet {packet}, which it has not just heard"
         self._refuse(unheard, processors, packets, rule, what)
         self._require_once(processors, rule, "stores what it heard twice")
@@ -174,7 +178,7 @@ class Memory:
             If a processor does not hold the packet, or the packet was delivered to it.
         """
         pairs = _pairs(processors, packets)
-        if not _may_drop(self._arrived, self._destination, self._n, *pairs):
+        if not loops.may_drop(self._arrived, self._destination, self._n, *pairs):
             self._require_undelivered(processors, packets)
         processors, packets = pairs
         missing = self._buffers.take_out(processors, packets)
@@ -194,7 +198,7 @@ class Memory:
 
     def _require_undelivered(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
-        delivered = _first_delivered(self._arrived, self._destination, processors, packets)
+        delivered = _first(self._arrived[packets] & (self._destination[packets] == processors))
         what = "drops packet {packet}, which was delivered to it"
         self._refuse(delivered, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
 
@@ -212,7 +216,7 @@ class Memory:
             If a packet is not for the processor, was delivered before, or is not there.
         """
         pairs = _pairs(processors, packets)
-        if not _may_deliver(self._arrived, self._destination, *self._seen.next(), *pairs):
+        if not loops.may_deliver(self._arrived, self._destination, *self._seen.next(), *pairs):
             self._require_due(processors, packets)
         processors, packets = pairs
         absent = ~self.holds(processors, packets)
@@ -220,13 +224,13 @@ class Memory:
             self.store(processors, packets)
         else:
             self.store(processors[absent], packets[absent])
-        _mark(packets, self._arrived)
+        loops.mark(packets, self._arrived)
         self._count_delivered(len(packets))
 
     def _require_due(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         rule = Rule.DELIVERS_HOME
-        wrong = _first_not_due(self._arrived, self._destination, processors, packets)
+        wrong = _first(self._arrived[packets] | (self._destination[packets] != processors))
         what = "delivers packet {packet}, which is not for it or was delivered before"
         self._refuse(wrong, processors, packets, rule, what)
         self._require_once(processors, rule, "delivers its packet twice")
@@ -330,19 +334,19 @@ class Memory:
         if self._changes is not None:
             self._changes.append((change, processors.copy(), packets.copy()))
 
-    def _hear(self, slot: int, inbox: Inbox, only: Kind | None = None) -> None:
+    def _hear(self, number: int, slot: Slot, messages: I32, inbox: Inbox) -> None:
         """Let receivers store these packets until the next slot. Only the machine calls this.
 
-        ``only`` is the kind of all messages, if they are of one kind.
+        ``messages`` has the position in the slot of the message in each row of the inbox.
         """
-        self._slot = slot
+        self._slot = number
         if self._crowded:
             self._peak, self._crowded = self.peak, []
-        if only is None:
+        if not isinstance(slot.kind, Kind):
             inbox = inbox.at(inbox.kinds == _PACKET)
-        elif only is not _PACKET:
+        elif slot.kind is not _PACKET:
             return
-        _note(self._heard, slot, plain(inbox.receivers), plain(inbox.packets))
+        loops.note(self._heard, number, plain(inbox.receivers), plain(inbox.packets))
 
     def _numbers(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
         """Return the same numbers, checked, for the loops below."""
@@ -364,6 +368,112 @@ class Memory:
         if at >= 0:
             text = detail.format(packet=int(packets[at]))
             raise RuleViolation(self._slot, int(processors[at]), rule, text)
+
+
+class TolerantMemory(Memory):
+    """The packet buffers of all processors, in a run whose router does not expect faults.
+
+    Such a router may let a processor act on a packet that it missed. A processor without the packet
+    cannot act, so nothing happens, and the action is counted. Everything else is checked as
+    :class:`Memory` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from popsnet import Network
+    >>> from popsnet.memory import TolerantMemory
+    >>> memory = TolerantMemory(Network(2, 2), np.array([0, 3, 2, 1]), buffers=2)
+    >>> memory.store(np.array([3]), np.array([1]))  # it has heard nothing
+    >>> memory.deliver(np.array([0, 0]), np.array([0, 0]))
+    >>> memory.skipped, memory.duplicated, memory.delivered
+    (1, 1, 1)
+    """
+
+    tolerant = True
+    skipped: int = 0
+    """Actions that needed a packet, or a buffer, that was not there."""
+    duplicated: int = 0
+    """Deliveries of packets that had been delivered before."""
+
+    def __init__(
+        self,
+        network: Network,
+        destination: Ints,
+        buffers: int,
+        start: Ints | None = None,
+        faults: ActiveFaults | None = None,
+    ) -> None:
+        super().__init__(network, destination, buffers, start)
+        self._faults = faults  # a dead processor does nothing
+
+    def possible(self, slot: Slot) -> Slot:
+        """Return the slot without messages for which the sender lacks the packet."""
+        senders, packets = slot.senders, slot.packet_numbers
+        rows = np.flatnonzero(
+            (slot.kinds == Kind.PACKET) & self._exist(senders, packets)
+        )  # the machine refuses what does not exist
+        missing = np.zeros(len(senders), dtype=np.bool_)
+        missing[rows] = ~self.holds(senders[rows], packets[rows])
+        if not missing.any():
+            return slot
+        self.skipped += int(missing.sum())
+        return slot.only(sending=~missing)
+
+    def store(self, processors: Ints, packets: Ints) -> None:
+        """Store packets that were heard in the last slot, where there is a free buffer."""
+        super().store(*self._able(processors, packets, self._may_store))
+
+    def drop(self, processors: Ints, packets: Ints) -> None:
+        """Free the buffers of packets that are held."""
+        super().drop(*self._able(processors, packets, self._may_drop))
+
+    def deliver(self, processors: Ints, packets: Ints) -> None:
+        """Deliver packets that their destinations heard in the last slot, or hold."""
+        exist = self._exist(processors, packets)
+        before = np.zeros(len(packets), dtype=np.bool_)
+        before[exist] = self._arrived[packets[exist]]
+        first = _first_of_each(packets)
+        again = exist & (before | ~first)
+        self.duplicated += int(again.sum())
+        super().deliver(*self._able(processors[~again], packets[~again], self._may_deliver))
+
+    def _able(
+        self, processors: Ints, packets: Ints, may: Callable[[Ints, Ints], Bools]
+    ) -> tuple[Ints, Ints]:
+        """Return the actions that are possible, and those that name what does not exist."""
+        processors, packets = np.asarray(processors), np.asarray(packets)
+        exist = self._exist(processors, packets)
+        able = ~exist
+        able[exist] = may(processors[exist], packets[exist])
+        if self._faults is not None:
+            acts = self._faults.act(self._slot, processors[exist])
+            able[exist] &= True if acts is None else acts
+        self.skipped += int((~able).sum())
+        return processors[able], packets[able]
+
+    def _exist(self, processors: Ints, packets: Ints) -> Bools:
+        there: Bools = (processors >= 0) & (processors < self._n)
+        return there & (packets >= 0) & (packets < self._packets)
+
+    def _hear_now(self, processors: Ints, packets: Ints) -> Bools:
+        heard: Bools = self._heard[processors] == (self._slot << 32 | packets.astype(np.int64))
+        return heard
+
+    def _may_store(self, processors: Ints, packets: Ints) -> Bools:
+        held = np.bincount(self.content()[0], minlength=self._n)
+        free = held[processors] < self._buffers.buffers
+        return self._hear_now(processors, packets) & free & _first_of_each(processors)
+
+    def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
+        taken: Bools = self._arrived[packets] & (self._destination[packets] == processors)
+        able: Bools = self.holds(processors, packets) & ~taken
+        return able
+
+    def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
+        held = self.holds(processors, packets)
+        stored = ~held & self._may_store(processors, packets)
+        due: Bools = self._destination[packets] == processors
+        return (held | stored) & due
 
 
 class Seen:
@@ -391,41 +501,9 @@ def _pairs(processors: Ints, packets: Ints) -> tuple[I32, I32]:
     return plain(processors), plain(packets)
 
 
-def plain(numbers: Ints) -> I32:
-    """Return numbers of the type that loops are compiled for, clipped to its range."""
-    if numbers.dtype is _INT32 and numbers.flags.c_contiguous:
-        return numbers  # type: ignore[return-value]
-    if numbers.dtype != np.int32:
-        wide = numbers.astype(np.int64, casting="same_kind", copy=False)
-        numbers = wide.clip(-(2**31), 2**31 - 1)
-    return np.ascontiguousarray(numbers, dtype=np.int32)
-
-
-@compiled
-def _first_unheard(heard: I64, slot: int, processors: I32, packets: I32) -> int:
-    """Return the first whose packet is not what it heard in the slot, or -1."""
-    for k in range(len(processors)):
-        if heard[processors[k]] != slot << 32 | packets[k]:
-            return k
-    return -1
-
-
-@compiled
-def _first_delivered(arrived: Bools, destination: I32, processors: I32, packets: I32) -> int:
-    """Return the first whose packet was delivered to it, or -1."""
-    for k in range(len(processors)):
-        if arrived[packets[k]] and destination[packets[k]] == processors[k]:
-            return k
-    return -1
-
-
-@compiled
-def _first_not_due(arrived: Bools, destination: I32, processors: I32, packets: I32) -> int:
-    """Return the first whose packet is not for it or was delivered before, or -1."""
-    for k in range(len(processors)):
-        if arrived[packets[k]] or destination[packets[k]] != processors[k]:
-            return k
-    return -1
+def _first(wrong: Bools) -> int:
+    """Return the position of the first that is wrong, or -1."""
+    return int(np.argmax(wrong)) if wrong.any() else -1
 
 
 def first_repeat(numbers: I32, bound: int) -> int | None:
@@ -435,101 +513,8 @@ def first_repeat(numbers: I32, bound: int) -> int | None:
     return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
 
 
-@compiled
-def inside(numbers: I32, low: int, bound: int) -> bool:
-    """Return whether all numbers are in [low, bound), without a branch, so in vectors."""
-    least, most, all_inside = np.int32(low), np.int32(bound - 1), True
-    for k in range(len(numbers)):
-        all_inside &= numbers[k] >= least
-        all_inside &= numbers[k] <= most
-    return all_inside
-
-
-@compiled
-def first_outside(numbers: I32, low: int, bound: int) -> int:
-    """Return the position of the first number that is not in [low, bound), or -1."""
-    if inside(numbers, low, bound):
-        return -1
-    k = 0
-    while low <= numbers[k] < bound:
-        k += 1
-    return k
-
-
-@compiled
-def rises(numbers: I32) -> bool:
-    """Return whether each number is larger than the one before."""
-    larger = True
-    for k in range(1, len(numbers)):
-        larger &= numbers[k - 1] < numbers[k]
-    return larger
-
-
-@compiled
-def differ(seen: I32, loop: int, processors: I32) -> bool:
-    """Return whether processors are all different, as they are if in ascending order."""
-    if rises(processors):
-        return True
-    for k in range(len(processors)):
-        if seen[processors[k]] == loop:
-            return False
-        seen[processors[k]] = loop
-    return True
-
-
-@compiled
-def _note(heard: I64, slot: int, receivers: I32, packets: I32) -> None:
-    """Remember which packet each receiver hears in a slot."""
-    for k in range(len(receivers)):
-        heard[receivers[k]] = slot << 32 | packets[k]
-
-
-@compiled
-def _take_heard(heard: I64, slot: int, there: int, processors: I32, packets: I32) -> bool:
-    """Return whether all exist, are different, and have just heard their packets.
-
-    If so, what they heard is taken, so that no processor can store it twice.
-    """
-    for k in range(len(processors)):
-        j, packet = processors[k], packets[k]
-        fits = 0 <= j < len(heard) and 0 <= packet < there
-        if not fits or heard[j] != slot << 32 | packet:
-            for i in range(k):
-                heard[processors[i]] = slot << 32 | packets[i]
-            return False
-        heard[j] = _NOTHING
-    return True
-
-
-@compiled
-def _may_drop(arrived: Bools, destination: I32, n: int, processors: I32, packets: I32) -> bool:
-    """Return whether all exist, and no packet was delivered to its processor."""
-    for k in range(len(processors)):
-        j, packet = processors[k], packets[k]
-        if j < 0 or j >= n or packet < 0 or packet >= len(arrived):
-            return False
-        if arrived[packet] and destination[packet] == j:
-            return False
-    return True
-
-
-@compiled
-def _may_deliver(
-    arrived: Bools, destination: I32, seen: I32, loop: int, processors: I32, packets: I32
-) -> bool:
-    """Return whether all exist, are different, and their packets are due to them."""
-    for k in range(len(processors)):
-        j, packet = processors[k], packets[k]
-        if j < 0 or j >= len(seen) or packet < 0 or packet >= len(arrived):
-            return False
-        if arrived[packet] or destination[packet] != j or seen[j] == loop:
-            return False
-        seen[j] = loop
-    return True
-
-
-@compiled
-def _mark(packets: I32, marks: Bools) -> None:
-    """Mark all packets."""
-    for packet in packets:
-        marks[packet] = True
+def _first_of_each(numbers: Sequence[int] | Ints) -> Bools:
+    """Return which entries are the first of their value."""
+    first = np.zeros(len(numbers), dtype=np.bool_)
+    first[np.unique(numbers, return_index=True)[1]] = True
+    return first

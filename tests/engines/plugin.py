@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 
+from popsnet.engines import engine as policy
 from popsnet.engines import plugins
 
 TINY = """
@@ -44,6 +45,12 @@ def forget_plugins() -> None:
     """Look for plug-ins again."""
     for cached in (plugins.offered, plugins.load, plugins.usable):
         cached.cache_clear()
+    forget_choices()
+
+
+def forget_choices() -> None:
+    """Choose engines again."""
+    policy._of_many.clear()
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

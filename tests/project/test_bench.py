@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -95,3 +96,29 @@ def test_the_benchmark_of_traffic_validates_and_times(
     monkeypatch.setattr(traffic.np, "array_equal", lambda *_: False)
     with pytest.raises(SystemExit, match="do not agree"):
         traffic.validate()
+
+
+def test_two_trees_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """This one with itself, which is slower than by a limit of 0."""
+    against = load("against")
+    row = "mei-rizzi on POPS(32, 32)"
+    given = [str(BENCHMARKS.parent), "--only", row, "--rounds", "1", "--repeat", "2", "--limit"]
+    against.main([*given, "1000"])
+    assert row in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=re.escape(f"times as slow: {row}")):
+        against.main([*given, "0"])
+
+
+def test_trees_with_other_results_are_not_compared() -> None:
+    against = load("against")
+
+    class Tree:
+        def __init__(self, result: str) -> None:
+            self.result = result
+
+        def do(self, name: str) -> tuple[float, str]:
+            return 1.0, self.result
+
+    assert against.compare((Tree("3"), Tree("3")), "a row", 2) == [1.0, 1.0]
+    with pytest.raises(SystemExit, match="The results of a row differ"):
+        against.compare((Tree("3"), Tree("4")), "a row", 2)

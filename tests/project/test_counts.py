@@ -5,18 +5,42 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import popsnet
+from popsnet import Experiment, Sweep, collect
+from tests.project import measures
 
-SOURCE = Path(__file__).parents[2] / "src" / "popsnet"
+SOURCE = measures.SOURCE
 
-MOST_LINES = 42_569
+MOST_LINES = 42_542
 MOST_MODULES = 337
 
 MOST_CASES = 4_500
+
+
+LIMITS = {
+    "functions with more than 8 parameters": 81,
+    "of them kernels": 56,
+    "most parameters": 29,
+    "most parameters of a kernel": 27,
+    "fmt: skip": 412,
+    "class names defined twice": 22,
+    "memories": 4,
+    "registers": 2,
+    "experiments": 1,
+    "formats of results": 4,
+    "isinstance on kinds in sweeps": 22,
+    "lines that ask for features": 161,
+    "files that ask for features": 57,
+}
+"""What ``measures`` counts at most; each limit only goes down."""
+
+MOST_CHOICES = 8
+"""How often an engine is chosen for each experiment of a sweep."""
 
 
 def code_lines(text: str) -> int:
@@ -54,6 +78,48 @@ def test_the_suite_does_not_grow(request: pytest.FixtureRequest) -> None:
         assert request.session.testscollected <= MOST_CASES
 
 
+def test_the_parts_become_fewer() -> None:
+    many, asked = measures.with_many_parameters(), measures.asked_features()
+    counts = {
+        "functions with more than 8 parameters": len(many),
+        "of them kernels": sum(one.is_kernel for one in many),
+        "most parameters": max(one.parameters for one in many),
+        "most parameters of a kernel": max(one.parameters for one in many if one.is_kernel),
+        "fmt: skip": measures.unformatted(),
+        "class names defined twice": len(measures.defined_twice()),
+        "memories": len(measures.memories()),
+        "registers": len(measures.registers()),
+        "experiments": len(measures.experiments()),
+        "formats of results": len(measures.result_formats()),
+        "isinstance on kinds in sweeps": len(measures.asked_kinds()),
+        "lines that ask for features": len(asked),
+        "files that ask for features": len({line.partition(":")[0] for line in asked}),
+    }
+    assert counts.keys() == LIMITS.keys()
+    more = {name: count for name, count in counts.items() if count > LIMITS[name]}
+    assert not more, f"limits are { ({name: LIMITS[name] for name in more}) }"
+
+
+def test_an_engine_is_chosen_seldom(tmp_path: Path) -> None:
+    """In all threads of a sweep."""
+    chosen = []
+
+    def note(frame: Any, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "choose_engine":
+            chosen.append(frame)
+
+    sweep = Sweep.of_grid(d=[2, 4], g=2, routers=["direct", "relay"], runs=20)
+    before = sys.getprofile()
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        collect(sweep, store=tmp_path / "results.sqlite", progress=False)
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+    assert len(chosen) <= MOST_CHOICES * len(sweep.experiments)
+
+
 COUNT = """
 import sys
 from popsnet.__main__ import main
@@ -72,7 +138,7 @@ print(len(loaded), "distributed" in sys.modules, "matplotlib" in sys.modules)
 )
 def test_a_command_imports_little(arguments: list[str], most: int, tmp_path: Path) -> None:
     """Modules of popsnet; their time depends on the computer."""
-    popsnet.collect([popsnet.Experiment(4, 4)], 10, tmp_path / "results.sqlite", progress=False)
+    collect([Experiment(4, 4)], 10, tmp_path / "results.sqlite", progress=False)
     program = [sys.executable, "-c", COUNT.format(arguments=arguments)]
     done = subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, text=True)
     loaded, *heavy = done.stdout.split()[-3:]

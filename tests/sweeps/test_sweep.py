@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from popsnet import Experiment, Inbox, Network, Slot, system
 from popsnet import experiment as experiment_module
-from popsnet.engines import ENGINES, Session, choose_engine
+from popsnet.engines import ENGINES, Engine, Session, choose_engine
 from popsnet.engines.fused.engine import FusedEngine
 from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.routing.router import unregister
@@ -32,6 +32,7 @@ from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep, in_words
 from popsnet.sweeps.work import Queue, Work, cut
 from tests.conftest import Cli
+from tests.engines.plugin import forget_choices
 
 T = TypeVar("T")
 
@@ -551,6 +552,25 @@ def slow(*arguments):
     time.sleep(0.02)
     return find_router("direct").variant("standard").route(*arguments)
 """
+
+
+def test_the_engine_of_an_experiment_is_chosen_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not again for every shard, nor for the memory and the size of pieces of work."""
+    asked: list[tuple[str, Experiment]] = []
+
+    def choose(name: str, experiment: Experiment, **rest: Any) -> Engine:
+        asked.append((name, experiment))
+        return choose_engine(name, experiment, **rest)
+
+    forget_choices()
+    monkeypatch.setattr("popsnet.engines.engine.choose_engine", choose)
+    text = "[[grid]]\nd = [4, 8]\ng = 4\nrouters = ['mei-rizzi', 'direct']\nruns = 60"
+    sweep = sweep_of(tmp_path, text)
+    collect(sweep, store=tmp_path / "results.sqlite", workers=2, progress=False)
+    assert len(sweep.experiments) == 4
+    assert asked == [("auto", experiment) for experiment in sweep.experiments]
 
 
 def test_an_interrupt_loses_no_finished_shard_of_a_slow_router(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from popsnet import Coins, InputError, Network, Slot
 from popsnet.slot import Ints
 from popsnet.testing import LocalityError, check_scheduler_locality
-from popsnet.testing.scheduler_locality import _exchanged
+from popsnet.testing.locality import _with_others
 from popsnet.traffic import Frame, Queues, Scheduler, TrafficMemory, all_schedulers
 from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.scheduler import Running
@@ -159,7 +159,7 @@ def test_a_generator_that_yields_something_else_is_refused() -> None:
 def test_only_the_arrivals_of_the_pair_differ_and_only_from_a_slot_on() -> None:
     network = Network(3, 3)
     usual, others = (make_arrivals(network, load=0.5, seed=one).block(0, 60) for one in (0, 1))
-    changed = _exchanged(usual, others, (2, 7), 20)
+    changed = _with_others(usual, others, (2, 7), 20)
     for t in range(60):
         rows = []
         for block in (usual, others, changed):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from popsnet import Machine, Network, Rule, RuleViolation, Slot
+from popsnet.medium import make_medium
 from popsnet.traffic import TrafficMemory
 
 NETWORK = Network(2, 2)
@@ -21,7 +22,7 @@ def sent(memory: TrafficMemory, sender: int, packet: int, listener: int) -> None
         one(sender), one(listener // 2), (one(listener), one(sender // 2)), packets=one(packet)
     )
     memory.sending(slot)
-    Machine.of_memory(NETWORK, memory).execute(slot)
+    Machine.of(make_medium(NETWORK), memory).execute(slot)
 
 
 def test_a_packet_comes_goes_through_a_relay_and_leaves() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from popsnet import system
 from popsnet.engines import fused, objects, plugins, slots
 from popsnet.engines.session import Engine
@@ -129,6 +131,22 @@ def choose_engine(
         )
     if fitting:
         _require_memory(experiment, engine, runs, threads, traced)
+    return engine
+
+
+_of_many: WeakKeyDictionary[Experiment, Engine] = WeakKeyDictionary()
+
+
+def engine_of_many(experiment: Experiment, *, fitting: bool = False) -> Engine:
+    """Return what ``auto`` is for a number of runs that is not known yet.
+
+    It is chosen once for an experiment, which a sweep asks for with every piece of work.
+    """
+    engine = _of_many.get(experiment)
+    if engine is None:
+        engine = _of_many[experiment] = choose_engine("auto", experiment, fitting=False)
+    if fitting:
+        _require_memory(experiment, engine, None, None, traced=False)
     return engine
 
 

@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from popsnet.engines.outcome import FaultCounts
 from popsnet.faults import ActiveFaults, two_way_paths
-from popsnet.memory import Memory
+from popsnet.memory import Memory, TolerantMemory
 from popsnet.slot import Ints
-from popsnet.tolerance import TolerantMemory
 
 Bools = npt.NDArray[np.bool_]
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from popsnet.couplers import table_bytes
+from popsnet.engines.execution import ENDED, Execution
 from popsnet.engines.fault_watch import FaultWatch
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import MessageEngine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, Instance
 from popsnet.machine import Machine, machine_bytes
-from popsnet.routing.router import Router
-from popsnet.slot import Inbox, Slot, Slots
-from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
+from popsnet.medium import table_bytes
+from popsnet.slot import Slot
+from popsnet.trace import Observer
 
 
 def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
@@ -31,12 +31,10 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
     )
     memory, packets = machine.memory, len(destination)
     watch = None if faults is None else FaultWatch(faults, memory, destination)
-    traces = [observer for observer in observers if isinstance(observer, TraceWriter)]
-    if traces:
-        memory.keep_journal()
+    execution = Execution("router", router.name, machine, observers)
     survivors: list[int] = []
     running = router.start(variant, network, destination, instance.coins, memory)
-    slot = _resume(router, running, None)
+    slot = next_slot(router.name, execution.start(running))
     step, began, silent, most = 0, 0, 0, instance.most_slots
     while slot is not None:
         if slot.step != step:
@@ -59,22 +57,8 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
                 f"{memory.delivered} of {packets} packets are delivered. A router that has nothing "
                 "left to send must return."
             )
-        pending = packets - memory.delivered
-        inbox = machine.execute(slot)
-        done = machine.executed or slot
-        tuned = partial(wavelengths, done) if network.wavelengths > 1 else None
-        event = Event(
-            machine.counters.slots, slot.phase, step, pending, partial(records, done), tuned
-        )
-        for observe in observers:
-            observe(event)
-        if faults is not None:
-            for trace in traces:
-                trace.miss(faults.misses.tolist())
-        slot = _resume(router, running, inbox)
-        for trace in traces:
-            trace.settle(*memory.read_journal())
-    running.close()
+        slot = next_slot(router.name, execution.execute(slot))
+    execution.close()
     if machine.counters.slots:
         survivors.append(packets - memory.delivered)
     lost = memory.lost().tolist()
@@ -111,20 +95,13 @@ def _require_next_step(name: str, slots: int, step: int, slot: Slot) -> None:
         )
 
 
-def _resume(router: Router, running: Slots, inbox: Inbox | None) -> Slot | None:
-    """Return the router's next slot, or None when it has ended, and mark its exceptions."""
-    try:
-        slot = next(running) if inbox is None else running.send(inbox)
-    except StopIteration:
+def next_slot(name: str, yielded: Any) -> Slot | None:
+    """Return the slot that a router has yielded, or None if it has ended."""
+    if yielded is ENDED:
         return None
-    except SystemExit as error:
-        raise InputError(router.exit_of(error)) from error
-    except Exception as error:
-        error.add_note(f"This was raised while router {router.name} ran.")
-        raise
-    if not isinstance(slot, Slot):
-        raise InputError(f"Router {router.name} yields {slot!r:.40}; a router yields slots.")
-    return slot
+    if not isinstance(yielded, Slot):
+        raise InputError(f"Router {name} yields {yielded!r:.40}; a router yields slots.")
+    return yielded
 
 
 def _needed(experiment: Experiment) -> int:

@@ -226,20 +226,13 @@ class Program:
         try:
             running = function(*given, **keywords)
         except SystemExit as error:
-            raise InputError(self.exit_of(error)) from error
+            raise InputError(exit_of(self.kind, self.name, error)) from error
         if not isinstance(running, Generator):
             raise InputError(
                 f"{kind} {self.name!r} returned {running!r:.40}; it must be a generator function: "
                 "use yield."
             )
         return running
-
-    def exit_of(self, error: SystemExit) -> str:
-        """Return the message for a program whose own code tries to end the interpreter."""
-        return (
-            f"The code of {self.kind} {self.name} raises SystemExit: {error}. It must not end the "
-            "program that runs it."
-        )
 
     def unknown_variant(self, name: str, variants: Iterable[str]) -> InputError:
         """Return the error for a variant that the program does not have."""
@@ -271,6 +264,14 @@ class Program:
         """
         defined_here = any(map(_in_program, self.functions))
         return bool(self.file) or (self.is_registered and not defined_here)
+
+
+def exit_of(kind: str, name: str, error: SystemExit) -> str:
+    """Return the message for a program whose own code tries to end the interpreter."""
+    return (
+        f"The code of {kind} {name} raises SystemExit: {error}. It must not end the program that "
+        "runs it."
+    )
 
 
 _PROGRAMS: dict[tuple[str, str], Any] = {}

@@ -12,7 +12,8 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import SizeError
-from popsnet.memory import Bools, Memory
+from popsnet.loops import Bools
+from popsnet.memory import Memory
 from popsnet.network import I32, I64, Network
 from popsnet.routing.direct import direct_slots
 from popsnet.routing.facts import Words

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from popsnet.coins import Coins
-from popsnet.couplers import hashed_bytes
 from popsnet.hardware.propagation import Propagation
+from popsnet.medium import hashed_bytes
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.facts import Claims, Expectation, Words

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.errors import InputError
-from popsnet.memory import plain
+from popsnet.loops import plain
 from popsnet.network import Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.colouring.multigraph import join

@@ -16,7 +16,7 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.errors import SizeError
 from popsnet.faults import WorkingParts
-from popsnet.memory import plain
+from popsnet.loops import plain
 from popsnet.network import Network
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand

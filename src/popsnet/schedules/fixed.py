@@ -10,7 +10,7 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.faults import WorkingParts
-from popsnet.memory import plain
+from popsnet.loops import plain
 from popsnet.network import Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.demand import Demand

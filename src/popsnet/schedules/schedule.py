@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
-from popsnet.memory import Memory, plain
+from popsnet.loops import plain
+from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slot, Slots

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from popsnet.engines import Tally, choose_engine
+from popsnet.engines import Tally
+from popsnet.engines.engine import engine_of_many
 from popsnet.errors import InputError, require_several
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps import point_table as traffic_points
@@ -102,7 +103,7 @@ class Goals:
         wanted = _pairs(experiments, 1 if runs is None and until_se is not None else runs)
         for experiment, _ in wanted:
             _require_storable(experiment)
-            choose_engine("auto", experiment)
+            engine_of_many(experiment, fitting=True)
         if until_se is not None and traffic and not wanted:
             raise InputError(
                 f"until_se = {until_se}: it applies to runs, and there are none. The precision of "

@@ -99,9 +99,13 @@ class _Opened(threading.local):
     def on(self, experiment: Experiment, engine: str) -> Session:
         if self.experiment != experiment or self.asked != engine:
             from popsnet.engines import choose_engine
+            from popsnet.engines.engine import engine_of_many
 
             self.close()
-            self.engine = choose_engine(engine, experiment, fitting=False)  # checked before
+            if engine == "auto":
+                self.engine = engine_of_many(experiment)
+            else:
+                self.engine = choose_engine(engine, experiment, fitting=False)  # checked before
             self.session = self.engine.open(experiment, threads=1)
             self.experiment, self.asked = experiment, engine
         return self.session
@@ -137,9 +141,9 @@ def execute_shards(
 
 def memory_of(experiment: Experiment) -> int:
     """Return the bytes that the shards of an experiment need on a worker, 0 if negligible."""
-    from popsnet.engines import choose_engine
+    from popsnet.engines.engine import engine_of_many
 
-    needed = choose_engine("auto", experiment, fitting=False).memory(experiment, threads=1)
+    needed = engine_of_many(experiment).memory(experiment, threads=1)
     return needed if needed > NEGLIGIBLE else 0
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 from msgspec.structs import replace
 
-from popsnet.engines import choose_engine
+from popsnet.engines.engine import engine_of_many
 from popsnet.errors import InputError, PermutationError
 from popsnet.experiment import MAX_STEPS, Experiment
 from popsnet.network import Network
@@ -353,7 +353,7 @@ class _Grid(NetworksTable, frozen=True):
                 find_permutation(permutation)  # an unknown name is an error in any case
                 yield f"Permutation {permutation} on {network}: {error}"
             else:
-                choose_engine("auto", experiment)  # refuses what does not fit
+                engine_of_many(experiment, fitting=True)  # refuses what does not fit
                 yield experiment
 
     def _require_variants(self, routers: list[Router]) -> None:

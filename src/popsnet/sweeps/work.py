@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from popsnet.engines import choose_engine, find_engine
-from popsnet.engines.engine import shipped_engine
+from popsnet.engines import find_engine
+from popsnet.engines.engine import engine_of_many, shipped_engine
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps.point_table import estimate_point
@@ -76,8 +76,7 @@ def suits(experiment: Subject, engine: str) -> bool:
 
 def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:
     """Cut shards into consecutive pieces: cheap to hand over, and some for every worker."""
-    engine = choose_engine("auto", experiment, fitting=False)
-    batch = engine.batch(experiment) // SHARD_RUNS
+    batch = engine_of_many(experiment).batch(experiment) // SHARD_RUNS
     most = max(min(batch, len(shards) // (AHEAD * workers)), 1)
     start = 0
     for place in range(1, len(shards) + 1):

@@ -1,7 +1,6 @@
 """The test kit for authors: locality checks."""
 
 from popsnet.testing.cone import LocalityError
-from popsnet.testing.locality import check_locality
-from popsnet.testing.scheduler_locality import check_scheduler_locality
+from popsnet.testing.locality import check_locality, check_scheduler_locality
 
 __all__ = ["LocalityError", "check_locality", "check_scheduler_locality"]

@@ -7,15 +7,16 @@ must do exactly the same.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import PopsnetError
+from popsnet.network import I32
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.trace import records
 
@@ -89,11 +90,32 @@ class Moment(NamedTuple):
 
 
 class Journal:
-    """Notes what each processor does with its memory, of whichever kind it is a mixin."""
+    """Notes what each processor does and hears, in a memory of whichever kind it is a mixin."""
+
+    by_phase: ClassVar[bool] = True
+    """Whether slots are matched by their phases, or by their numbers."""
 
     def __init__(self, *arguments: Any) -> None:
         self._entries: dict[int, list[Any]] = {}
+        self._heard_moments: list[Moment] = []
+        self._times: Counter[str] = Counter()
+        self._of, self._number = ("start", 0), 0
         super().__init__(*arguments)
+
+    def moments(self) -> list[Moment]:
+        """Return the slot since the last call, if any, and what was done after it."""
+        after = Moment((*self._of, "after it"), self._number, self._entries, {})
+        found = [*self._heard_moments, after]
+        self._entries, self._heard_moments = {}, []
+        return found
+
+    def _hear(self, number: int, slot: Slot, messages: I32, inbox: Inbox) -> None:
+        super()._hear(number, slot, messages, inbox)  # type: ignore[misc]
+        phase = slot.phase if self.by_phase else ""
+        self._of, self._number = (phase, self._times[phase]), number
+        self._times[phase] += 1
+        acts, heard = acts_in(slot, self.name), heard_in(inbox, self.name)
+        self._heard_moments.append(Moment((*self._of, "itself"), number, acts, heard))
 
     def name(self, packet: int) -> Any:
         """Name a packet."""
@@ -113,11 +135,6 @@ class Journal:
         """Note that packets are delivered."""
         super().deliver(processors, packets)  # type: ignore[misc]
         self._enter("deliver", processors, packets)
-
-    def turn_page(self) -> dict[int, list[Any]]:
-        """Return what was done since the last call."""
-        entries, self._entries = self._entries, {}
-        return entries
 
     def _enter(self, act: str, processors: Ints, packets: Ints) -> None:
         for processor, packet in zip(processors.tolist(), packets.tolist(), strict=True):
@@ -168,33 +185,62 @@ def _exactly(contents: npt.NDArray[Any] | None, messages: int) -> list[bytes]:
     return [b""] * messages if contents is None else [row.tobytes() for row in contents]
 
 
-def require_same_acts(
+Instance = TypeVar("Instance")
+"""What a program runs on: destinations, a demand, or arrivals."""
+
+Run: TypeAlias = Callable[[Instance, Sequence[int]], Iterator[Moment]]
+"""Runs a program on an instance, with other coins of some processors, and yields the moments."""
+
+
+def check_program(
     name: str,
-    kind: str,
-    changed: set[int],
-    moments: Iterable[tuple[Moment | None, Moment | None]],
+    run: Run[Instance],
+    usual: Instance,
+    changes: Callable[[int, int], Iterable[tuple[str, Instance]]],
+    pairs: Iterable[tuple[int, int]],
     whole: int | None = None,
 ) -> None:
-    """Compare what processors outside of the cone do in two runs, moment by moment.
+    """Compare a run of a program with runs in which two processors differ, pair by pair.
 
     Parameters
     ----------
     name : str
-        What is checked.
-    kind : str
-        What of the two changed processors differs.
-    changed : set of int
-        The two processors.
-    moments : iterable of pairs
-        The moments of both runs side by side, with None for a slot that one run left out.
+        The name of the program.
+    run : function of an instance and processors
+        Runs the program, with other coins of these processors, and yields the moments.
+    usual : Any
+        The unchanged instance.
+    changes : function of two processors
+        Returns what differs, in words, and an instance in which it differs at these processors.
+    pairs : iterable of pairs of int
+        The processors that are changed together.
     whole : int, optional
-        The number of processors: the comparison ends when all of them are in the cone.
+        The number of processors, if both runs have the same slots: a comparison then ends when
+        all of them are in the cone. By default slots are matched by their names.
 
     Raises
     ------
     LocalityError
         If a processor outside of the cone acts differently.
     """
+    unchanged = list(run(usual, ()))
+    for x, y in pairs:
+        runs = [(kind, run(instance, ())) for kind, instance in changes(x, y)]
+        for kind, other in (*runs, ("coins", run(usual, (x, y)))):
+            if whole is None:
+                moments = side_by_side(unchanged, list(other))
+            else:
+                moments = zip(unchanged, other, strict=True)
+            _require_same_acts(name, kind, {x, y}, moments, whole)
+
+
+def _require_same_acts(
+    name: str,
+    kind: str,
+    changed: set[int],
+    moments: Iterable[tuple[Moment | None, Moment | None]],
+    whole: int | None,
+) -> None:
     cone = set(changed)
     for a, b in moments:
         moment = a or b
@@ -212,6 +258,30 @@ def require_same_acts(
         cone |= _differing(a.hears if a else {}, b.hears if b else {})
         if len(cone) == whole:
             return
+
+
+def side_by_side(
+    one: list[Moment], other: list[Moment]
+) -> Iterator[tuple[Moment | None, Moment | None]]:
+    """Yield the moments of two runs in order, with None for a slot that one run left out."""
+    names_of_one, names_of_other = ({moment.name for moment in run} for run in (one, other))
+    i = j = 0
+    while i < len(one) and j < len(other):
+        a, b = one[i], other[j]
+        if a.name == b.name:
+            yield a, b
+            i, j = i + 1, j + 1
+        elif a.name not in names_of_other:
+            yield a, None
+            i += 1
+        elif b.name not in names_of_one:
+            yield None, b
+            j += 1
+        else:
+            raise LocalityError(
+                f"Two runs have the phases {a.name[0]!r} and {b.name[0]!r} in different order. The "
+                "order of phases may depend only on what processors know."
+            )
 
 
 def pairs_by_chance(n: int, seed: int, pairs: int | None) -> list[tuple[int, int]]:

@@ -1,11 +1,12 @@
 """The locality check: every processor must act only on what it knows.
 
-A router is one program for all processors, and nothing stops it from looking at another
-processor's destination or coins. The check runs it on two instances that differ only at a few
-processors X, in their packets' destinations or in their coins. A processor of X, or one that has
-heard something different because of X, is in the causal cone and may act differently. Every other
-processor has seen exactly the same in both runs and must do exactly the same: send, listen, store,
-drop and deliver. If it does not, it used knowledge that no message gave it.
+A router or a scheduler is one program for all processors, and nothing stops it from looking at
+another processor's destination, queue or coins. The check runs it on two instances that differ only
+at a few processors X, in their packets' destinations, in the packets that arrive there, or in their
+coins. A processor of X, or one that has heard something different because of X, is in the causal
+cone and may act differently. Every other processor has seen exactly the same in both runs and must
+do exactly the same: send, listen, store, drop and deliver. If it does not, it used knowledge that
+no message gave it. All processors know the public coins of a scheduler.
 
 The cone is the smallest possible: a processor enters it when what it hears differs, silence
 included, and not merely when a processor of the cone could have reached it.
@@ -17,44 +18,47 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from popsnet.coins import Coins
+from popsnet.engines.execution import Execution
+from popsnet.engines.slots import next_slot
 from popsnet.errors import InputError
 from popsnet.faults import ActiveFaults, Faults
 from popsnet.faults.faults import faults_of
 from popsnet.machine import Machine
+from popsnet.medium import make_medium
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.routing import Route, Router, find_variant
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
-from popsnet.testing.cone import (
-    Journal,
-    LocalityError,
-    Moment,
-    PrivateCoins,
-    acts_in,
-    heard_in,
-    pairs_by_chance,
-    require_same_acts,
-)
+from popsnet.testing.cone import Journal, Moment, PrivateCoins, check_program, pairs_by_chance
+from popsnet.traffic.arrivals import Block, make_arrivals
+from popsnet.traffic.engine import TrafficExecution, private_coins, public_coins
+from popsnet.traffic.faulty import TolerantTrafficMemory, TrafficFaults
+from popsnet.traffic.memory import Arrived, TrafficMemory
+from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant
+
+_OTHER = 0x5DEECE66D
+"""Turns the seed of arrivals into another one."""
 
 
 class _Journal(Journal, Memory):
     """The machine's memory with a journal."""
 
+    def __init__(self, network: Network, destination: Ints, *more: Any) -> None:
+        self.known_destination = destination
+        super().__init__(network, destination, *more)
+
     def drop_copies(self) -> None:
         """Free the buffers at the end of a run, which is not an act of a processor."""
-        entries = self.turn_page()
+        entries, self._entries = self._entries, {}
         super().drop_copies()
         self._entries = entries
-
-    def moment(self, name: tuple[str, int]) -> Moment:
-        """Return what was done since the last call."""
-        return Moment((*name, "after it"), self._slot, self.turn_page(), {})
 
 
 def check_locality(
@@ -134,24 +138,26 @@ def check_locality(
             raise InputError("faults cannot be combined with a demand; leave one of them out.")
         _check_demand(router, demand, variants, seed, pairs, max_slots)
         return
-    active = None
-    if faults:
-        active = partial(ActiveFaults, network, faults_of(faults), Coins(seed))
-    routes = _routes(router, network, variants, buffers)
-    n = network.n
-    destination = make_permutation("random", network, Coins(seed))
-    for name, route, capacity in routes:
-        run = partial(_moments, network, route, capacity, max_slots, None, faults=active)
-        unchanged = list(run(destination, PrivateCoins(seed, n)))
-        for x, y in pairs_by_chance(n, seed, pairs):
-            exchanged = destination.copy()
-            exchanged[[x, y]] = exchanged[[y, x]]
-            for kind, other in (
-                ("destinations", run(exchanged, PrivateCoins(seed, n))),
-                ("coins", run(destination, PrivateCoins(seed, n, [x, y]))),
-            ):
-                moments = _side_by_side(unchanged, list(other))
-                require_same_acts(name, kind, {x, y}, moments)
+    n, couples = network.n, list(pairs_by_chance(network.n, seed, pairs))
+    broken = faults_of(faults)
+    usual: Ints = make_permutation("random", network, Coins(seed))
+
+    def changes(x: int, y: int) -> list[tuple[str, Ints]]:
+        exchanged = usual.copy()
+        exchanged[[x, y]] = exchanged[[y, x]]
+        return [("destinations", exchanged)]
+
+    for program in _routes(router, network, variants, buffers):
+
+        def run(
+            destination: Ints, changed: Sequence[int], of: tuple[str, Route, int] = program
+        ) -> Iterator[Moment]:
+            name, route, capacity = of
+            active = ActiveFaults(network, broken, Coins(seed)) if broken else None
+            machine = _machine(network, destination, capacity, active=active)
+            return _moments(name, machine, route, PrivateCoins(seed, n, changed), max_slots)
+
+        check_program(program[0], run, usual, changes, couples)
 
 
 def _check_demand(
@@ -165,23 +171,22 @@ def _check_demand(
     """Compare runs on a demand with runs on one in which two processors have other packets."""
     found, named = find_variant(router)
     network, n = demand.network, demand.network.n
+    couples = list(pairs_by_chance(n, seed, pairs))
+
+    def changes(x: int, y: int) -> list[tuple[str, Demand]]:
+        others = _exchanged(demand, x, y), _swapped(demand, x, y)
+        return list(zip(("destinations", "packets"), others, strict=True))
+
     for name in [named] if named is not None else variants or list(found.relations):
 
-        def run(changed: Demand, coins: Coins, name: str = name) -> list[Moment]:
-            variant = found.serve(name, changed)
+        def run(served: Demand, changed: Sequence[int], name: str = name) -> Iterator[Moment]:
+            variant = found.serve(name, served)
             capacity = found.buffers_on(network, variant)
-            ends = changed.source, changed.destination
-            return list(_moments(network, variant.route, capacity, max_slots, *ends, coins))
+            machine = _machine(network, served.destination, capacity, served.source)
+            coins = PrivateCoins(seed, n, changed)
+            return _moments(name, machine, variant.route, coins, max_slots)
 
-        unchanged = run(demand, PrivateCoins(seed, n))
-        for x, y in pairs_by_chance(n, seed, pairs):
-            for kind, other in (
-                ("destinations", run(_exchanged(demand, x, y), PrivateCoins(seed, n))),
-                ("packets", run(_swapped(demand, x, y), PrivateCoins(seed, n))),
-                ("coins", run(demand, PrivateCoins(seed, n, [x, y]))),
-            ):
-                moments = _side_by_side(unchanged, other)
-                require_same_acts(f"{found.name} {name}", kind, {x, y}, moments)
+        check_program(f"{found.name} {name}", run, demand, changes, couples)
 
 
 def _exchanged(demand: Demand, x: int, y: int) -> Demand:
@@ -232,57 +237,209 @@ def _variants(router: Router, network: Network) -> list[str]:
     return sorted(named | {router.choose_variant(None, network)})
 
 
-def _moments(
-    network: Network,
-    route: Route,
-    buffers: int,
-    max_slots: int,
-    start: Ints | None,
-    destination: Ints,
-    coins: Coins,
-    faults: Callable[[], ActiveFaults] | None = None,
-) -> Iterator[Moment]:
-    """Run the router and yield, in turn, what processors did in each slot and after it."""
+def _machine(
+    network: Network, destination: Ints, buffers: int, start: Ints | None = None,
+    active: ActiveFaults | None = None,
+) -> Machine:  # fmt: skip
+    """Return a machine with a journal, whose destinations no router can change."""
     destination = destination.copy()
     destination.flags.writeable = False
-    active = None if faults is None else faults()
-    machine = Machine(network, destination, buffers, start, faults=active)
-    machine.memory = journal = _Journal(network, destination, buffers, start)
-    running = route(network, destination, coins, journal)
-    slot = next(running, None)
-    yield journal.moment(("start", 0))
-    times: Counter[str] = Counter()
+    journal = _Journal(network, destination, buffers, start)
+    return Machine.of(make_medium(network, active), journal)
+
+
+def _moments(
+    name: str, machine: Machine, route: Route, coins: Coins, max_slots: int
+) -> Iterator[Moment]:
+    """Run the router and yield, in turn, what processors did in each slot and after it."""
+    journal = machine.memory
+    assert isinstance(journal, _Journal)
+    execution = Execution("router", name, machine)
+    running = route(machine.network, journal.known_destination, coins, journal)
+    slot = next_slot(name, execution.start(running))
+    yield from journal.moments()
     while slot is not None and machine.counters.slots < max_slots:
-        name = (slot.phase, times[slot.phase])
-        times[slot.phase] += 1
-        inbox = machine.execute(slot)
-        yield Moment((*name, "itself"), machine.counters.slots, acts_in(slot), heard_in(inbox))
-        try:
-            slot = running.send(inbox)
-        except StopIteration:
-            slot = None
-        yield journal.moment(name)
+        slot = next_slot(name, execution.execute(slot))
+        yield from journal.moments()
 
 
-def _side_by_side(
-    one: list[Moment], other: list[Moment]
-) -> Iterator[tuple[Moment | None, Moment | None]]:
-    """Yield the moments of two runs in order, with None for a slot that one run left out."""
-    names_of_one, names_of_other = ({moment.name for moment in run} for run in (one, other))
-    i = j = 0
-    while i < len(one) and j < len(other):
-        a, b = one[i], other[j]
-        if a.name == b.name:
-            yield a, b
-            i, j = i + 1, j + 1
-        elif a.name not in names_of_other:
-            yield a, None
-            i += 1
-        elif b.name not in names_of_one:
-            yield None, b
-            j += 1
-        else:
-            raise LocalityError(
-                f"Two runs have the phases {a.name[0]!r} and {b.name[0]!r} in different order. The "
-                "order of phases may depend only on what processors know."
-            )
+def check_scheduler_locality(
+    scheduler: str | Path | Scheduler | Schedule,
+    network: Network,
+    *,
+    variants: Sequence[str] | None = None,
+    load: float = 0.3,
+    pattern: str = "uniform",
+    seed: int = 0,
+    pairs: int | None = None,
+    buffer: int = 0,
+    max_slots: int = 200,
+    faults: Faults | str | None = None,
+    fault_seed: int = 0,
+    known_faults: bool = False,
+) -> None:
+    """Check that every processor acts only on what it knows, while packets arrive.
+
+    Parameters
+    ----------
+    scheduler : str, Path, Scheduler or generator function
+        The name of a scheduler (or ``NAME:VARIANT``), a file ``name.py`` that registers one, a
+        :class:`~popsnet.traffic.Scheduler`, or a generator function.
+    network : Network
+        The network to run it on.
+    variants : sequence of str, optional
+        The variants to check, by default the one that is named, or all that have names.
+    load : float
+        Packets per processor and slot.
+    pattern : str
+        Where packets go.
+    seed : int
+        The seed of the arrivals and the coins.
+    pairs : int, optional
+        The number of pairs of processors to change. By default n - 1 or n pairs, so that every
+        processor is in two of them, or nearly so.
+    buffer : int
+        Packets of its own that a processor may hold, and as many of others; 0 for any number.
+    max_slots : int
+        The number of slots to compare.
+    faults : Faults or str, optional
+        What does not work in all runs. By default everything works.
+    fault_seed : int
+        The seed of random faults and lost messages.
+    known_faults : bool
+        Whether every processor knows the dead parts.
+
+    Raises
+    ------
+    LocalityError
+        If a processor uses knowledge that it has not received; the message names the slot and
+        the processor.
+
+    Notes
+    -----
+    For each pair of processors the scheduler runs twice more: with other packets arriving at the
+    pair, from the start or from a later slot on, and with other coins of the pair. Packets are
+    compared by their sources and their order there, because their numbers depend on
+    the arrivals at all processors. A scheduler that uses the numbers is caught.
+
+    A pass covers this network and this load only. Check several networks, among them one with d > g
+    and one with d < g.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.testing import LocalityError, check_scheduler_locality
+    >>> check_scheduler_locality("rotor", Network(2, 3), max_slots=50)
+    >>> try:
+    ...     check_scheduler_locality("ideal", Network(2, 3), max_slots=50)
+    ... except LocalityError:
+    ...     print("The off-line scheduler uses what no processor knows.")
+    The off-line scheduler uses what no processor knows.
+    """
+    n = network.n
+    usual, others = (
+        make_arrivals(network, pattern=pattern, load=load, seed=one).block(0, max_slots)
+        for one in (seed, seed ^ _OTHER)
+    )
+    couples = pairs_by_chance(n, seed, pairs)
+    since = {  # from the start, and later, each once
+        pair: max(0, k - n // 2) * max_slots // n for k, pair in enumerate(couples)
+    }
+
+    def changes(x: int, y: int) -> list[tuple[str, Block]]:
+        return [("arrivals", _with_others(usual, others, (x, y), since[x, y]))]
+
+    for name, schedule in _schedules(scheduler, variants):
+        open_faults = None
+        if given := faults_of(faults):
+            found = find_scheduler_variant(scheduler)[0]
+            open_faults = partial(TrafficFaults, network, found, given, fault_seed, known_faults)
+        run = partial(_traffic_moments, network, name, schedule, buffer, seed, open_faults)
+        check_program(name, run, usual, changes, couples, n)
+
+
+def _schedules(
+    scheduler: str | Path | Scheduler | Schedule, variants: Sequence[str] | None
+) -> list[tuple[str, Schedule]]:
+    """Return the generator functions to check, with their names."""
+    found, named = find_scheduler_variant(scheduler)
+    if variants is None:
+        variants = list(found.variants) if named in found.variants else [named]
+    if isinstance(scheduler, str) and scheduler.endswith(f":{named}"):
+        variants = [named]
+    return [(f"{found.name} {name}", found.variant(name)[1]) for name in variants]
+
+
+def _with_others(usual: Block, others: Block, sources: Sequence[int], since: int) -> Block:
+    """Return arrivals of which those at some sources are others, from a slot on."""
+    columns = []
+    for block, wanted in ((usual, False), (others, True)):
+        slots = np.repeat(np.arange(block.slots), np.diff(block.starts))
+        chosen = (np.isin(block.sources, sources) & (slots >= since)) == wanted
+        columns.append(np.stack([slots, block.sources, block.destinations])[:, chosen])
+    slots, at, to = np.concatenate(columns, axis=1)
+    order = np.lexsort((at, slots))
+    starts = np.searchsorted(slots[order], np.arange(usual.slots + 1))
+    return Block(usual.begin, starts, at[order].astype(np.int32), to[order].astype(np.int32))
+
+
+class _Coins(PrivateCoins):
+    """Private coins, beside which a scheduler has public ones."""
+
+    hint = "Coins that all processors know are drawn from public."
+
+
+class _TrafficJournal(Journal, TrafficMemory):
+    """The machine's memory with a journal, which names packets by their sources."""
+
+    by_phase = False
+
+    def __init__(self, network: Network, buffer: int = 0) -> None:
+        super().__init__(network, buffer)
+        self._names: list[str] = []
+        self._arrivals: Counter[int] = Counter()
+
+    def name(self, packet: int) -> str:
+        """Name a packet by its source and its place among the packets of that source."""
+        return self._names[packet] if packet >= 0 else ""
+
+    def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[Arrived, Any]:
+        arrived, refused = super().admit(slot, sources, destinations)
+        for source in arrived.processors.tolist():
+            self._names.append(f"{self._arrivals[source]} of processor {source}")
+            self._arrivals[source] += 1
+        return arrived, refused
+
+
+class _TolerantJournal(_TrafficJournal, TolerantTrafficMemory):
+    """The same for a scheduler that does not expect the faults. Skipped acts are entered, too."""
+
+
+def _traffic_moments(
+    network: Network,
+    name: str,
+    schedule: Schedule,
+    buffer: int,
+    seed: int,
+    open_faults: Callable[[], TrafficFaults] | None,
+    arrivals: Block,
+    changed: Sequence[int],
+) -> Iterator[Moment]:
+    """Run the scheduler and yield, in turn, what processors did in each slot and after it."""
+    faults = None if open_faults is None else open_faults()
+    kind = _TrafficJournal if faults is None or faults.survives else _TolerantJournal
+    journal = kind(network, buffer)
+    machine = Machine.of(make_medium(network, None if faults is None else faults.active), journal)
+    coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
+    told = {} if faults is None else faults.told
+    running = schedule(network, public_coins(seed), coins, journal, **told)
+    execution = TrafficExecution(name, running, machine)
+    for t in range(arrivals.slots):
+        rows = slice(arrivals.starts[t], arrivals.starts[t + 1])
+        ends = arrivals.sources[rows], arrivals.destinations[rows]
+        if faults is not None and faults.known:
+            offered = ~faults.unreachable(t, *ends)
+            ends = ends[0][offered], ends[1][offered]
+        execution.advance(journal.admit(t, *ends)[0])
+        yield from journal.moments()
+    execution.close()

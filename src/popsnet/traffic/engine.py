@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from popsnet.coins import Coins
+from popsnet.engines.execution import ENDED, Execution
 from popsnet.errors import InputError
 from popsnet.machine import Counters, Machine
+from popsnet.medium import make_medium
 from popsnet.network import I64, Network
 from popsnet.slot import Slot
-from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
+from popsnet.trace import Observer
 from popsnet.traffic.arrivals import Block
 from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.log import FaultLog, Log
@@ -31,6 +32,49 @@ def private_coins(seed: int) -> Coins:
     return Coins(Coins(seed).key("private", 0))
 
 
+class TrafficExecution(Execution):
+    """A scheduler that runs on the machine: arrivals, a slot and what was heard, in turn."""
+
+    def __init__(
+        self, name: str, running: Running, machine: Machine, observers: Sequence[Observer] = ()
+    ) -> None:
+        super().__init__("scheduler", name, machine, observers)
+        self.slot = 0
+        """The present slot, or the next one."""
+        self._require_pause(self.start(running))
+
+    def advance(self, arrived: Arrived) -> list[int]:
+        """Let packets arrive, execute a slot, and return the packets that were lost in it."""
+        slot = self._require_running(self.resume(arrived))
+        if not isinstance(slot, Slot):
+            raise InputError(
+                f"Scheduler {self.name} yields {slot!r:.40} after arrivals; it must alternate: "
+                "arrived = yield, then inbox = yield Slot(…)."
+            )
+        for trace in self.traces:
+            trace.arrive(list(zip(*(column.tolist() for column in arrived), strict=True)))
+        memory: Any = self.machine.memory
+        memory.sending(slot)
+        self._require_pause(self.execute(slot))
+        self.slot += 1
+        lost: list[int] = memory.settle()
+        return lost
+
+    def _require_running(self, yielded: Any) -> Any:
+        if yielded is ENDED:
+            raise InputError(
+                f"Scheduler {self.name} ended in slot {self.slot}; a scheduler never ends."
+            )
+        return yielded
+
+    def _require_pause(self, yielded: Any) -> None:
+        if self._require_running(yielded) is not None:
+            raise InputError(
+                f"Scheduler {self.name} yields {yielded!r:.40} where it must wait for arrivals: "
+                "arrived = yield, then inbox = yield Slot(…)."
+            )
+
+
 class MessageSession:
     """A scheduler that runs on the machine, slot after slot."""
 
@@ -44,28 +88,20 @@ class MessageSession:
         observers: Sequence[Observer] = (),
         faults: TrafficFaults | None = None,
     ) -> None:
-        self.network, self._name, self._faults = network, scheduler.name, faults
-        self._exit_of = scheduler.exit_of
-        if faults is None:
-            self.memory = TrafficMemory(network, buffer)
-            self.machine = Machine.of_memory(network, self.memory)
-        else:
-            self.memory = faults.memory(buffer)
-            self.machine = Machine.of_memory(network, self.memory, faults.active)
-        self._observers = observers
-        self._traces = [one for one in observers if isinstance(one, TraceWriter)]
-        _, schedule = scheduler.variant(variant)
-        self._running: Running = scheduler.begin(
-            schedule, network, public_coins(seed), private_coins(seed), self.memory,
-            **({} if faults is None else faults.told),
-        )  # fmt: skip
-        self._slot = 0
+        self.network, self._faults = network, faults
+        self.memory = TrafficMemory(network, buffer) if faults is None else faults.memory(buffer)
+        medium = make_medium(network, None if faults is None else faults.active)
+        self.machine = Machine.of(medium, self.memory)
         self._hopeless: set[int] = set()  # packets inside that have no path
         self.delivered = 0
         """The packets that were delivered so far."""
         self.lost: list[int] = []
         """The packets that were lost so far."""
-        self._require_pause(self._resume(None))
+        _, schedule = scheduler.variant(variant)
+        known = {} if faults is None else faults.told
+        coins = public_coins(seed), private_coins(seed)
+        running = scheduler.begin(schedule, network, *coins, self.memory, **known)
+        self._execution = TrafficExecution(scheduler.name, running, self.machine, observers)
 
     def advance(self, block: Block) -> Log:
         """Execute the slots of a block and return what happened."""
@@ -73,24 +109,29 @@ class MessageSession:
         for k in range(len(block.starts) - 1):
             rows = np.arange(block.starts[k], block.starts[k + 1])
             arrived = self._admit(rows, block, record)
-            self._execute(arrived, record)
-            self._slot += 1
+            lost = self._execution.advance(arrived)
+            self.delivered += len(self.memory.deliveries)
+            self.lost += lost
+            record.add(self.machine.counters, lost, self._hopeless)
+            delivered = (delivery.packet for delivery in self.memory.deliveries)
+            self._hopeless.difference_update(lost, delivered)
         return record.log()
 
     def _admit(self, rows: I64, block: Block, record: _Record) -> Arrived:
         """Let packets arrive, and note those that are refused and those that have no path."""
+        slot = self._execution.slot
         if self._faults is None:
             arrived, refused = self.memory.admit(
-                self._slot, block.sources[rows], block.destinations[rows]
+                slot, block.sources[rows], block.destinations[rows]
             )
             record.refuse(rows[refused])
             return arrived
         ends = block.sources[rows], block.destinations[rows]
-        hopeless = self._faults.unreachable(self._slot, *ends)
+        hopeless = self._faults.unreachable(slot, *ends)
         record.give_up(rows[hopeless])
         offered = rows[~hopeless] if self._faults.known else rows
         arrived, refused = self.memory.admit(
-            self._slot, block.sources[offered], block.destinations[offered]
+            slot, block.sources[offered], block.destinations[offered]
         )
         record.refuse(np.setdiff1d(offered[refused], rows[hopeless]))
         if not self._faults.known:
@@ -105,59 +146,7 @@ class MessageSession:
 
     def close(self) -> None:
         """End the scheduler."""
-        self._running.close()
-
-    def _execute(self, arrived: Arrived, record: _Record) -> None:
-        slot = self._resume(arrived)
-        if not isinstance(slot, Slot):
-            raise InputError(
-                f"Scheduler {self._name} yields {slot!r:.40} after arrivals; it must alternate: "
-                "arrived = yield, then inbox = yield Slot(…)."
-            )
-        for trace in self._traces:
-            trace.arrive(list(zip(*(one.tolist() for one in arrived), strict=True)))
-        self.memory.sending(slot)
-        inbox = self.machine.execute(slot)
-        number = self.machine.counters.slots
-        done = self.machine.executed or slot
-        tuned = partial(wavelengths, done) if self.machine.network.wavelengths > 1 else None
-        event = Event(
-            number, slot.phase, slot.step, self.memory.inside, partial(records, done), tuned
-        )
-        for observe in self._observers:
-            observe(event)
-        if self._faults is not None:
-            for trace in self._traces:
-                trace.miss(self._faults.active.misses.tolist())
-        self._require_pause(self._resume(inbox))
-        lost = self.memory.settle()
-        self.delivered += len(self.memory.deliveries)
-        self.lost += lost
-        for trace in self._traces:
-            delivered = sorted((one.destination, one.packet) for one in self.memory.deliveries)
-            trace.settle(*self.memory.changes(), delivered)
-        record.add(self.machine.counters, lost, self._hopeless)
-        self._hopeless.difference_update(lost, (one.packet for one in self.memory.deliveries))
-
-    def _resume(self, value: Any) -> Slot | None:
-        try:
-            return self._running.send(value)
-        except StopIteration:
-            raise InputError(
-                f"Scheduler {self._name} ended in slot {self._slot}; a scheduler never ends."
-            ) from None
-        except SystemExit as error:
-            raise InputError(self._exit_of(error)) from error
-        except Exception as error:
-            error.add_note(f"This was raised while scheduler {self._name} ran.")
-            raise
-
-    def _require_pause(self, slot: object) -> None:
-        if slot is not None:
-            raise InputError(
-                f"Scheduler {self._name} yields {slot!r:.40} where it must wait for arrivals: "
-                "arrived = yield, then inbox = yield Slot(…)."
-            )
+        self._execution.close()
 
 
 class _Record:

@@ -13,7 +13,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.faults import ActiveFaults, Faults
-from popsnet.machine import Bools
+from popsnet.loops import Bools
 from popsnet.network import Network
 from popsnet.slot import Ints, Kind, Slot
 from popsnet.traffic.live_parts import LiveParts

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.machine import Bools
+from popsnet.loops import Bools
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints
 

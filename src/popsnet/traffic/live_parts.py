@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.faults import Faults, WorkingParts
-from popsnet.machine import Bools
+from popsnet.loops import Bools
 from popsnet.network import Network
 from popsnet.slot import Ints
 from popsnet.traffic.frame import Frame, Meeting

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, NoReturn
 import numpy as np
 
 from popsnet.errors import Rule, RuleViolation
-from popsnet.memory import Bools
+from popsnet.loops import Bools
 from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
@@ -262,10 +262,19 @@ class TrafficMemory:
         self.inside -= len(lost)
         return lost
 
-    def changes(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Return what was stored and what was dropped after the slot, as traces have it."""
+    @property
+    def waiting(self) -> int:
+        """Packets that have arrived and are neither delivered nor lost."""
+        return self.inside
+
+    def keep_journal(self) -> None:
+        """Do nothing: what happens in a slot is always recorded."""
+
+    def read_journal(self) -> tuple[list[tuple[int, int]], ...]:
+        """Return what was stored, dropped and delivered after the slot, as traces have it."""
         stored, dropped = self._changes
-        return sorted(stored), sorted(dropped)
+        delivered = ((delivery.destination, delivery.packet) for delivery in self.deliveries)
+        return sorted(stored), sorted(dropped), sorted(delivered)
 
     def _hops_of(self, processor: int, packet: int) -> int | None:
         """Return the hops of a packet that a processor holds, None if it does not."""
@@ -284,7 +293,7 @@ class TrafficMemory:
         """Return the slot as processors can execute it: as it is, except after faults."""
         return slot
 
-    def _hear(self, slot: int, inbox: Inbox, only: Kind | None = None) -> None:
+    def _hear(self, number: int, slot: Slot, messages: I32, inbox: Inbox) -> None:
         """Let receivers store these packets until the next slot. Only the machine calls this."""
         inbox = inbox.at(inbox.kinds == Kind.PACKET)
         heard = zip(inbox.packets.tolist(), inbox.groups.tolist(), strict=True)

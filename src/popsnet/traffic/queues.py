@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.machine import Bools
+from popsnet.loops import Bools
 from popsnet.slot import NO_PACKET, Ints
 
 _Key = tuple[int, int]

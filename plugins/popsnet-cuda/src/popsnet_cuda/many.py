@@ -69,7 +69,7 @@ class ManyRunsDriver:
 
     def __init__(self, kernel: Kernel[Any], many: ManyKernel, seeds: Seeds) -> None:
         self._kernel, self._many, self._seeds = kernel, many, seeds
-        self._fields = len(kernel.runs.LOG.names or ())
+        self._fields = len(kernel.runs.log.names or ())
 
     def run(self, numbers: range) -> Iterator[Outcomes]:
         """Execute runs, and yield their outcomes, many at a time."""
@@ -83,7 +83,7 @@ class ManyRunsDriver:
                 room = min(int(steps.max()), self._kernel.max_steps)
                 continue
             kept = log[np.arange(room) < steps[:, None]]
-            rows = np.ascontiguousarray(kept).view(self._kernel.runs.LOG).reshape(-1)
+            rows = np.ascontiguousarray(kept).view(self._kernel.runs.log).reshape(-1)
             yield outcomes_of(self._kernel, rows, steps)
             first = some.stop
 

@@ -38,6 +38,16 @@ class Seeds(NamedTuple):
     permutations: np.uint64
 
 
+class RunSequence(NamedTuple):
+    """The runs first, first + 1, … up to last, of which a thread does as many as a log holds."""
+
+    seeds: Seeds
+    first: int
+    last: int
+    drawn: bool
+    """Whether a permutation is drawn for each run. If not, there is one run, of that in memory."""
+
+
 class KeyedRounds(NamedTuple):
     """A computed permutation, for compiled code."""
 
@@ -83,29 +93,17 @@ class LogRow(Protocol):
     slots: int
 
 
-class CompiledRuns(Protocol):
-    """A module of compiled functions that do whole runs, each on one thread."""
+class CompiledRuns(NamedTuple):
+    """Compiled functions that do whole runs, each on one thread."""
 
-    LOG: np.dtype[np.void]
+    log: np.dtype[np.void]
     """The type of a row of the log, which has at least the fields of :class:`LogRow`."""
-
-    def route(self, layout: Any, program: Any, work: Any, seed: np.uint64, log: Records) -> int:
-        """Route the permutation in a workspace, and return the number of steps."""
-
-    def route_many(
-        self, layout: Any, program: Any, work: Any, seeds: Seeds, first: int, last: int,
-        log: Records, steps: I64,
-    ) -> int:  # fmt: skip
-        """Execute runs first, first + 1, … on uniform permutations, and return how many.
-
-        They are the runs that the same seeds give elsewhere, up to last, or as many as the log has
-        room for. ``steps`` takes the number of steps of each.
-        """
-
-    def summarize(
-        self, layout: Any, program: Any, log: Records, steps: I64, table: Records, survivors: I64
-    ) -> None:
-        """Sum up the log of runs into a row of counts each, and the survivors of each step."""
+    route: Callable[..., int]
+    """``route(layout, program, work, sequence, log, steps, *kinds)`` executes runs, writes the
+    number of steps of each, and returns how many there are."""
+    summarize: Callable[..., None]
+    """``summarize(layout, program, log, steps, table, survivors)`` sums up the log of runs into a
+    row of counts each, and the survivors of each step."""
 
 
 class Kernel(ABC, Generic[W]):
@@ -121,6 +119,21 @@ class Kernel(ABC, Generic[W]):
 
     def __init__(self, network: Network, variant: Variant, max_steps: int) -> None:
         self.network, self.variant, self.max_steps = network, variant, max_steps
+
+    @property
+    def kinds(self) -> tuple[bool | None, ...]:
+        """For each kind of code that few programs need, True, or None to leave it uncompiled."""
+        return ()
+
+    def route(self, work: W, seed: np.uint64, log: Records) -> None:
+        """Route the permutation in a workspace."""
+        sequence = RunSequence(Seeds(seed, seed), 0, 1, drawn=False)
+        self.route_many(work, sequence, log, np.zeros(1, dtype=np.int64))
+
+    def route_many(self, work: W, sequence: RunSequence, log: Records, steps: I64) -> int:
+        """Execute runs as long as the log has room, and return how many."""
+        fixed = self.layout, self.program, work
+        return self.runs.route(*fixed, sequence, log, steps, *self.kinds)
 
     @property
     @abstractmethod
@@ -178,10 +191,14 @@ class RunPurposes(Protocol):
 
 
 @compiled
-def draw_permutation(
-    places: U16 | U32, modulus: int, purposes: RunPurposes, seed: np.uint64, run: int, drawn: U32
-) -> None:
-    """Write the uniform permutation of a run, mod ``modulus``."""
+def begin_run(
+    places: U16 | U32, modulus: int, purposes: RunPurposes, runs: RunSequence, run: int, drawn: U32
+) -> np.uint64:
+    """Write the uniform permutation of a run, mod ``modulus``, if it is drawn; return its seed."""
+    seeds = runs.seeds
+    if not runs.drawn:
+        return seeds.coins
     fill(places, modulus)
-    key = step_key(run_key(seed, purposes.run, run), purposes.permutation, 1)
+    key = step_key(run_key(seeds.permutations, purposes.run, run), purposes.permutation, 1)
     shuffle(places, 0, len(places), key, drawn)
+    return run_key(seeds.coins, purposes.run, run)

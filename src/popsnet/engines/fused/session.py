@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from popsnet.engines.fused.arrays import I64, U8, Records
-from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, Seeds, StepReport
+from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, RunSequence, Seeds, StepReport
 from popsnet.engines.fused.team import Team
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, Outcome, Outcomes
 from popsnet.engines.session import Session
@@ -49,7 +49,7 @@ def session_bytes(
     if runs != 1 and many_at_a_time(experiment):
         most = runs_at_a_time(experiment.network)
         rows = min(most, runs or most) * STEPS_EXPECTED
-        return threads * (kernel.workspace_bytes + rows * kernel.runs.LOG.itemsize)
+        return threads * (kernel.workspace_bytes + rows * kernel.runs.log.itemsize)
     if not (kernel.divisible and n > RESIDENT):
         return kernel.workspace_bytes + _DESTINATION_BYTES * n
     given = 0 if permutation in ("random", "keyed") else _DESTINATION_BYTES * n
@@ -91,10 +91,10 @@ class FusedSession:
     def _steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Execute a run on one thread, and yield the row of each step when it is done."""
         kernel, work = self.kernel, self._workspace
-        log = np.zeros(kernel.max_steps, dtype=kernel.runs.LOG)
+        log = np.zeros(kernel.max_steps, dtype=kernel.runs.log)
         kernel.load(work, instance)
-        fixed = kernel.layout, kernel.program, work, np.uint64(instance.coins.seed)
-        for _ in self._team.do(lambda _: kernel.runs.route(*fixed, log), threads=1):
+        seed = np.uint64(instance.coins.seed)
+        for _ in self._team.do(lambda _: kernel.route(work, seed, log), threads=1):
             done = int(np.count_nonzero(log["slots"]))
             row = log[done - 1]
             report(done, int(row["slots"]), int(row["undelivered"]) if done else kernel.network.n)
@@ -175,14 +175,13 @@ class Worker:
     def __init__(self, kernel: Kernel[Any], stop: U8) -> None:
         runs = runs_at_a_time(kernel.network)
         self._kernel, self._workspace, self._stop = kernel, kernel.workspace(stop), stop
-        self._log = np.zeros(runs * STEPS_EXPECTED + kernel.max_steps, kernel.runs.LOG)
+        self._log = np.zeros(runs * STEPS_EXPECTED + kernel.max_steps, kernel.runs.log)
         self._steps = np.zeros(runs, np.int64)
 
     def route(self, seeds: Seeds, first: int, last: int) -> int:
         """Execute runs until the log is full, at most up to the last, and return how many."""
-        kernel, memory = self._kernel, (self._log, self._steps)
-        fixed = kernel.layout, kernel.program, self._workspace
-        return kernel.runs.route_many(*fixed, seeds, first, last, *memory)
+        sequence = RunSequence(seeds, first, last, drawn=True)
+        return self._kernel.route_many(self._workspace, sequence, self._log, self._steps)
 
     def run(self, seeds: Seeds, numbers: range) -> Outcomes:
         """Execute runs, fewer than these numbers if another thread sets the stop flag."""
@@ -196,7 +195,7 @@ class Worker:
 
 def outcome_of(kernel: Kernel[Any], rows: Sequence[np.void]) -> Outcome:
     """Return the outcome of one run from the rows of its log."""
-    return outcomes_of(kernel, np.array(rows, kernel.runs.LOG), np.array([len(rows)])).at(0)
+    return outcomes_of(kernel, np.array(rows, kernel.runs.log), np.array([len(rows)])).at(0)
 
 
 def outcomes_of(kernel: Kernel[Any], log: Records, steps: I64) -> Outcomes:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.couplers import hashed_bytes
-from popsnet.memory import Memory, plain
+from popsnet.loops import plain
+from popsnet.medium import hashed_bytes
+from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.deterministic.pairs import I32, Pairs, pair_up
 from popsnet.schedules.cache import kept_bytes

@@ -12,7 +12,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.machine import Bools
+from popsnet.loops import Bools
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.schedules import Demand

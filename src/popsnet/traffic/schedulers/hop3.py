@@ -9,7 +9,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.hardware.propagation import Propagation, rounded_up
-from popsnet.machine import Bools
+from popsnet.loops import Bools
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.slot import NO_PACKET, Inbox, Ints

@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.machine import Bools
+from popsnet.loops import Bools
 from popsnet.network import Network
 from popsnet.routing.facts import Words
 from popsnet.slot import Inbox, Ints, Slot

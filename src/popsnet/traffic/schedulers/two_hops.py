@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.machine import Bools
+from popsnet.loops import Bools
 from popsnet.network import Network
 from popsnet.slot import Inbox, Ints, Slot
 from popsnet.traffic.frame import Frame, Meeting

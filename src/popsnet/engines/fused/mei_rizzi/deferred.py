@@ -1,4 +1,4 @@
-"""The ``deferred`` variant, compiled: the same passes, and the copies that wait.
+"""The ``deferred`` variant, compiled: the copies that wait.
 
 A copy that waits blocks the processor that has it: what is sent to it in slots 1 and 2 is not
 heard. Waiting copies have one number per processor, ordered by index, so that the processors that
@@ -13,145 +13,37 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, Records, record_type
-from popsnet.engines.fused.kernel import Seeds, draw_permutation
-from popsnet.engines.fused.mei_rizzi import passes
 from popsnet.engines.fused.mei_rizzi.layout import (
     MeiRizziLayout,
     MeiRizziProgram,
     MeiRizziWorkspace,
 )
-from popsnet.engines.fused.mei_rizzi.resident import SLOTS_PER_STEP
-from popsnet.splitmix import origin, run_key, step_key
+from popsnet.engines.fused.mei_rizzi.passes import SLOTS_PER_STEP
 
 _FREE = np.uint32(0)
 _ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
 
 
 class DeferredLogRow(Protocol):
-    """A step in the log: messages alone on, and heard from, couplers of slots 1 and 2."""
+    """A step in the log: messages alone on couplers of slots 1 and 2, and those that are heard."""
 
     undelivered: int
     sent: int
-    alone_1: int
-    heard_1: int
-    alone_2: int
-    heard_2: int
+    survivors: int
+    """Of slot 1."""
     collisions: int
     slots: int
     """In the last step, with the slots of kind 5 after it."""
+    alone: int
+    heard: int
+    """In slot 2."""
 
 
 LOG = record_type(DeferredLogRow)
 
 
-def route(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seed: np.uint64,
-    log: Records,
-) -> int:  # fmt: skip
-    """Route one permutation, and return the number of steps."""
-    steps = np.zeros(1, dtype=np.int64)
-    route_runs(layout, program, work, Seeds(seed, seed), 0, 1, log, steps, False)
-    return int(steps[0])
-
-
-def route_many(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
-    first: int, last: int, log: Records, steps: I64,
-) -> int:  # fmt: skip
-    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
-    return route_runs(layout, program, work, seeds, first, last, log, steps, True)
-
-
 @compiled
-def route_runs(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
-    first: int, last: int, log: Records, steps: I64, drawn: bool,
-) -> int:  # fmt: skip
-    """Execute runs on permutations drawn from seeds, or one on that in memory with its seed."""
-    filled, done, purposes, n = 0, 0, program.purposes, layout.d * layout.g
-    for run in range(first, last):
-        if len(log) - filled < program.max_steps or work.stop[0] != 0:
-            break
-        coins = seeds.coins
-        if drawn:
-            draw_permutation(work.targets, n, purposes, seeds.permutations, run, work.shuffled)
-            coins = run_key(seeds.coins, purposes.run, run)
-        steps[done] = do_steps(layout, program, work, coins, log[filled:])
-        filled += steps[done]
-        done += 1
-    return done
-
-
-@compiled
-def do_steps(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seed: np.uint64,
-    log: Records,
-) -> int:  # fmt: skip
-    """Execute steps until no packet is pending, and return their number."""
-    d, g, size, bits = layout.d, layout.g, layout.rows * layout.d, layout.name_bits
-    blocks, kinds, n, waiting = len(work.sizes), -(-d // g), d * g, work.waiting
-    first, second = work.first.view(np.uint8), work.second.view(np.uint8)
-    thresholds = program.thresholds
-    waiting[:] = _FREE
-    for block in range(blocks):
-        low = block * size
-        m = min(size, n - low)
-        work.sizes[block] = m
-        encode_destinations(layout, work.targets[low:], m, work.codes[low:])
-    step, pending, delivered = 0, n, 0
-    while pending > 0 and step < program.max_steps and work.stop[0] == 0:
-        key, turn = step_key(seed, program.purposes.intermediate, step), step % kinds
-        sent, alone_1, heard_1, heard_2, collided = 0, 0, 0, 0, 0
-        for block in range(blocks):
-            begin, codes = origin(key, np.uint64(block * size)), work.codes[block * size :]
-            m, number_bits = work.sizes[block], layout.number_bits
-            if step < len(thresholds):
-                m = passes.take_part(codes, m, number_bits, begin, thresholds[step], work.taking)
-                passes.pick(codes, work.taking, m, work.taken)
-                codes = work.taken
-            passes.draw(layout, codes, m, begin, 0, work.couplers, work.drawn)
-            passes.count(work.couplers, m, 0, first)
-            alone_1 += mask(layout, first, block * layout.rows, turn, waiting)
-            entries = work.entries[heard_1:]
-            heard = passes.select(work.couplers, m, 0, first, work.drawn, work.flags, entries)
-            collided += passes.clear(work.first)
-            passes.count(entries, heard, bits, second)
-            if step < len(thresholds):
-                passes.rename(entries, heard, bits, work.taking, 0)
-            sent += m
-            heard_1 += heard
-            work.ends[block] = heard_1
-        alone_2 = mask(layout, second, 0, turn, waiting)
-        start, pending = 0, 0
-        for block in range(blocks):
-            low = block * size
-            m, codes, entries = work.ends[block] - start, work.codes[low:], work.entries[start:]
-            heard = passes.select(entries, m, bits, second, entries, work.flags, work.drawn)
-            wait(layout, work, heard, codes, work.targets[low:], turn)
-            left = passes.remove(work.delivered, heard, bits, codes, work.sizes[block])
-            work.sizes[block] = left
-            heard_2 += heard
-            pending += left
-            start += m
-        collided += passes.clear(work.second)
-        delivered += deliver(waiting, turn)
-        row = log[step]
-        row.undelivered, row.sent, row.collisions = n - delivered, sent, collided
-        row.alone_1, row.heard_1, row.alone_2, row.heard_2 = alone_1, heard_1, alone_2, heard_2
-        step += 1
-        row.slots = SLOTS_PER_STEP * step
-    more = 0
-    while pending == 0 and delivered < n:
-        delivered += deliver(waiting, (step + more) % kinds)
-        more += 1
-    if step > 0:
-        log[step - 1].undelivered = n - delivered
-        log[step - 1].slots += more
-    return step
-
-
-@compiled
-def encode_destinations(layout: MeiRizziLayout, destination: U16 | U32, m: int, codes: U32) -> None:
+def encode(layout: MeiRizziLayout, destination: U16 | U32, m: int, codes: U32) -> None:
     """Write the codes of all packets of a block."""
     g, bits = np.uint32(layout.g), np.uint32(layout.number_bits)
     for k in range(m):
@@ -211,6 +103,19 @@ def deliver(waiting: U32, turn: int) -> int:
 
 
 @compiled
+def deliver_rest(
+    layout: MeiRizziLayout, waiting: U32, undelivered: int, steps: int, row: DeferredLogRow
+) -> None:
+    """Execute the slots after the last step, which deliver all copies, and log them with it."""
+    turn, kinds = steps, -(-layout.d // layout.g)
+    while undelivered > 0:
+        undelivered -= deliver(waiting, turn % kinds)
+        turn += 1
+    row.undelivered = undelivered
+    row.slots += turn - steps
+
+
+@compiled
 def summarize(
     layout: MeiRizziLayout, program: MeiRizziProgram, log: Records, steps: I64, table: Records,
     survivors: I64,
@@ -229,9 +134,9 @@ def summarize(
             before = row.undelivered
             survivors[step] = before
             sent += row.sent
-            alone += row.alone_1 + row.alone_2
-            heard_1 += row.heard_1
-            heard_2 += row.heard_2
+            alone += row.alone
+            heard_1 += row.survivors
+            heard_2 += row.heard
             collided += row.collisions
         start += steps[run]
         counts, delivered, slots = table[run], n - before, log[start - 1].slots

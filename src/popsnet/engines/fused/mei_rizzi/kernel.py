@@ -27,7 +27,8 @@ from popsnet.permutations.uniform import CHUNK
 class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
     """The variants ``published``, for d = g, and ``idealized``."""
 
-    runs: ClassVar[CompiledRuns] = resident
+    runs: ClassVar = CompiledRuns(resident.LOG, resident.route_runs, resident.summarize)
+    kinds: tuple[bool | None, ...] = (None,)
 
     @cached_property
     def layout(self) -> MeiRizziLayout:
@@ -100,7 +101,8 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
 class DeferredKernel(MeiRizziKernel):
     """The variant ``deferred``, in which copies wait. One thread executes a run."""
 
-    runs: ClassVar[CompiledRuns] = deferred
+    runs: ClassVar = CompiledRuns(deferred.LOG, resident.route_runs, deferred.summarize)
+    kinds = (True,)
     divisible = False
 
     def _table(self, target: npt.DTypeLike = np.uint32, waiting: int = 0) -> Table:

@@ -13,8 +13,8 @@ from popsnet.engines.fused.arrays import I64, U16, U64
 from popsnet.engines.fused.kernel import KeyedRounds, LargeRun, StepReport
 from popsnet.engines.fused.mei_rizzi import partitioned
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
-from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
-from popsnet.engines.fused.mei_rizzi.resident import LOG, SLOTS_PER_STEP
+from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SLOTS_PER_STEP, SPARE
+from popsnet.engines.fused.mei_rizzi.resident import LOG
 from popsnet.engines.fused.team import GAP, Team
 from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance

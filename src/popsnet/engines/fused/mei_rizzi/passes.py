@@ -15,6 +15,8 @@ Positions are unsigned, because Numba checks an index that might be negative.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from popsnet.compiled import compiled
@@ -28,6 +30,8 @@ _LOWER = np.uint64(0xFFFFFFFF)
 _COLLIDED = np.uint64(0x0202020202020202)
 _ALONE = np.uint8(1)
 
+SLOTS_PER_STEP = 5
+
 SPARE = 32
 """Places after the packets of a block, because whole vectors are drawn."""
 
@@ -36,6 +40,15 @@ _CHUNK = 1024
 
 FLAGS = _CHUNK + LANES
 """The scratch memory of a selection."""
+
+
+class EntryFields(NamedTuple):
+    """Where the fields of a code go in an entry of 32 bits."""
+
+    residues: np.uint32  # the bits of a residue in a code
+    rows: np.uint32  # the bits of a row in a code, none if it has no bits of its own
+    up: np.uint32  # shifts an intermediate group
+    lift: np.uint32  # shifts a residue
 
 
 @compiled
@@ -81,15 +94,13 @@ def draw(
     up, lift = layout.group_bits + layout.name_bits, layout.name_bits - layout.number_bits
     square = layout.d == 1 << layout.group_bits  # a row of a block has as many bits as a group
     rows = np.uint32(numbers & ~np.uint32(layout.d - 1)) if square else np.uint32(0)
+    fields = EntryFields(np.uint32(~numbers), rows, np.uint32(up), np.uint32(lift))
     for low in range(0, m, _CHUNK):
         some, size, groups = codes[low:], min(_CHUNK, m - low), couplers[low:]
         name, out = first_name + low, entries[low:]
         draw_groups(layout, some, size, begin, groups)
         if entries.itemsize == 4:  # a constant where this is compiled
-            enter(
-                some, size, np.uint32(~numbers), rows, np.uint32(up), np.uint32(lift),
-                np.uint32(name), groups, out,
-            )  # fmt: skip
+            enter(some, size, fields, np.uint32(name), groups, out)
         else:
             enter_wide(layout, some, size, name, groups, out)
         if not square or entries.itemsize != 4:
@@ -115,15 +126,13 @@ def draw_groups(layout: MeiRizziLayout, codes: U32, m: int, begin: np.uint64, gr
 
 @compiled
 def enter(
-    codes: U32, m: int, residues: np.uint32, rows: np.uint32, up: np.uint32, lift: np.uint32,
-    name: np.uint32, groups: U32, entries: U32 | U64,
-) -> None:  # fmt: skip
+    codes: U32, m: int, fields: EntryFields, name: np.uint32, groups: U32, entries: U32 | U64
+) -> None:
     """Make entries of 32 bits, and couplers if the row of a source is some bits of its code.
 
-    The shifts are arguments and masked: one that might be longer than 31 is done in 64 bits.
+    The shifts are masked: one that might be longer than 31 is done in 64 bits.
     """
-    up &= _31
-    lift &= _31
+    residues, rows, up, lift = fields.residues, fields.rows, fields.up & _31, fields.lift & _31
     for k in range(m):
         cell = np.uint32(groups[k] << up) | np.uint32((codes[k] & residues) << lift)
         entries[k] = cell | np.uint32(np.uint32(k) + name)

@@ -8,16 +8,15 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, Records, record_type
-from popsnet.engines.fused.kernel import Seeds, draw_permutation
-from popsnet.engines.fused.mei_rizzi import passes
+from popsnet.engines.fused.kernel import RunSequence, begin_run
+from popsnet.engines.fused.mei_rizzi import deferred, passes
 from popsnet.engines.fused.mei_rizzi.layout import (
     MeiRizziLayout,
     MeiRizziProgram,
     MeiRizziWorkspace,
 )
-from popsnet.splitmix import origin, run_key, step_key
-
-SLOTS_PER_STEP = 5
+from popsnet.engines.fused.mei_rizzi.passes import SLOTS_PER_STEP
+from popsnet.splitmix import origin, step_key
 
 
 class MeiRizziLogRow(Protocol):
@@ -34,41 +33,19 @@ class MeiRizziLogRow(Protocol):
 LOG = record_type(MeiRizziLogRow)
 
 
-def route(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seed: np.uint64,
-    log: Records,
-) -> int:  # fmt: skip
-    """Route one permutation, and return the number of steps."""
-    steps = np.zeros(1, dtype=np.int64)
-    route_runs(layout, program, work, Seeds(seed, seed), 0, 1, log, steps, False)
-    return int(steps[0])
-
-
-def route_many(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
-    first: int, last: int, log: Records, steps: I64,
-) -> int:  # fmt: skip
-    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
-    return route_runs(layout, program, work, seeds, first, last, log, steps, True)
-
-
 @compiled
 def route_runs(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seeds: Seeds,
-    first: int, last: int, log: Records, steps: I64, drawn: bool,
+    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, runs: RunSequence,
+    log: Records, steps: I64, waits: bool | None,
 ) -> int:  # fmt: skip
-    """Execute runs on permutations drawn from seeds, or one on that in memory with its seed."""
-    filled, done, purposes = 0, 0, program.purposes
-    for run in range(first, last):
+    """Execute runs, as :attr:`CompiledRuns.route` says. Copies wait in them unless that is None."""
+    filled, done = 0, 0
+    modulus = layout.g if waits is None else layout.d * layout.g
+    for run in range(runs.first, runs.last):
         if len(log) - filled < program.max_steps or work.stop[0] != 0:
             break
-        coins = seeds.coins
-        if drawn:
-            draw_permutation(
-                work.targets, layout.g, purposes, seeds.permutations, run, work.shuffled
-            )
-            coins = run_key(seeds.coins, purposes.run, run)
-        steps[done] = do_steps(layout, program, work, coins, log[filled:])
+        seed = begin_run(work.targets, modulus, program.purposes, runs, run, work.shuffled)
+        steps[done] = do_steps(layout, program, work, seed, log[filled:], waits)
         filled += steps[done]
         done += 1
     return done
@@ -77,22 +54,26 @@ def route_runs(
 @compiled
 def do_steps(
     layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, seed: np.uint64,
-    log: Records,
+    log: Records, waits: bool | None,
 ) -> int:  # fmt: skip
     """Execute steps until no packet is pending, and return their number."""
     size, bits = layout.rows * layout.d, layout.name_bits
     blocks, n, number_bits = len(work.sizes), layout.d * layout.g, layout.number_bits
-    thresholds = program.thresholds
+    thresholds, kinds = program.thresholds, -(-layout.d // layout.g)
     first, second = work.first.view(np.uint8), work.second.view(np.uint8)
+    work.waiting[:] = 0
     for block in range(blocks):
         low = block * size
         m = min(size, n - low)
         work.sizes[block] = m
-        passes.encode(work.targets[low:], m, number_bits, work.codes[low:])
-    step, pending = 0, n
+        if waits is None:
+            passes.encode(work.targets[low:], m, number_bits, work.codes[low:])
+        else:
+            deferred.encode(layout, work.targets[low:], m, work.codes[low:])
+    step, pending, undelivered = 0, n, n
     while pending > 0 and step < program.max_steps and work.stop[0] == 0:
-        key = step_key(seed, program.purposes.intermediate, step)
-        sent, collided, filled = 0, 0, 0
+        key, turn = step_key(seed, program.purposes.intermediate, step), step % kinds
+        sent, collided, filled, alone = 0, 0, 0, 0
         begin, stride = origin(key, np.uint64(0)), origin(np.uint64(0), np.uint64(size - 1))
         for block in range(blocks):
             m, codes, entries = work.sizes[block], work.codes[block * size :], work.entries[filled:]
@@ -102,6 +83,8 @@ def do_steps(
                 codes = work.taken
             passes.draw(layout, codes, m, begin, 0, work.couplers, work.drawn)
             passes.count(work.couplers, m, 0, first)
+            if waits is not None:
+                alone += deferred.mask(layout, first, block * layout.rows, turn, work.waiting)
             survivors = passes.select(work.couplers, m, 0, first, work.drawn, work.flags, entries)
             collided += passes.clear(work.first)
             passes.count(entries, survivors, bits, second)
@@ -111,21 +94,33 @@ def do_steps(
             filled += survivors
             work.ends[block] = filled
             begin += stride
-        start, pending = 0, 0
+        if waits is not None:
+            alone += deferred.mask(layout, second, 0, turn, work.waiting)
+        start, pending, heard = 0, 0, 0
         for block in range(blocks):
-            m, entries, codes = work.ends[block] - start, work.entries[start:], work.codes
-            alone = passes.select(entries, m, bits, second, entries, work.flags, work.delivered)
-            left = passes.remove(
-                work.delivered, alone, bits, codes[block * size :], work.sizes[block]
-            )
+            low, m, entries = block * size, work.ends[block] - start, work.entries[start:]
+            codes, names = work.codes[low:], work.delivered
+            if waits is None:
+                arrived = passes.select(entries, m, bits, second, entries, work.flags, names)
+            else:
+                arrived = passes.select(entries, m, bits, second, entries, work.flags, work.drawn)
+                deferred.wait(layout, work, arrived, codes, work.targets[low:], turn)
+            left = passes.remove(names, arrived, bits, codes, work.sizes[block])
             work.sizes[block] = left
+            heard += arrived
             pending += left
             start += m
         collided += passes.clear(work.second)
         row = log[step]
-        row.undelivered, row.sent, row.survivors, row.collisions = pending, sent, filled, collided
+        row.sent, row.survivors, row.collisions = sent, filled, collided
+        row.undelivered = pending
+        if waits is not None:
+            undelivered -= deferred.deliver(work.waiting, turn)
+            row.undelivered, row.alone, row.heard = undelivered, alone, heard
         step += 1
         row.slots = SLOTS_PER_STEP * step
+        if waits is not None and pending == 0:
+            deferred.deliver_rest(layout, work.waiting, undelivered, step, row)
     return step
 
 

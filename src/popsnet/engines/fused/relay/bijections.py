@@ -12,7 +12,13 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.bits import divide
-from popsnet.engines.fused.relay.layout import Later, RelayLayout, RelayPackets, RelayWorkspace
+from popsnet.engines.fused.relay.layout import (
+    Bijections,
+    Places,
+    RelayLayout,
+    RelayPackets,
+    RelayWorkspace,
+)
 from popsnet.engines.fused.relay.pending import set_bit
 from popsnet.routing.relay.bijection import FEWEST_BITS, ROUNDS
 from popsnet.splitmix import word
@@ -38,12 +44,12 @@ def make_rows(key: np.uint64, turn: U32, rows: U64) -> None:
 @compiled
 def make_turn(key: np.uint64, turn: U32, rows: U64) -> None:
     """Turn every group by its place under one bijection of all groups."""
-    g = len(turn)
+    g, all_groups, group = len(turn), int(np.int64(1)), int(np.int64(0))  # no constants: one type
     for r in range(ROUNDS):
         rows[r] = word(key, np.uint64(r)) | _1
     for b in range(g):
-        place = walk_on(rows, 1, 0, first_place(rows, 1, 0, np.uint32(b), g), g)
-        turn[b] = move_on(turn[b], np.uint64(place), g)
+        place = first_place(rows, all_groups, group, np.uint32(b), g)
+        turn[b] = move_on(turn[b], np.uint64(walk_on(rows, all_groups, group, place, g)), g)
 
 
 @compiled
@@ -68,9 +74,10 @@ def tabulate(layout: RelayLayout, rows: U64, size: int, table: U32) -> None:
 
 @compiled
 def find_places(
-    layout: RelayLayout, rows: U64, table: U32, size: int, m: int, work: RelayWorkspace
+    layout: RelayLayout, places: Places, size: int, m: int, work: RelayWorkspace
 ) -> None:
     """Find the places of destinations in the table, or compute them if it is empty."""
+    rows, table = places
     if len(table) > 0:
         for k in range(m):
             work.places[k] = table[work.targets[k]]
@@ -80,11 +87,10 @@ def find_places(
         go_round(layout, rows, size, work.targets[low:high], work.cells, work.places[low:high])
     if size <= mask_of(size):
         for k in range(m):
-            b = divide(np.uint64(work.targets[k]), layout.by_d)
-            work.places[k] = walk_on(rows, layout.g, int(b), work.places[k], size)
+            b = group_of(layout, work.targets[k])
+            work.places[k] = walk_on(rows, layout.g, b, work.places[k], size)
     for k in range(m):
-        b = divide(np.uint64(work.targets[k]), layout.by_d)
-        by = rows[ROUNDS * layout.g + int(b)]
+        by = rows[ROUNDS * layout.g + group_of(layout, work.targets[k])]
         work.places[k] = move_on(work.places[k], by, size)
 
 
@@ -111,8 +117,8 @@ def place_of(layout: RelayLayout, rows: U64, number: int, destination: np.uint32
     """Return the place of one destination under one of several bijections."""
     d, g = layout.d, layout.g
     some = rows[number * g * WORDS : (number + 1) * g * WORDS]
-    group = int(divide(np.uint64(destination), layout.by_d))
-    index = np.uint32(int(destination) - group * d)
+    group = group_of(layout, destination)
+    index = np.uint32(np.int64(destination) - group * d)
     place = walk_on(some, g, group, first_place(some, g, group, index, d), d)
     return move_on(place, some[ROUNDS * g + group], d)
 
@@ -133,13 +139,13 @@ def group_of(layout: RelayLayout, processor: np.uint32) -> int:
 
 @compiled
 def keep_ahead(
-    layout: RelayLayout, packets: RelayPackets, later: Later, source: np.uint32,
+    layout: RelayLayout, packets: RelayPackets, following: Bijections, source: np.uint32,
     target: np.uint32, group: int,
 ) -> None:  # fmt: skip
     """Keep a packet for the next stage, if the group is one of its relay groups there."""
     words = layout.blocks * layout.words
-    for u in range(later.copies):
-        if relay_of(layout, place_of(layout, later.rows, u, target)) == group:
+    for u in range(following.copies):
+        if relay_of(layout, place_of(layout, following.rows, u, target)) == group:
             set_bit(layout, packets.ahead[u * words : (u + 1) * words], source)
             return
 
@@ -173,7 +179,7 @@ def first_place(rows: U64, g: int, group: int, place: np.uint32, size: int) -> n
 def one_round(x: np.uint32, row: np.uint64, mask: np.uint32, half: np.uint32) -> np.uint32:
     """Apply one round to one value."""
     x = np.uint32(np.uint32(x * np.uint32(row)) + np.uint32(row >> _32)) & mask
-    return x ^ (x >> half)
+    return np.uint32(x ^ (x >> half))
 
 
 @compiled(inline=True)

@@ -10,10 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.arrays import U32, U64
-from popsnet.engines.fused.bits import divide
+from popsnet.engines.fused.arrays import U64
+from popsnet.engines.fused.bits import divide, remainder
 from popsnet.engines.fused.relay.bijections import find_places
-from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
+from popsnet.engines.fused.relay.layout import (
+    BlockRange,
+    Places,
+    RelayLayout,
+    RelayPackets,
+    RelayTally,
+    RelayWorkspace,
+)
 from popsnet.engines.fused.relay.park import by_turn, occupy, pick_alone
 from popsnet.engines.fused.relay.pending import is_undelivered, load, put_bit, remove
 from popsnet.splitmix import mix
@@ -23,15 +30,15 @@ _0, _1 = np.uint64(0), np.uint64(1)
 
 @compiled
 def grid(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, table: U32,
-    x: int, shift: int, first: int, last: int, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, places: Places, x: int,
+    shift: int, blocks: BlockRange, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute a stage of x attempt slots."""
-    for block in range(first, last):
+    for block in range(blocks.first, blocks.last):
         if work.stop[0] != 0:
             return
         m = load(layout, packets, packets.pending, work, block)
-        find_places(layout, rows, table, layout.width, m, work)
+        find_places(layout, places, layout.width, m, work)
         m = aim(layout, work, block, m, x, shift)
         tally.messages += m
         alone = attempt(layout, work, m, tally)
@@ -48,16 +55,21 @@ def aim(layout: RelayLayout, work: RelayWorkspace, block: int, m: int, x: int, s
 
     Here ``sets`` are the T and ``classes`` the v.
     """
-    s = 0
+    g, width, slots, s = np.uint64(layout.g), np.uint64(layout.width), np.uint64(x), _0
+    superclasses, each, per_slot = np.uint64(layout.superclasses), 1 / layout.superclasses, 1 / x
+    above = np.uint64(block * layout.rows + layout.width + layout.superclasses - shift)
     for k in range(m):
-        number, place = work.numbers[k], np.int64(work.places[k])
-        a = block * layout.rows + np.int64(divide(np.uint64(number), layout.by_d))
-        delta = (a - place - shift) % layout.superclasses
-        relay = (place + delta // x * x) % layout.width
-        work.numbers[s], work.sets[s] = number, relay
-        work.turns[s], work.classes[s] = delta % x, delta // x
-        s += int(relay < layout.g)
-    return s
+        number, place = work.numbers[k], np.uint64(work.places[k])
+        a = divide(np.uint64(number), layout.by_d)
+        delta = remainder(above + a - place, superclasses, each)
+        turn = remainder(delta, slots, per_slot)
+        whole = delta - turn
+        relay = place + whole
+        relay -= width * np.uint64(relay >= width)
+        work.numbers[s], work.sets[s], work.turns[s] = number, relay, turn
+        work.classes[s] = np.uint64(float(whole) * per_slot + 0.5)
+        s += np.uint64(relay < g)
+    return int(np.int64(s))
 
 
 @compiled
@@ -82,14 +94,9 @@ def attempt(layout: RelayLayout, work: RelayWorkspace, m: int, tally: RelayTally
 
 @compiled
 def store(
-    layout: RelayLayout,
-    packets: RelayPackets,
-    work: RelayWorkspace,
-    block: int,
-    alone: int,
-    x: int,
-    tally: RelayTally,
-) -> None:
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, alone: int,
+    x: int, tally: RelayTally,
+) -> None:  # fmt: skip
     """Store at relays what they hear first for each v, deliver it and acknowledge it."""
     order, first_word = by_turn(work, alone, x), block * layout.words
     taken = room_for(work.used, alone)

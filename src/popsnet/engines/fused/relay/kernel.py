@@ -19,7 +19,7 @@ from popsnet.engines.fused.relay.layout import (
     packets_table,
     workspace_table,
 )
-from popsnet.engines.fused.relay.program import Program, program_of
+from popsnet.engines.fused.relay.program import MARKED, PARK, SWEEP, Program, program_of
 from popsnet.engines.fused.team import Team
 from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance
@@ -34,7 +34,14 @@ _SHUFFLED: Table = {"shuffled": (CHUNK, np.uint32)}
 class RelayKernel(Kernel[stages.RelayMemory]):
     """Runs of one schedule."""
 
-    runs: ClassVar[CompiledRuns] = stages
+    runs: ClassVar = CompiledRuns(stages.LOG, stages.route_runs, stages.summarize)
+
+    @cached_property
+    def kinds(self) -> tuple[bool | None, ...]:
+        """Whether there are marked stages, and stages other than these, park and sweep."""
+        rare = set(self.program.stages["kind"].tolist()) - {PARK, SWEEP}
+        others = True if rare - {MARKED} else None
+        return None if others and MARKED not in rare else True, others
 
     @cached_property
     def program(self) -> Program:

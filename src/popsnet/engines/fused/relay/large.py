@@ -15,13 +15,15 @@ from popsnet.engines.fused.relay.global_or import global_or
 from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.layout import (
     TALLY,
-    Later,
+    Bijections,
+    BlockRange,
+    Places,
     RelayLayout,
     RelayPackets,
     RelayWorkspace,
 )
 from popsnet.engines.fused.relay.marked import Echo, marked
-from popsnet.engines.fused.relay.park import park
+from popsnet.engines.fused.relay.park import Windows, park
 from popsnet.engines.fused.relay.pending import begin
 from popsnet.engines.fused.relay.program import (
     FOLD,
@@ -34,7 +36,7 @@ from popsnet.engines.fused.relay.program import (
     Program,
     row_of,
 )
-from popsnet.engines.fused.relay.shower import mark, resolve
+from popsnet.engines.fused.relay.shower import Deliveries, mark, resolve
 from popsnet.engines.fused.relay.stages import LOG, PublicState, finish, prepare, start, write_row
 from popsnet.engines.fused.team import GAP, Team
 from popsnet.experiment import Instance
@@ -87,28 +89,29 @@ class DividedRun(LargeRun):
     def _stage(self, packets: RelayPackets, stage: Any, following: Any) -> Iterator[None]:
         """Execute a stage, and yield now and then."""
         layout, public, tallies, kind = self.layout, self.public, self.tallies, stage["kind"]
+        state, first = public.state[0], stage["first"]
         prepare(layout, self.program, stage, following, public, public.table[:0])
         tallies[:] = 0
-        later, pending = Later(public.later, public.state[0]["later"]), public.state[0]["pending"]
+        places, several = Places(public.rows, public.table[:0]), Bijections(public.rows, first)
+        ahead = Bijections(public.later, state["later"])
         if kind in (PARK, SWEEP):
-            windows = self.program.windows[stage["first"] : stage["second"]]
-            fixed = windows, public.keys, kind == SWEEP, later
-            yield from self._work(park, packets, public.table[:0], *fixed)
+            lengths = self.program.windows[first : stage["second"]]
+            windows = Windows(lengths, public.keys, kind == SWEEP)
+            yield from self._work(park, packets, places, windows, ahead)
         elif kind == GRID:
-            shift = public.state[0]["shift"]
-            yield from self._work(grid, packets, public.table[:0], stage["first"], shift)
+            yield from self._work(grid, packets, places, first, state["shift"])
         elif kind == MARKED:
-            places = public.rows, stage["first"], later
-            yield from self._alone(self._mark, packets, *places, self.echo, pending, tallies[0])
+            marks = several, ahead, self.echo, state["pending"]
+            yield from self._alone(self._mark, packets, *marks, tallies[0])
         elif kind == TEAM:
-            sets = stage["first"], public.keys[0]
-            yield from self._alone(elect, packets, pending, *sets, tallies[0])
+            sets = first, public.keys[0]
+            yield from self._alone(elect, packets, state["pending"], *sets, tallies[0])
         else:
-            for turn in range(stage["first"]):
-                copies = stage["first"], turn, public.couplers
+            for turn in range(first):
+                copies = several, Deliveries(turn, kind == FOLD, public.couplers)
                 if layout.d > layout.g:
-                    yield from self._alone(mark, packets, public.rows, *copies, tallies[0])
-                yield from self._work(resolve, packets, *copies, kind == FOLD)
+                    yield from self._alone(mark, packets, *copies, tallies[0])
+                yield from self._work(resolve, packets, *copies)
         _add(public.tally, tallies)
         if kind == SHOWER:
             yield from self._alone(global_or, packets, public.groups, public.tally[0])
@@ -126,8 +129,8 @@ class DividedRun(LargeRun):
         """Execute a compiled stage on all threads."""
 
         def work(t: int, first: int, last: int) -> None:
-            fixed = self.layout, packets, self.workspaces[t], self.public.rows
-            stage(*fixed, *rest, first, last, self.tallies[t])
+            fixed, blocks = (self.layout, packets, self.workspaces[t]), BlockRange(first, last)
+            stage(*fixed, *rest, blocks, self.tallies[t])
 
         return self._on_blocks(work)
 

@@ -99,12 +99,27 @@ class RelayPackets(NamedTuple):
     keyed: KeyedRounds
 
 
-class Later(NamedTuple):
-    """The bijections of the next stage, if attempts send packets for it."""
+class BlockRange(NamedTuple):
+    """The blocks first, first + 1, … up to last, which a thread works on."""
+
+    first: int
+    last: int
+
+
+class Bijections(NamedTuple):
+    """The public bijections of a stage, or of the next one if attempts send packets for it."""
 
     rows: U64
     copies: int
     """The number of bijections, 0 if nothing is sent."""
+
+
+class Places(NamedTuple):
+    """The places of all destinations under a public bijection."""
+
+    rows: U64
+    table: U32
+    """By destination, or empty if places are computed."""
 
 
 def packets_table(layout: RelayLayout, program: Program, stored: int) -> Table:

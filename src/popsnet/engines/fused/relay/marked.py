@@ -14,7 +14,7 @@ from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64
 from popsnet.engines.fused.bits import ones
 from popsnet.engines.fused.relay.bijections import group_of, keep_ahead, place_of, relay_of
 from popsnet.engines.fused.relay.layout import (
-    Later,
+    Bijections,
     RelayLayout,
     RelayPackets,
     RelayTally,
@@ -44,7 +44,7 @@ class Echo(NamedTuple):
     answers: I64  # the row of the ack that each of them listens to, or -1
 
 
-class Now(NamedTuple):
+class WaitingSets(NamedTuple):
     """Sets of processors: sources that are pending, and destinations that wait."""
 
     pending: U64
@@ -62,7 +62,7 @@ class Tries(NamedTuple):
     own_turns: U32
 
 
-class Held(NamedTuple):
+class RelayHoldings(NamedTuple):
     """Packets that relays deliver in a marked stage: accepted ones, then those of look-ahead."""
 
     relays: U32
@@ -73,10 +73,11 @@ class Held(NamedTuple):
 
 @compiled
 def marked(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
-    later: Later, echo: Echo, pending: int, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, bijections: Bijections,
+    following: Bijections, echo: Echo, pending: int, tally: RelayTally,
 ) -> Echo:  # fmt: skip
     """Execute a marked stage, and return the acks to repeat."""
+    rows, copies = bijections
     sources, targets = np.empty(pending, dtype=np.uint32), np.empty(pending, dtype=np.uint32)
     gather(layout, packets, work, sources, targets)
     trying, waiting, undelivered = processors(layout), processors(layout), packets.undelivered
@@ -97,12 +98,13 @@ def marked(
                 place = place_of(layout, rows, u, sources[q])
                 relay = relay_of(layout, place)
                 marks[q, u], own_turns[q, u] = relay, turn_of(layout, u, place, relay)
-    now, tries = Now(trying, waiting), Tries(sources, targets, relays, turns, marks, own_turns)
+    sets = WaitingSets(trying, waiting)
+    tries = Tries(sources, targets, relays, turns, marks, own_turns)
     ahead, acked = take_ahead(layout, packets, work, rows, copies), tally.acked
-    accepted = attempt(layout, packets, tries, now, later, echo, tally)
+    accepted = attempt(layout, packets, tries, sets, following, echo, tally)
     held = hold(layout, tries, accepted, ahead)
-    missed = deliver(layout, packets, rows, tries, now, held, acked, tally)
-    return acks_to_repeat(tries, now, accepted, missed)
+    missed = deliver(layout, packets, rows, tries, sets, held, acked, tally)
+    return acks_to_repeat(tries, sets, accepted, missed)
 
 
 @compiled(inline=True)
@@ -120,13 +122,13 @@ def processors(layout: RelayLayout) -> U64:
 @compiled
 def take_ahead(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int
-) -> Held:
+) -> RelayHoldings:
     """Return what relays keep from the attempts before this stage, and forget it."""
     count, words, size = 0, layout.blocks * layout.words, layout.rows * layout.d
     for w in range(copies * words):
         count += int(np.int64(ones(packets.ahead[w])))
     relays, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
-    held = Held(relays, np.empty_like(relays), np.empty_like(relays), turns)
+    held = RelayHoldings(relays, np.empty_like(relays), np.empty_like(relays), turns)
     filled = 0
     for u in range(copies if count > 0 else 0):
         plane = packets.ahead[u * words : (u + 1) * words]
@@ -144,18 +146,18 @@ def take_ahead(
 
 @compiled
 def attempt(
-    layout: RelayLayout, packets: RelayPackets, tries: Tries, now: Now, later: Later, echo: Echo,
-    tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, tries: Tries, sets: WaitingSets,
+    following: Bijections, echo: Echo, tally: RelayTally,
 ) -> U16:  # fmt: skip
     """Execute the first slot, and return at which of its places each packet is accepted."""
     sources, targets, relays, _, own_marks, _ = tries  # once: reference counting takes time
-    pending, waiting = now
+    pending, waiting = sets
     d, g, count, copies = layout.d, layout.g, len(sources), relays.shape[1]
     couplers = np.zeros(g * g // 32 + 1, dtype=np.uint64)
     senders, deaf = processors(layout), processors(layout)
     for i in range(len(echo.sources)):
         put_in(deaf, echo.sources[i])
-    groups = np.empty(count * 2 * copies + own_packets(layout, tries, later), dtype=np.uint32)
+    groups = np.empty(count * 2 * copies + own_packets(layout, tries, following), dtype=np.uint32)
     ends = np.empty(count, dtype=np.int64)
     filled = 0
     for q in range(count):
@@ -165,8 +167,8 @@ def attempt(
             filled = add_new(groups, start, filled, relays[q, u])
         for u in range(copies if own_marks[q, 0] != _NONE else 0):
             filled = add_new(groups, start, filled, own_marks[q, u])
-        for u in range(later.copies if group_of(layout, targets[q]) == a else 0):
-            relay = relay_of(layout, place_of(layout, later.rows, u, targets[q]))
+        for u in range(following.copies if group_of(layout, targets[q]) == a else 0):
+            relay = relay_of(layout, place_of(layout, following.rows, u, targets[q]))
             filled = add_new(groups, start, filled, np.uint32(relay))
         ends[q] = filled
         for i in range(start, filled):
@@ -197,24 +199,24 @@ def attempt(
             u = first_at(relays, q, groups[i])
             if u < copies and first_at(own_marks, q, groups[i]) == copies:
                 accepted[q] |= np.uint16(1) << np.uint16(u)
-            elif later.copies > 0 and group_of(layout, j) == a:
-                keep_ahead(layout, packets, later, sources[q], j, int(groups[i]))
+            elif following.copies > 0 and group_of(layout, j) == a:
+                keep_ahead(layout, packets, following, sources[q], j, int(np.int64(groups[i])))
         start = ends[q]
         if marks[q]:
             for i in range(collect(relays, q, own)):
                 at = np.uint64(int(own[i]) * g + group_of(layout, j))
                 tally.destroyed -= int(alone(couplers, at))
-    hear_acks(layout, packets, now, echo, sent, couplers, tally)
+    hear_acks(layout, packets, sets, echo, sent, couplers, tally)
     return accepted
 
 
 @compiled
-def own_packets(layout: RelayLayout, tries: Tries, later: Later) -> int:
+def own_packets(layout: RelayLayout, tries: Tries, following: Bijections) -> int:
     """Return the copies for the next stage, at most: of packets for their own group."""
     count = 0
-    for q in range(len(tries.sources) if later.copies > 0 else 0):
+    for q in range(len(tries.sources) if following.copies > 0 else 0):
         own = group_of(layout, tries.sources[q]) == group_of(layout, tries.targets[q])
-        count += later.copies if own else 0
+        count += following.copies if own else 0
     return count
 
 
@@ -266,8 +268,8 @@ def repeat_acks(
 
 @compiled
 def hear_acks(
-    layout: RelayLayout, packets: RelayPackets, now: Now, echo: Echo, sent: U8, couplers: U64,
-    tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, sets: WaitingSets, echo: Echo, sent: U8,
+    couplers: U64, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Let sources hear acks that are repeated."""
     for e in range(len(sent)):
@@ -277,7 +279,7 @@ def hear_acks(
         tally.destroyed -= int(sent[e])
     for i in range(len(echo.sources)):
         if echo.answers[i] >= 0 and sent[echo.answers[i]] != 0:
-            acknowledge(layout, packets, now.pending, echo.sources[i], tally)
+            acknowledge(layout, packets, sets.pending, echo.sources[i], tally)
 
 
 @compiled(inline=True)
@@ -292,14 +294,14 @@ def acknowledge(
 
 
 @compiled
-def hold(layout: RelayLayout, tries: Tries, accepted: U16, ahead: Held) -> Held:
+def hold(layout: RelayLayout, tries: Tries, accepted: U16, ahead: RelayHoldings) -> RelayHoldings:
     """Return what relays deliver, accepted packets first."""
     count, copies = len(ahead.relays), tries.relays.shape[1]
     for q in range(len(accepted)):
         for u in range(copies):
             count += int((accepted[q] >> np.uint16(u)) & np.uint16(1))
     relays, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
-    held = Held(relays, np.empty_like(relays), np.empty_like(relays), turns)
+    held = RelayHoldings(relays, np.empty_like(relays), np.empty_like(relays), turns)
     filled = 0
     for q in range(len(accepted)):
         for u in range(copies if accepted[q] > 0 else 0):
@@ -323,25 +325,27 @@ def hold(layout: RelayLayout, tries: Tries, accepted: U16, ahead: Held) -> Held:
 
 
 @compiled(inline=True)
-def relay_number(layout: RelayLayout, held: Held, e: int) -> np.uint32:
+def relay_number(layout: RelayLayout, held: RelayHoldings, e: int) -> np.uint32:
     """Return the number of the relay (T, a) among g²."""
     return np.uint32(int(held.relays[e]) * layout.g + group_of(layout, held.sources[e]))
 
 
 @compiled
 def deliver(
-    layout: RelayLayout, packets: RelayPackets, rows: U64, tries: Tries, now: Now, held: Held,
-    acked: int, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, rows: U64, tries: Tries, sets: WaitingSets,
+    held: RelayHoldings, acked: int, tally: RelayTally,
 ) -> U32:  # fmt: skip
     """Execute the delivery slots until no source is pending, and return where acks are missed."""
-    g, k, copies, turn, count = layout.g, layout.k, tries.relays.shape[1], 0, len(tries.sources)
-    pending, waiting = now  # once, because reference counting takes time
+    g, k, copies, count, ended = layout.g, layout.k, tries.relays.shape[1], len(tries.sources), 0
+    pending, waiting = sets  # once, because reference counting takes time
     relays, sources, targets, turns = held
     missed = np.full(count, _NONE, dtype=np.uint32)
     couplers = np.zeros(g * g // 32 + 1, dtype=np.uint64)
     arrives = np.zeros(len(relays), dtype=np.bool_)
     returns = np.zeros(len(relays), dtype=np.bool_)
-    while turn < copies * k and tally.acked - acked < count:
+    for turn in range(copies * k):
+        if tally.acked - acked >= count:
+            break
         if turn > 0:
             couplers[:] = _0
         for e in range(len(relays)):
@@ -364,17 +368,17 @@ def deliver(
                 returns[e] = here and is_in(pending, source)
                 if returns[e] and is_in(waiting, source):
                     returns[e] = listens_to(layout, rows, turn, source, relays[e])
-        note_missed(tries, now, turn // k, turn, missed)
-        turn += 1
+        note_missed(tries, sets, turn // k, turn, missed)
+        ended = turn + 1
         for e in range(len(relays)):
-            if turns[e] == turn - 1 and arrives[e]:
+            if turns[e] == turn and arrives[e]:
                 remove_from(waiting, targets[e])
                 clear(layout, packets.undelivered, sources[e])
                 tally.delivered += 1
-                tally.last_slot = turn + 1
-            if turns[e] == turn - 1 and returns[e]:
+                tally.last_slot = ended + 1
+            if turns[e] == turn and returns[e]:
                 acknowledge(layout, packets, pending, sources[e], tally)
-    tally.ended = turn + 1
+    tally.ended = ended + 1
     return missed
 
 
@@ -390,9 +394,9 @@ def listens_to(
 
 
 @compiled
-def note_missed(tries: Tries, now: Now, u: int, turn: int, missed: U32) -> None:
+def note_missed(tries: Tries, sets: WaitingSets, u: int, turn: int, missed: U32) -> None:
     """Note which sources listen as destinations in a slot of their packet, for the first time."""
-    pending, waiting = now
+    pending, waiting = sets
     sources, _, relays, turns, marks, own_turns = tries
     for q in range(len(sources)):
         if missed[q] != _NONE or marks[q, u] == _NONE:
@@ -403,14 +407,14 @@ def note_missed(tries: Tries, now: Now, u: int, turn: int, missed: U32) -> None:
 
 
 @compiled
-def acks_to_repeat(tries: Tries, now: Now, accepted: U16, missed: U32) -> Echo:
+def acks_to_repeat(tries: Tries, sets: WaitingSets, accepted: U16, missed: U32) -> Echo:
     """Return the acks of sources that waited, and the sources that missed theirs."""
     copies, count, listeners = tries.relays.shape[1], 0, 0
     for q in range(len(accepted)):
         if tries.marks[q, 0] != _NONE:
             for u in range(copies):
                 count += int((accepted[q] >> np.uint16(u)) & np.uint16(1))
-            listeners += int(missed[q] != _NONE and is_in(now.pending, tries.sources[q]))
+            listeners += int(missed[q] != _NONE and is_in(sets.pending, tries.sources[q]))
     echo = Echo(
         np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.uint32),
         np.empty(listeners, dtype=np.uint32), np.full(listeners, -1, dtype=np.int64),
@@ -425,7 +429,7 @@ def acks_to_repeat(tries: Tries, now: Now, accepted: U16, missed: U32) -> Echo:
                 echo.relays[count], echo.packets[count] = tries.relays[q, u], tries.sources[q]
                 answer = count if tries.relays[q, u] == missed[q] else answer
                 count += 1
-        if missed[q] != _NONE and is_in(now.pending, tries.sources[q]):
+        if missed[q] != _NONE and is_in(sets.pending, tries.sources[q]):
             echo.sources[listeners], echo.answers[listeners] = tries.sources[q], answer
             listeners += 1
     return echo

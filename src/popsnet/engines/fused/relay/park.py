@@ -6,6 +6,8 @@ Attempts contend on couplers (T, a) of one source group, and nothing else conten
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from popsnet.compiled import compiled
@@ -13,7 +15,9 @@ from popsnet.engines.fused.arrays import I64, U8, U32, U64
 from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import find_places, keep_ahead, place_of, relay_of
 from popsnet.engines.fused.relay.layout import (
-    Later,
+    Bijections,
+    BlockRange,
+    Places,
     RelayLayout,
     RelayPackets,
     RelayTally,
@@ -26,35 +30,54 @@ _0, _1, _6, _63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALONE = np.uint8(1)
 
 
+class Windows(NamedTuple):
+    """The windows of a stage, and the keys of their coins, unused by a sweep."""
+
+    lengths: I64
+    keys: U64
+    swept: bool
+
+
+class Window(NamedTuple):
+    """One of these windows."""
+
+    number: int
+    length: int
+    before: int
+    """Slots of the stage before deliveries."""
+    passed: int
+    """Attempts of the windows before this one."""
+
+
 @compiled
 def park(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, table: U32,
-    windows: I64, keys: U64, swept: bool, later: Later, first: int, last: int, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, places: Places,
+    windows: Windows, following: Bijections, blocks: BlockRange, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Execute a stage with these windows and the keys of their coins, unused by a sweep."""
-    before = windows.sum() + (len(windows) if len(windows) > 1 else 0)  # slots before deliveries
-    for block in range(first, last):
+    """Execute a stage with these windows."""
+    lengths, keys, swept = windows
+    before = lengths.sum() + (len(lengths) if len(lengths) > 1 else 0)
+    for block in range(blocks.first, blocks.last):
         if work.stop[0] != 0:
             return
         m = load(layout, packets, packets.pending, work, block)
-        find_places(layout, rows, table, layout.d, m, work)
+        find_places(layout, places, layout.d, m, work)
         split(layout, work.numbers, work.places, m, work.sets, work.classes)
         work.removed[:] = _0
         work.earliest[:] = 0
-        if len(windows) == 1 and windows[0] == 1 and layout.k == 1:
-            try_once(layout, packets, work, block, m, later, tally)
+        if len(lengths) == 1 and lengths[0] == 1 and layout.k == 1:
+            try_once(layout, packets, work, block, m, following, tally)
         else:
             make_room(layout, work, block)
             passed = 0
-            for i in range(len(windows)):
+            for i in range(len(lengths)):
                 if i > 0:
                     m = still_pending(work, m)
                 start = np.uint64(block * layout.rows * layout.d)
-                choose_turns(keys[i], start, m, windows[i], swept, work)
-                try_window(
-                    layout, packets, work, block, m, i, windows[i], before, passed, later, tally
-                )
-                passed += windows[i]
+                choose_turns(keys[i], start, m, lengths[i], swept, work)
+                window = Window(i, lengths[i], before, passed)
+                try_window(layout, packets, work, block, m, window, following, tally)
+                passed += lengths[i]
         delivered = remove(layout, packets.undelivered, work.removed, block)
         tally.delivered += delivered
         tally.acked += remove(layout, packets.pending, work.removed, block)
@@ -65,18 +88,19 @@ def park(
 @compiled
 def try_once(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, m: int,
-    later: Later, tally: RelayTally,
+    following: Bijections, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Execute one slot for one class: a packet alone is stored, delivered and acknowledged."""
+    window = Window(0, 1, 1, 0)
     tally.collisions += occupy(work.sets, m, work.table)
-    early = send_early(layout, work, block, m, work.sets, 1, later) if later.copies > 0 else 0
+    early = send_early(layout, work, block, m, work.sets, window, following)
     tally.collisions += occupy(work.early_cells, early, work.table)
     alone = np.uint64(0)
     for k in range(m):
         bit = np.uint64(work.table[work.sets[k]] == _ALONE)
         put_bit(work.removed, np.uint64(work.numbers[k]), bit)
         alone += bit
-    keep_early(layout, packets, work, block, early, 1, 0, later, tally)
+    keep_early(layout, packets, work, block, early, window, following, tally)
     vacate(work.sets, m, work.table)
     vacate(work.early_cells, early, work.table)
     stored = int(np.int64(alone))
@@ -87,41 +111,40 @@ def try_once(
 @compiled
 def try_window(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, m: int,
-    number: int, window: int, before: int, passed: int, later: Later, tally: RelayTally,
+    window: Window, following: Bijections, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Execute a window, after ``passed`` attempts: all send in their slots, and the sets store."""
-    width = np.uint32(window)
+    """Execute a window: all send in their slots, and the sets store."""
+    width = np.uint32(window.length)
     for k in range(m):
         work.cells[k] = np.uint32(work.sets[k] * width) + work.turns[k]
     tally.collisions += occupy(work.cells, m, work.table)
-    early = send_early(layout, work, block, m, work.cells, window, later) if later.copies > 0 else 0
+    early = send_early(layout, work, block, m, work.cells, window, following)
     tally.collisions += occupy(work.early_cells, early, work.table)
     alone = pick_alone(work.cells, m, work.table, work.alone)
-    keep_early(layout, packets, work, block, early, window, passed, later, tally)
+    keep_early(layout, packets, work, block, early, window, following, tally)
     vacate(work.cells, m, work.table)
     vacate(work.early_cells, early, work.table)
     tally.messages += m
     tally.destroyed += m - alone
-    order = by_turn(work, alone, window)
-    store(layout, packets, work, block, order, alone, number, window, before, tally)
+    store(layout, packets, work, block, alone, window, tally)
 
 
 @compiled
 def send_early(
-    layout: RelayLayout, work: RelayWorkspace, block: int, m: int, cells: U32, window: int,
-    later: Later,
+    layout: RelayLayout, work: RelayWorkspace, block: int, m: int, cells: U32, window: Window,
+    following: Bijections,
 ) -> int:  # fmt: skip
     """Write the cells of copies for the next stage, of packets for their own group."""
-    g, count, first = layout.g, 0, block * layout.rows
-    for k in range(m):
+    g, count, first, length = layout.g, 0, block * layout.rows, window.length
+    for k in range(m if following.copies > 0 else 0):
         group = divide(np.uint64(work.targets[k]), layout.by_d)
         row = divide(np.uint64(work.numbers[k]), layout.by_d)
         if group != np.uint64(first) + row:
             continue
-        start, turn = count, int(work.turns[k]) if window > 1 else 0
-        for u in range(later.copies):
-            relay = relay_of(layout, place_of(layout, later.rows, u, work.targets[k]))
-            cell = np.uint32((int(row) * g + relay) * window + turn)
+        start, turn = count, int(work.turns[k]) if length > 1 else 0
+        for u in range(following.copies):
+            relay = relay_of(layout, place_of(layout, following.rows, u, work.targets[k]))
+            cell = np.uint32((int(row) * g + relay) * length + turn)
             new = bool(cell != cells[k])
             for e in range(start, count):
                 new &= bool(cell != work.early_cells[e])
@@ -133,24 +156,25 @@ def send_early(
 @compiled
 def keep_early(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, early: int,
-    window: int, passed: int, later: Later, tally: RelayTally,
+    window: Window, following: Bijections, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Let every relay keep the first copy for the next stage that it hears."""
+    length, passed = window.length, window.passed
     for e in range(early):
         cell = int(work.early_cells[e])
         if work.table[cell] == _ALONE:
-            at, attempt = cell // window, np.uint32(passed + cell % window + 1)
+            at, attempt = cell // length, np.uint32(passed + cell % length + 1)
             if work.earliest[at] == 0 or work.earliest[at] > attempt:
                 work.earliest[at] = attempt
     for e in range(early):
         cell = int(work.early_cells[e])
         tally.destroyed += int(work.table[cell] != _ALONE)
-        when = passed + cell % window + 1
-        if work.table[cell] == _ALONE and work.earliest[cell // window] == when:
+        when = passed + cell % length + 1
+        if work.table[cell] == _ALONE and work.earliest[cell // length] == when:
             k = work.early[e]
-            source = np.uint32(block * layout.rows * layout.d) + work.numbers[k]
-            relay = cell // window % layout.g
-            keep_ahead(layout, packets, later, source, work.targets[k], relay)
+            source = np.uint32(np.uint32(block * layout.rows * layout.d) + work.numbers[k])
+            relay = cell // length % layout.g
+            keep_ahead(layout, packets, following, source, work.targets[k], relay)
 
 
 @compiled
@@ -240,12 +264,12 @@ def by_turn(work: RelayWorkspace, alone: int, window: int) -> U32:
 
 @compiled
 def store(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, order: U32,
-    alone: int, number: int, window: int, before: int, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, block: int, alone: int,
+    window: Window, tally: RelayTally,
 ) -> None:  # fmt: skip
     """Store what sets have room for, in the order of slots, deliver and acknowledge it."""
-    k, first_word, stamp = np.uint64(layout.k), block * layout.words, np.uint16(number + 1)
-    acks, stored, latest = _0, _0, _0
+    k, first_word, stamp = np.uint64(layout.k), block * layout.words, np.uint16(window.number + 1)
+    order, acks, stored, latest = by_turn(work, alone, window.length), _0, _0, _0
     for q in range(alone):
         p = order[q]
         at, which, packet = work.sets[p], work.classes[p], np.uint64(work.numbers[p])
@@ -258,5 +282,6 @@ def store(
         put_bit(work.removed, packet, free)
         latest = max(latest, (free & is_undelivered(packets, first_word, packet)) * (_1 + which))
     tally.messages += int(np.int64(stored + acks))
-    tally.last_slot = max(tally.last_slot, before + int(np.int64(latest)) if latest > _0 else 0)
-    tally.bits = max(tally.bits, window if stored > _0 else 0)
+    delivered = window.before + int(np.int64(latest)) if latest > _0 else 0
+    tally.last_slot = max(tally.last_slot, delivered)
+    tally.bits = max(tally.bits, window.length if stored > _0 else 0)

@@ -8,13 +8,23 @@ these stages come when few packets are left.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import WORDS, find_places
-from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
+from popsnet.engines.fused.relay.layout import (
+    Bijections,
+    BlockRange,
+    Places,
+    RelayLayout,
+    RelayPackets,
+    RelayTally,
+    RelayWorkspace,
+)
 from popsnet.engines.fused.relay.pending import load, put_bit, remove, split
 
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
@@ -22,35 +32,46 @@ _5, _31 = np.uint64(5), np.uint64(31)
 _ALONE = np.uint8(1)
 
 
+class Deliveries(NamedTuple):
+    """A delivery slot."""
+
+    turn: int
+    folded: bool
+    """Whether deliveries are acknowledged, as in a fold."""
+    couplers: U64
+
+
 @compiled
 def mark(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
-    turn: int, couplers: U64, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, bijections: Bijections,
+    deliveries: Deliveries, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Put the deliveries of one turn on their couplers, in all blocks."""
+    """Put the deliveries of one slot on their couplers, in all blocks."""
+    couplers = deliveries.couplers
     couplers[:] = _0
     for block in range(layout.blocks):
         if work.stop[0] != 0:
             return
-        m = attempt(layout, packets, work, rows, copies, block, work.unused[0])
-        sets = work.sets[turn * len(work.numbers) :]
+        m = attempt(layout, packets, work, bijections, block, work.unused[0])
+        sets = work.sets[deliveries.turn * len(work.numbers) :]
         for k in range(m):
             if work.table[sets[k]] == _ALONE:
                 tally.collisions += put(couplers, coupler(layout, work, sets, k))
-        leave(work, m, copies)
+        leave(work, m, bijections.copies)
 
 
 @compiled
 def resolve(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
-    turn: int, couplers: U64, folded: bool, first: int, last: int, tally: RelayTally,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, bijections: Bijections,
+    deliveries: Deliveries, blocks: BlockRange, tally: RelayTally,
 ) -> None:  # fmt: skip
-    """Resolve the deliveries of one turn in some blocks, and acknowledge those of a fold."""
+    """Resolve the deliveries of one slot in some blocks, and acknowledge those of a fold."""
+    turn, folded, couplers = deliveries
     contends, attempts = layout.d > layout.g, tally if turn == 0 else work.unused[0]
-    for block in range(first, last):
+    for block in range(blocks.first, blocks.last):
         if work.stop[0] != 0:
             return
-        m = attempt(layout, packets, work, rows, copies, block, attempts)
+        m = attempt(layout, packets, work, bijections, block, attempts)
         sets, sent, arrived = work.sets[turn * len(work.numbers) :], 0, 0
         work.removed[:] = _0
         for k in range(m):
@@ -59,7 +80,7 @@ def resolve(
                 if not contends or alone(couplers, coupler(layout, work, sets, k)):
                     arrived += 1
                     put_bit(work.removed, np.uint64(work.numbers[k]), _1)
-        leave(work, m, copies)
+        leave(work, m, bijections.copies)
         delivered = remove(layout, packets.undelivered, work.removed, block)
         tally.messages += sent
         tally.destroyed += sent - arrived
@@ -73,14 +94,15 @@ def resolve(
 
 @compiled
 def attempt(
-    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int,
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, bijections: Bijections,
     block: int, tally: RelayTally,
 ) -> int:  # fmt: skip
     """Put all pending packets of a block on their couplers, and return how many."""
     m, span = load(layout, packets, packets.pending, work, block), len(work.numbers)
+    copies, width = bijections.copies, layout.g * WORDS
     for u in range(copies):
-        some = rows[u * layout.g * WORDS : (u + 1) * layout.g * WORDS]
-        find_places(layout, some, work.numbers[:0], layout.d, m, work)
+        some = bijections.rows[u * width : (u + 1) * width]
+        find_places(layout, Places(some, work.numbers[:0]), layout.d, m, work)
         split(layout, work.numbers, work.places, m, work.sets[u * span :], work.classes)
     arrivals, collided = 0, 0
     for k in range(m):

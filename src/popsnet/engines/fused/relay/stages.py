@@ -8,21 +8,23 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U32, U64, Records, record_type
-from popsnet.engines.fused.kernel import Seeds, draw_permutation
+from popsnet.engines.fused.kernel import RunSequence, begin_run
 from popsnet.engines.fused.relay.bijections import WORDS, make_rows, make_turn, tabulate
 from popsnet.engines.fused.relay.elect import elect
 from popsnet.engines.fused.relay.global_or import GROUP, global_or
 from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.layout import (
     TALLY,
-    Later,
+    Bijections,
+    BlockRange,
+    Places,
     RelayLayout,
     RelayPackets,
     RelayTally,
     RelayWorkspace,
 )
 from popsnet.engines.fused.relay.marked import Echo, marked
-from popsnet.engines.fused.relay.park import park
+from popsnet.engines.fused.relay.park import Windows, park
 from popsnet.engines.fused.relay.pending import begin
 from popsnet.engines.fused.relay.program import (
     FOLD,
@@ -36,10 +38,10 @@ from popsnet.engines.fused.relay.program import (
     ProgramStage,
     row_of,
 )
-from popsnet.engines.fused.relay.shower import mark, resolve
+from popsnet.engines.fused.relay.shower import Deliveries, mark, resolve
 from popsnet.engines.fused.workspace import Table, allocate
 from popsnet.routing.relay.bijection import FRESH
-from popsnet.splitmix import run_key, step_key, word
+from popsnet.splitmix import step_key, word
 
 _SEED_BITS = 64
 """Of the broadcast that a run begins with."""
@@ -147,9 +149,8 @@ def start(
     state.bijections, state.windows, state.fresh, state.later = 0, 0, -1, 0
     state.moving, state.pending = moving, moving
     state.slots = 1
-    state.slots_delivered = int(
-        moving < layout.d * layout.g
-    )  # some packets start at their destinations
+    starts_delivered = moving < layout.d * layout.g  # some packets start at their destinations
+    state.slots_delivered = int(starts_delivered)
     tally.messages, tally.bits, tally.collisions, tally.destroyed = 1, _SEED_BITS, 0, 0
     tally.delivered, tally.acked = 0, 0
     public.turn[:] = 0
@@ -240,51 +241,19 @@ def write_row(state: RunState, tally: RelayTally, row: RelayLogRow) -> None:
     row.bits, row.slots_delivered, row.slots = tally.bits, state.slots_delivered, state.slots
 
 
-def route(
-    layout: RelayLayout, program: Program, memory: RelayMemory, seed: np.uint64, log: Records
-) -> int:
-    """Route one permutation, and return the number of steps."""
-    steps, seeds = np.zeros(1, dtype=np.int64), Seeds(seed, seed)
-    route_runs(layout, program, memory, seeds, 0, 1, log, steps, False, *_kinds(program))
-    return int(steps[0])
-
-
-def route_many(
-    layout: RelayLayout, program: Program, memory: RelayMemory, seeds: Seeds, first: int,
-    last: int, log: Records, steps: I64,
-) -> int:  # fmt: skip
-    """Execute runs, as :meth:`CompiledRuns.route_many` says."""
-    kinds = _kinds(program)
-    return route_runs(layout, program, memory, seeds, first, last, log, steps, True, *kinds)
-
-
-def _kinds(program: Program) -> tuple[bool | None, bool | None]:
-    """Return for marked stages, and for all but them and P and S, None to leave them out.
-
-    What is left out is not compiled, which would take as long as the rest.
-    """
-    rare = set(program.stages["kind"].tolist()) - {PARK, SWEEP}
-    others = True if rare - {MARKED} else None
-    return (None if others and MARKED not in rare else True), others
-
-
 @compiled
 def route_runs(
-    layout: RelayLayout, program: Program, memory: RelayMemory, seeds: Seeds, first: int,
-    last: int, log: Records, steps: I64, drawn: bool, marks: bool | None, others: bool | None,
+    layout: RelayLayout, program: Program, memory: RelayMemory, runs: RunSequence, log: Records,
+    steps: I64, marks: bool | None, others: bool | None,
 ) -> int:  # fmt: skip
-    """Execute runs on permutations drawn from seeds, or one on that in memory with its seed."""
+    """Execute runs, as :attr:`CompiledRuns.route` says."""
     filled, done, n, purposes = 0, 0, layout.d * layout.g, program.purposes
-    packets, work, public, shuffled = memory  # once, because reference counting takes time
-    for run in range(first, last):
+    packets, work, _, shuffled = memory  # once, because reference counting takes time
+    for run in range(runs.first, runs.last):
         if len(log) - filled < program.max_steps or work.stop[0] != 0:
             break
-        coins = seeds.coins
-        if drawn:
-            draw_permutation(packets.destination, n, purposes, seeds.permutations, run, shuffled)
-            coins = run_key(seeds.coins, purposes.run, run)
-        fixed = layout, program, packets, work, public
-        steps[done] = do_stages(*fixed, coins, log[filled:], marks, others)
+        seed = begin_run(packets.destination, n, purposes, runs, run, shuffled)
+        steps[done] = do_stages(layout, program, memory, seed, log[filled:], marks, others)
         filled += steps[done]
         done += 1
     return done
@@ -292,12 +261,13 @@ def route_runs(
 
 @compiled
 def do_stages(
-    layout: RelayLayout, program: Program, packets: RelayPackets, work: RelayWorkspace,
-    public: PublicState, seed: np.uint64, log: Records, marks: bool | None, others: bool | None,
+    layout: RelayLayout, program: Program, memory: RelayMemory, seed: np.uint64, log: Records,
+    marks: bool | None, others: bool | None,
 ) -> int:  # fmt: skip
     """Execute stages until no packet is pending, and return the number of steps."""
-    state, tally, step, blocks = public.state[0], public.tally[0], 0, layout.blocks
-    start(layout, program, public, seed, begin(layout, packets, work, 0, blocks))
+    packets, work, public, _ = memory
+    state, tally, step, blocks = public.state[0], public.tally[0], 0, BlockRange(0, layout.blocks)
+    start(layout, program, public, seed, begin(layout, packets, work, 0, layout.blocks))
     nothing = public.turn[:0]
     silence = Echo(nothing, nothing, nothing, program.windows[:0])
     echo = silence
@@ -306,16 +276,15 @@ def do_stages(
             stage = program.stages[row_of(step, len(program.stages), program.repeated)]
             following = program.stages[row_of(step + 1, len(program.stages), program.repeated)]
             prepare(layout, program, stage, following, public, public.table)
-            kind, first, rows = stage.kind, stage.first, public.rows
+            kind, first, ahead = stage.kind, stage.first, Bijections(public.later, state.later)
             before, echo = echo, silence
             if kind in (PARK, SWEEP):
-                windows, swept = program.windows[first : stage.second], kind == SWEEP
-                table, later = public.table[: state.tabulated], Later(public.later, state.later)
-                fixed = windows, public.keys, swept, later
-                park(layout, packets, work, rows, table, *fixed, 0, blocks, tally)
+                lengths, places = program.windows[first : stage.second], places_of(public)
+                windows = Windows(lengths, public.keys, kind == SWEEP)
+                park(layout, packets, work, places, windows, ahead, blocks, tally)
             if marks is not None and kind == MARKED:
-                later, pending = Later(public.later, state.later), state.pending
-                echo = marked(layout, packets, work, rows, first, later, before, pending, tally)
+                several, pending = Bijections(public.rows, first), state.pending
+                echo = marked(layout, packets, work, several, ahead, before, pending, tally)
             if others is not None:
                 do_other(layout, packets, work, public, kind, first)
             finish(stage, state, tally)
@@ -326,23 +295,29 @@ def do_stages(
 
 
 @compiled(inline=True)
+def places_of(public: PublicState) -> Places:
+    """Return the places of a stage with one bijection."""
+    return Places(public.rows, public.table[: public.state[0].tabulated])
+
+
+@compiled(inline=True)
 def do_other(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, public: PublicState,
     kind: int, first: int,
 ) -> None:  # fmt: skip
     """Execute a stage of the kinds that few programs have."""
-    state, tally, rows, couplers = public.state[0], public.tally[0], public.rows, public.couplers
+    state, tally, blocks = public.state[0], public.tally[0], BlockRange(0, layout.blocks)
     if kind == GRID:
-        table = public.table[: state.tabulated]
-        grid(layout, packets, work, rows, table, first, state.shift, 0, layout.blocks, tally)
+        grid(layout, packets, work, places_of(public), first, state.shift, blocks, tally)
     elif kind == TEAM:
         elect(layout, packets, work, state.pending, first, public.keys[0], tally)
     elif kind in (FOLD, SHOWER):
+        copies = Bijections(public.rows, first)
         for turn in range(first):
-            copies, folded = (first, turn, couplers), kind == FOLD
+            deliveries = Deliveries(turn, kind == FOLD, public.couplers)
             if layout.d > layout.g:
-                mark(layout, packets, work, rows, *copies, tally)
-            resolve(layout, packets, work, rows, *copies, folded, 0, layout.blocks, tally)
+                mark(layout, packets, work, copies, deliveries, tally)
+            resolve(layout, packets, work, copies, deliveries, blocks, tally)
     if kind == SHOWER:
         global_or(layout, packets, work, public.groups, tally)
 
@@ -358,13 +333,8 @@ def summarize(
             survivors[step] = log[step].undelivered
         start += steps[run]
         counts, row = table[run], log[start - 1]
-        counts.slots, counts.slots_delivered, counts.steps = (
-            row.slots,
-            row.slots_delivered,
-            steps[run],
-        )
+        counts.slots, counts.slots_delivered = row.slots, row.slots_delivered
         counts.delivered, counts.lost = layout.d * layout.g - row.undelivered, 0
-        counts.collisions, counts.destroyed, counts.messages = (
-            row.collisions, row.destroyed, row.messages,
-        )  # fmt: skip
+        counts.collisions, counts.destroyed = row.collisions, row.destroyed
+        counts.messages, counts.steps = row.messages, steps[run]
         counts.control_bits, counts.capped = row.bits, int(row.pending > 0)
