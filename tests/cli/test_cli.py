@@ -528,8 +528,18 @@ def test_an_interrupted_trace_leaves_no_file_behind(tmp_path: Path) -> None:
 
 
 def test_the_command_line_adds_its_flags() -> None:
-    assert with_flags("max_steps = 0: no.") == "--max-steps 0: no."
-    assert with_flags("s.toml, grid 1: runs = 0: no.") == "s.toml, grid 1: runs = 0: no."
-    assert with_flags("Use engine='fused' and permutation='keyed', now.") == (
+    def flags(text: str) -> str:
+        return with_flags(text, "engine|max_steps|permutation|runs")
+
+    assert flags("max_steps = 0: no.") == "--max-steps 0: no."
+    assert flags("s.toml, grid 1: runs = 0: no.") == "s.toml, grid 1: runs = 0: no."
+    assert flags("Use engine='fused' and permutation='keyed', now.") == (
         "Use --engine fused and --permutation keyed, now."
     )
+
+
+def test_parameters_that_are_no_options_of_the_command_stay(cli: Cli) -> None:
+    cli("route", 2, 2)
+    assert with_flags("runs = 0: d = 2.") == "--runs 0: d = 2."
+    cli("check", "none.jsonl")
+    assert with_flags("runs = 0: d = 2.") == "runs = 0: d = 2."

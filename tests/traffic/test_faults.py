@@ -35,7 +35,9 @@ from tests.each import each, rarely
 from tests.traffic.matrices_of import groups_of, matrix_of
 
 NAMES = [one.name for one in all_schedulers() if not one.file]
-SHAPES = [(5, 2), (2, 4), (3, 4)]
+SHAPES: list[tuple[int, ...]] = [(5, 2), (2, 4), (3, 4)]
+TUNED: list[tuple[int, ...]] = [(5, 2, 2), (7, 2, 2), (2, 4, 3), (4, 3, 2)]
+"""With wavelengths."""
 FAULTS = {
     "couplers": "coupler:1,0",
     "transmitters": "transmitter:2",
@@ -46,7 +48,7 @@ FAULTS = {
 
 
 def run(
-    name: str, shape: tuple[int, int], faults: str, *, known: bool = False, load: float = 0.02,
+    name: str, shape: tuple[int, ...], faults: str, *, known: bool = False, load: float = 0.02,
     slots: int = 150, rest: int = 350, pattern: str = "uniform",
 ) -> tuple[Log, Log, MessageSession]:  # fmt: skip
     """Let packets arrive, then wait until none that has a path is inside, but not for ever.
@@ -81,11 +83,11 @@ def run(
 
 
 CASES = [
-    (shape, kind, known) for shape in SHAPES for kind in KINDS for known in (False, True)
+    (shape, kind, known) for shape in SHAPES + TUNED for kind in KINDS for known in (False, True)
     if not (known and kind == "loss")
 ]  # fmt: skip
 FEW = [case for case in CASES if case[0] == SHAPES[0] and not case[2]]
-FEW.append((SHAPES[0], "processors", True))
+FEW += [(SHAPES[0], "processors", True), (TUNED[0], "couplers", True), (TUNED[0], "loss", False)]
 
 
 @pytest.mark.parametrize(
@@ -93,11 +95,13 @@ FEW.append((SHAPES[0], "processors", True))
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_every_scheduler_ends_with_a_report(
-    name: str, cases: list[tuple[tuple[int, int], str, bool]]
+    name: str, cases: list[tuple[tuple[int, ...], str, bool]]
 ) -> None:
     """What survives delivers every packet that has a path; all others account for every packet."""
     scheduler = popsnet.traffic.find_scheduler(name)
     for shape, kind, known in cases:
+        if len(shape) == 3 and not scheduler.wavelengths:
+            continue
         first, later, session = run(name, shape, FAULTS[kind], known=known)
         assert first.faults is not None
         assert later.faults is not None
@@ -229,16 +233,16 @@ def test_a_packet_of_h_hops_arrives_with_probability_1_minus_loss_to_the_h(
 # Bounds
 
 
-@each(("d", "g"), [(8, 8), (6, 3), (2, 5)])
+@each("shape", [(8, 8), (6, 3), (2, 5), (8, 3, 2), (2, 5, 3)])
 @each(
     "pattern",
     ["uniform", "uniform-with-self", "group-shift", "hotspot:2:0.3", "incast:3", "gravity:7",
      "transpose"],
 )  # fmt: skip
 def test_flows_and_bounds_agree_with_those_of_an_intact_network(
-    d: int, g: int, pattern: str
+    shape: tuple[int, ...], pattern: str
 ) -> None:
-    network = Network(d, g)
+    network = Network(*shape)
     resolved = resolve_pattern(pattern, network, 7)
     flows = resolved.flows()
     np.testing.assert_allclose(flows, matrix_of(pattern, network, 7), rtol=1e-8, atol=1e-12)
@@ -273,16 +277,19 @@ def test_a_group_with_f_dead_couplers_carries_g_minus_f(faults: str, cut: float)
         rotor.replaced(load=cut + 0.01)
 
 
-def test_the_bound_of_hops_by_bisection() -> None:
-    network = Network(4, 3)
+@each("wavelengths", [1, 2])
+def test_the_bound_of_hops_by_bisection(wavelengths: int) -> None:
+    network = Network(4, 3, wavelengths)
     faults = Faults.parse("coupler:1,0 coupler:2,2 transmitter:5")
     live = LiveParts(network, faults)
     flows = np.where(live.reachable("two hops"), matrix_of("group-shift", network), 0)
     pairs, works = groups_of(flows, network), live.couplers.T
-    carried = sum(min(4 - (a == 1), int(works[a].sum())) for a in range(3))
+    carried = sum(min(4 - (a == 1), wavelengths * int(works[a].sum())) for a in range(3))
 
     def fits(x: float) -> bool:
-        return bool(flows.sum() * x + np.maximum(0, x * pairs - works).sum() <= carried)
+        return bool(
+            flows.sum() * x + np.maximum(0, x * pairs - wavelengths * works).sum() <= carried
+        )
 
     low, high = 0.0, 4.0
     for _ in range(50):

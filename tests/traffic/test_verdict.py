@@ -8,11 +8,11 @@ import pytest
 from popsnet import Network
 from popsnet.traffic.batch_means import Sums
 from popsnet.traffic.measures import Window, backlog_after
-from popsnet.traffic.verdict import Circumstances, judge, slope_of, strong_growth
+from popsnet.traffic.verdict import RunConditions, judge, slope_of, strong_growth
 from tests.traffic.synthetic import Coming, Servers, block_of, log_of
 
 NETWORK = Network(2, 2)
-CALM = Circumstances(least_slots=1000)
+CALM = RunConditions(least_slots=1000)
 
 
 def series(values: np.ndarray) -> Sums:
@@ -163,21 +163,21 @@ def test_packets_left_after_the_drain_are_not_forgotten() -> None:
         log = log_of(block, [(slot, slot, 0, 1) for slot in range(900 - missing)])
         window.add(block, log, backlog_after(0, block, log))
         window.close()
-        verdict = judge(window, Circumstances(least_slots=900))
+        verdict = judge(window, RunConditions(least_slots=900))
         assert verdict.kind == kind, verdict
-        undrained = judge(window, Circumstances(least_slots=900, has_drained=False))
+        undrained = judge(window, RunConditions(least_slots=900, has_drained=False))
         assert undrained.kind == ("undecided" if missing else "stable")
 
 
 @pytest.mark.parametrize(
     ("seen", "reason"),
     [
-        (Circumstances(1000, limit="Interrupted."), "Interrupted."),
-        (Circumstances(9000), "The window of 8,000 slots is too short"),
-        (Circumstances(1000, precision=0.02), "The interval of the mean delay is wider than ±2.0%"),
+        (RunConditions(1000, limit="Interrupted."), "Interrupted."),
+        (RunConditions(9000), "The window of 8,000 slots is too short"),
+        (RunConditions(1000, precision=0.02), "The interval of the mean delay is wider than ±2.0%"),
     ],
 )
-def test_what_does_not_suffice_is_undecided(seen: Circumstances, reason: str) -> None:
+def test_what_does_not_suffice_is_undecided(seen: RunConditions, reason: str) -> None:
     verdict = judge(measured([0.15] * 4, [4] * 4), seen)
     assert verdict.kind == "undecided"
     assert verdict.reason.startswith(reason)
@@ -198,7 +198,7 @@ def test_no_arrivals_are_undecided() -> None:
 
 def test_growth_that_ended_the_run_decides() -> None:
     window = measured([0.15] * 4, [4] * 4)
-    assert judge(window, Circumstances(1000, growth="It grew.")) == ("unstable", "It grew.")
+    assert judge(window, RunConditions(1000, growth="It grew.")) == ("unstable", "It grew.")
 
 
 def walk(seed: int, rate: float, queues: int, slots: int) -> tuple[Sums, Sums]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
+from typer.models import OptionInfo
 
 from popsnet.cli import signals
 from popsnet.cli.signals import ExitCode
@@ -34,6 +35,8 @@ _OPTIONS = {
 }
 
 _for_people: ContextVar[bool] = ContextVar("for_people", default=True)
+_options: ContextVar[str] = ContextVar("options", default="(?!)")
+"""The names of the command's options as a regular expression; before there is one, of none."""
 
 
 class Interrupted(Exception):
@@ -62,6 +65,7 @@ def reporting(command: Command) -> Callable[..., None]:
             raise InputError("--json and --csv are two forms of one report; give one of them.")
         for_machines, message = json or csv, ""
         _for_people.set(not for_machines)
+        _options.set(names)
         with redirect_stdout(sys.stderr) if for_machines else nullcontext():
             try:
                 report: Report | None = command(**options)
@@ -88,6 +92,7 @@ def reporting(command: Command) -> Callable[..., None]:
             raise typer.Exit(ExitCode.FAILED)
 
     parameters = add_options(run, command, _OPTIONS, default=False, returns=None)
+    names = "|".join(one.name for one in parameters if _is_option(one))
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
 
@@ -111,6 +116,12 @@ def add_options(
     return named
 
 
+def _is_option(parameter: Parameter) -> bool:
+    """Whether a parameter is typed with its name, and not by its place."""
+    said = getattr(parameter.annotation, "__metadata__", ())
+    return any(isinstance(one, OptionInfo) for one in said)
+
+
 def _failure_of_user_code(error: Exception) -> str:
     """Say which lines of a user's file failed, before others take the exception for their own."""
     if "popsnet.programs.register" not in sys.modules:
@@ -126,34 +137,20 @@ def say(text: str) -> None:
         print(visible(text), file=sys.stderr, flush=True)
 
 
-_PARAMETERS = "|".join(
-    ("all_packets", "arrival_seed", "buffer", "burst", "cluster", "confidence", "connectors",
-     "dimension", "engine", "excess", "fault_seed", "fibre", "first", "full", "growth",
-     "guard", "hops", "kind", "known_faults", "largest", "load", "loads", "loss", "loss_per",
-     "margin", "matrix", "max_n", "max_runs", "max_slots", "max_steps", "measure",
-     "most_slots", "numbers", "overload", "packets", "part", "paths", "pattern",
-     "permutation", "permutation_seed", "precision", "preset", "rate", "router", "runs",
-     "scheduler", "seed", "sensitivity", "shards", "slot", "slots", "timing", "trace",
-     "trace_slots", "transmit", "transmitters", "unit", "until_se", "upto", "variant",
-     "wavelengths", "workers", "worst")
-)  # fmt: skip
+def with_flags(text: str, options: str = "") -> str:
+    """Turn the names of parameters, in which the library speaks, into options of the command.
 
-
-def with_flags(text: str) -> str:
-    """Turn the names of parameters, in which the library speaks, into those of options.
-
-    >>> with_flags("runs = 0: give at least 1. Use engine='slots'.")
+    >>> with_flags("runs = 0: give at least 1. Use engine='slots'.", "engine|runs")
     '--runs 0: give at least 1. Use --engine slots.'
-    >>> with_flags("all_packets = True is for mei-rizzi.")
-    '--all-packets is for mei-rizzi.'
+    >>> with_flags("all_packets = True is for n = 5.", "all_packets")
+    '--all-packets is for n = 5.'
     """
+    names = rf"({options or _options.get()})"
     of_file = re.search(r", (grid|traffic) \d+: ", text)  # which has keys of these names
     where = "^" if of_file else r"\b"
-    text = re.sub(rf"{where}({_PARAMETERS}) = True\b", lambda name: _flag(name[1]), text)
-    text = re.sub(rf"{where}({_PARAMETERS}) = ", lambda name: f"{_flag(name[1])} ", text)
-    return re.sub(
-        rf"\b({_PARAMETERS})='([^']*)'", lambda found: f"{_flag(found[1])} {found[2]}", text
-    )
+    text = re.sub(rf"{where}{names} = True\b", lambda name: _flag(name[1]), text)
+    text = re.sub(rf"{where}{names} = ", lambda name: f"{_flag(name[1])} ", text)
+    return re.sub(rf"\b{names}='([^']*)'", lambda found: f"{_flag(found[1])} {found[2]}", text)
 
 
 def _flag(name: str) -> str:

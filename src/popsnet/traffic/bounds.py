@@ -172,24 +172,25 @@ class Bounds:
         Notes
         -----
         A group with f dead couplers that leave it, and t dead transmitters, sends at most
-        min(d - t, g - f) packets per slot, and what it hears is bounded in the same way. The sum of
-        these numbers over all groups takes the place of g·M in the rule of hops, and packets of a
-        pair of groups whose coupler is dead all make two hops or more.
+        min(d - t, (g - f)·W) packets per slot, and what it hears is bounded in the same way. The
+        sum of these numbers over all groups takes the place of g·M in the rule of hops, and packets
+        of a pair of groups whose coupler is dead all make two hops or more. A dead coupler is dead
+        on all of its wavelengths.
         """
-        d, g = network.d, network.g
+        d, g, several = network.d, network.g, network.wavelengths
         rates = np.where(live.reachable(paths), flows, 0.0)
         pairs = rates.reshape(g, d, g, d).sum(axis=(1, 3))
         works = live.couplers.T  # from a to b
-        out = np.minimum(live.sends.reshape(g, d).sum(axis=1), works.sum(axis=1))
-        into = np.minimum(live.hears.reshape(g, d).sum(axis=1), works.sum(axis=0))
+        out = np.minimum(live.sends.reshape(g, d).sum(axis=1), several * works.sum(axis=1))
+        into = np.minimum(live.hears.reshape(g, d).sum(axis=1), several * works.sum(axis=0))
         alive = np.sort(pairs[works])[::-1]
         sums = np.concatenate(([0.0], np.cumsum(alive))) + rates.sum() + pairs[~works].sum()
-        hops = (int(out.sum()) + np.arange(len(sums))) / np.maximum(sums, _TINY)
+        hops = (int(out.sum()) + several * np.arange(len(sums))) / np.maximum(sums, _TINY)
         return Bounds(
             _over(1, rates.sum(axis=1).max()), _over(1, rates.sum(axis=0).max()),
             _least(out, pairs.sum(axis=1)), _least(into, pairs.sum(axis=0)),
-            float(hops.min()) if rates.any() else float("inf"), _over(1, alive.max(initial=0)),
-            network, int(out.sum()),
+            float(hops.min()) if rates.any() else float("inf"),
+            _over(several, alive.max(initial=0)), network, int(out.sum()),
         )  # fmt: skip
 
     @property
@@ -226,19 +227,21 @@ class Bounds:
         ]
 
     def _with_dead_parts(self, carried: int) -> list[Bound]:
+        several = self.network.wavelengths
+        coupler, pair = ("coupler", "one") if several == 1 else ("channel", several)
         limit = "at most one packet per slot and live"
         return [
             Bound("rows", self.rows, "a processor sends at most one packet per slot"),
             Bound("columns", self.columns, "a processor hears at most one packet per slot"),
-            Bound("groups out", self.groups_out, f"a group sends {limit} transmitter or coupler"),
-            Bound("groups in", self.groups_in, f"a group hears {limit} receiver or coupler"),
+            Bound("groups out", self.groups_out, f"a group sends {limit} transmitter or {coupler}"),
+            Bound("groups in", self.groups_in, f"a group hears {limit} receiver or {coupler}"),
             Bound(
                 "hops",
                 self.hops,
                 f"all groups send at most {carried} per slot, and one group to one group at most "
-                "1, or 0 if the coupler is dead; other packets make two hops",
+                f"{several}, or 0 if the coupler is dead; other packets make two hops",
             ),
-            Bound("pairs", self.pairs, "one hop: a live coupler carries at most one per slot"),
+            Bound("pairs", self.pairs, f"one hop: a live coupler carries at most {pair} per slot"),
         ]
 
 

@@ -179,7 +179,6 @@ class TrafficExperiment(Experiment):
         broken, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
         broken.require_on(network)
         _require_dead_parts(broken, known_faults)
-        _require_one_wavelength(network, broken)
         found, name = find_scheduler_variant(scheduler, variant)
         found.require_wavelengths(network)
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
@@ -398,15 +397,6 @@ def _require_used(
             raise InputError(
                 f"{name} = {value}: {why} says how long to measure; leave one of the two out."
             )
-
-
-def _require_one_wavelength(network: Network, faults: Faults) -> None:
-    """Refuse faults on several wavelengths: the bounds of patterns do not know both."""
-    if faults and network.wavelengths > 1:
-        raise InputError(
-            f"wavelengths = {network.wavelengths}: continuous traffic with faults runs on networks "
-            "with one wavelength per coupler; leave out one of the two."
-        )
 
 
 def _require_dead_parts(faults: Faults, known: bool) -> None:

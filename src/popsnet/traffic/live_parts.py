@@ -67,8 +67,9 @@ class LiveParts(WorkingParts):
         works = self.couplers[meeting.groups, self.network.group(meeting.senders)]
         if works.all():
             return meeting
-        senders, groups, classes, listening, *_ = meeting
-        return Meeting(senders[works], groups[works], classes[works], listening)
+        senders, groups, classes, listening, tuned, listened = meeting
+        tuned = None if tuned is None else tuned[works]
+        return Meeting(senders[works], groups[works], classes[works], listening, tuned, listened)
 
     @cached_property
     def relays(self) -> Bools:

@@ -21,7 +21,7 @@ from popsnet.traffic.block import Block
 from popsnet.traffic.log import Log
 from popsnet.traffic.measures import I64, Window, backlog_after
 from popsnet.traffic.result import Setting, TrafficResult
-from popsnet.traffic.verdict import Circumstances, judge, strong_growth
+from popsnet.traffic.verdict import RunConditions, judge, strong_growth
 
 MOST_INSIDE = 2**24
 """A run with more packets inside ends."""
@@ -418,7 +418,7 @@ class _Point:
         window = self.window
         assert window is not None
         drain = 0 if self.plan.until_delivered else max(0, self.slot - window.end)
-        seen = Circumstances(
+        seen = RunConditions(
             least_slots=self.plan.first_warm_up,
             is_warm=self.is_warm,
             precision=None if self.is_precise else self.plan.precision,

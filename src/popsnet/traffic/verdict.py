@@ -124,7 +124,7 @@ def _fitted(x: F64, y: F64) -> Slope:
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class RunConditions:
     """What the measures of a window do not tell, and a verdict depends on.
 
     Parameters
@@ -148,8 +148,8 @@ class Circumstances:
 
     Examples
     --------
-    >>> from popsnet.traffic.verdict import Circumstances
-    >>> Circumstances(least_slots=1000).is_warm
+    >>> from popsnet.traffic.verdict import RunConditions
+    >>> RunConditions(least_slots=1000).is_warm
     True
     """
 
@@ -163,14 +163,14 @@ class Circumstances:
     may_lose: bool = False
 
 
-def judge(window: Window, seen: Circumstances) -> Verdict:
+def judge(window: Window, seen: RunConditions) -> Verdict:
     """Return the verdict on a run.
 
     Parameters
     ----------
     window : Window
         The measures.
-    seen : Circumstances
+    seen : RunConditions
         How the run went.
 
     Returns
@@ -219,7 +219,7 @@ def _of_list(window: Window) -> Verdict:
     return Verdict("undecided", f"Not delivered: {counted(gone, 'packet')} of the list.")
 
 
-def _growing(window: Window, seen: Circumstances) -> str:
+def _growing(window: Window, seen: RunConditions) -> str:
     growth = _growth(window)
     if growth.per_slot <= LARGEST_GROWTH or growth.p >= LEVEL:
         return ""
@@ -237,7 +237,7 @@ def _flattens(series: Sums) -> bool:
     return bool(later < LINEAR * first)
 
 
-def _full(window: Window, seen: Circumstances) -> str:
+def _full(window: Window, seen: RunConditions) -> str:
     """Say how many packets found no room, if buffers are finite."""
     gone = window.refused + (0 if seen.may_lose else window.lost)
     if gone <= LARGEST_GROWTH * window.offered:
@@ -278,14 +278,14 @@ def _usual_queue(window: Window, arrivals: I64) -> F64:
     return usual
 
 
-def _left(window: Window, seen: Circumstances) -> str:
+def _left(window: Window, seen: RunConditions) -> str:
     left = window.inside - window.lost - window.lost_later
     if not seen.has_drained or left <= LARGEST_GROWTH * window.tagged:
         return ""
     return f"{left / window.tagged:.1%} of the packets were not delivered after the window."
 
 
-def _doubt(window: Window, seen: Circumstances) -> str:
+def _doubt(window: Window, seen: RunConditions) -> str:
     if seen.limit:
         return seen.limit
     if not window.offered:

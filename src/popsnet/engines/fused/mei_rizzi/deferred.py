@@ -12,13 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.arrays import I64, U8, U16, U32, Records, record_type
-from popsnet.engines.fused.mei_rizzi.layout import (
-    MeiRizziLayout,
-    MeiRizziProgram,
-    MeiRizziWorkspace,
-)
-from popsnet.engines.fused.mei_rizzi.passes import SLOTS_PER_STEP
+from popsnet.engines.fused.arrays import U8, U16, U32, record_type
+from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziWorkspace
 
 _FREE = np.uint32(0)
 _ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
@@ -113,36 +108,3 @@ def deliver_rest(
         turn += 1
     row.undelivered = undelivered
     row.slots += turn - steps
-
-
-@compiled
-def summarize(
-    layout: MeiRizziLayout, program: MeiRizziProgram, log: Records, steps: I64, table: Records,
-    survivors: I64,
-) -> None:  # fmt: skip
-    """Sum up the log, as :meth:`CompiledRuns.summarize` says.
-
-    If there are slots after the last step, the last of them delivers the last copy.
-    """
-    start, n = 0, layout.d * layout.g
-    for run in range(len(steps)):
-        sent, alone, heard_1, heard_2, collided, last, before = 0, 0, 0, 0, 0, 0, n
-        for step in range(start, start + steps[run]):
-            row = log[step]
-            if row.undelivered < before:
-                last = row.slots
-            before = row.undelivered
-            survivors[step] = before
-            sent += row.sent
-            alone += row.alone
-            heard_1 += row.survivors
-            heard_2 += row.heard
-            collided += row.collisions
-        start += steps[run]
-        counts, delivered, slots = table[run], n - before, log[start - 1].slots
-        counts.slots = slots
-        counts.slots_delivered = slots if slots > SLOTS_PER_STEP * steps[run] else last
-        counts.steps, counts.delivered, counts.lost = steps[run], delivered, 0
-        counts.collisions, counts.destroyed = collided, sent + heard_1 - alone
-        counts.messages, counts.control_bits = sent + heard_1 + 2 * heard_2 + delivered, heard_2 > 0
-        counts.capped = heard_2 < n

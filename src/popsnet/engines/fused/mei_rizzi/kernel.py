@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -27,8 +27,9 @@ from popsnet.permutations.uniform import CHUNK
 class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
     """The variants ``published``, for d = g, and ``idealized``."""
 
-    runs: ClassVar = CompiledRuns(resident.LOG, resident.route_runs, resident.summarize)
-    kinds: tuple[bool | None, ...] = (None,)
+    runs: ClassVar = CompiledRuns(
+        resident.LOG, partial(resident.route_runs, None), partial(resident.summarize, None)
+    )
 
     @cached_property
     def layout(self) -> MeiRizziLayout:
@@ -38,7 +39,7 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
     @cached_property
     def program(self) -> MeiRizziProgram:
         """The steps of the variant."""
-        executed = self.variant.name == "published"
+        executed = self.variant.name != "idealized"
         return MeiRizziProgram.of(self.network, self.max_steps, executed)
 
     def obstacle(self, keyed: bool) -> str | None:
@@ -101,8 +102,9 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
 class DeferredKernel(MeiRizziKernel):
     """The variant ``deferred``, in which copies wait. One thread executes a run."""
 
-    runs: ClassVar = CompiledRuns(deferred.LOG, resident.route_runs, deferred.summarize)
-    kinds = (True,)
+    runs: ClassVar = CompiledRuns(
+        deferred.LOG, partial(resident.route_runs, True), partial(resident.summarize, True)
+    )
     divisible = False
 
     def _table(self, target: npt.DTypeLike = np.uint32, waiting: int = 0) -> Table:

@@ -167,33 +167,21 @@ class PartitionedRun(LargeRun):
         codes: bool | None = None,
     ) -> None:  # fmt: skip
         super().__init__(layout.d * layout.g, layout.g, RESIDUE.type, team)
-        parted = Partition.of(layout, team.size, rounds, codes)
-        self.layout, self.program, self.rounds, self.span = (
-            layout, program, parted.rounds, parted.span,
-        )  # fmt: skip
-        self.bucket_count, self.cuts = parted.bucket_count, parted.cuts
-        self._allocate(parted)
-
-    def _allocate(self, parted: Partition) -> None:
-        count, threads, width = parted.bucket_count, parted.threads, parted.widths()[:, None]
+        self.layout, self.program = layout, program
+        self.parted = parted = Partition.of(layout, team.size, rounds, codes)
+        count, threads, width = parted.bucket_count, range(team.size), parted.widths()[:, None]
         firsts = np.concatenate([[0], np.cumsum(width * count)])
         starts = firsts[:-1, None] + width * np.arange(count + GAP)
         shared = {name: np.zeros(*array) for name, array in parted.shared_table().items()}
-        self.buckets = partitioned.Buckets(
-            entries=shared["entries"],
-            starts=starts,
-            ends=starts.copy(),
-            bounds=shared["bounds"],
-            low=0,
-            high=0,
-            shift=parted.cell_bits + parted.layout.name_bits,
-        )
+        entries, shift = shared["entries"], parted.cell_bits + layout.name_bits
+        fixed = entries, starts, starts.copy(), shared["bounds"]
+        self.buckets = partitioned.Buckets(*fixed, low=0, high=0, shift=shift)
         self.codes, self.sizes, self.bits = shared["codes"], shared["sizes"], shared["bits"]
         table = parted.thread_table()
-        self.workspaces = [allocate(partitioned.PartitionWorkspace, table) for _ in range(threads)]
-        self.shared = np.zeros(partitioned.HELD + threads * GAP, dtype=np.int64)
-        self.delivered = np.zeros(threads * GAP, dtype=np.int64)
-        self.tallies = np.zeros((threads, _STEPS_AT_A_TIME), dtype=partitioned.TALLY)
+        self.workspaces = [allocate(partitioned.PartitionWorkspace, table) for _ in threads]
+        self.shared = np.zeros(partitioned.HELD + len(threads) * GAP, dtype=np.int64)
+        self.delivered = np.zeros(len(threads) * GAP, dtype=np.int64)
+        self.tallies = np.zeros((len(threads), _STEPS_AT_A_TIME), dtype=partitioned.TALLY)
 
     def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Route one permutation, and yield the row of the log of each step."""
@@ -210,12 +198,13 @@ class PartitionedRun(LargeRun):
         undelivered: int, report: StepReport,
     ) -> Iterator[np.void]:  # fmt: skip
         """Execute as many steps as there are tallies, on all threads together."""
-        last = min(first + _STEPS_AT_A_TIME, self.program.max_steps)
-        pieces = self.rounds * (len(self.cuts) - 1 + self.bucket_count)
+        parted, program = self.parted, self.program
+        last = min(first + _STEPS_AT_A_TIME, program.max_steps)
+        pieces = parted.rounds * (len(parted.cuts) - 1 + parted.bucket_count)
         self.shared[:], self.tallies[:] = 0, 0
         self.shared[partitioned.TAKEN] = self.shared[partitioned.DONE] = first * pieces
         plan = partitioned.PartitionPlan(
-            self.program, seed, self.rounds, self.span, self.cuts, last, self.shared,
+            program, seed, parted.rounds, parted.span, parted.cuts, last, self.shared,
             self.delivered, self.tallies,
         )  # fmt: skip
 

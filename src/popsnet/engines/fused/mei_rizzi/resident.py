@@ -35,8 +35,8 @@ LOG = record_type(MeiRizziLogRow)
 
 @compiled
 def route_runs(
-    layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace, runs: RunSequence,
-    log: Records, steps: I64, waits: bool | None,
+    waits: bool | None, layout: MeiRizziLayout, program: MeiRizziProgram, work: MeiRizziWorkspace,
+    runs: RunSequence, log: Records, steps: I64,
 ) -> int:  # fmt: skip
     """Execute runs, as :attr:`CompiledRuns.route` says. Copies wait in them unless that is None."""
     filled, done = 0, 0
@@ -126,14 +126,17 @@ def do_steps(
 
 @compiled
 def summarize(
-    layout: MeiRizziLayout, program: MeiRizziProgram, log: Records, steps: I64, table: Records,
-    survivors: I64,
+    waits: bool | None, layout: MeiRizziLayout, program: MeiRizziProgram, log: Records, steps: I64,
+    table: Records, survivors: I64,
 ) -> None:  # fmt: skip
-    """Sum up the log, as :meth:`CompiledRuns.summarize` says."""
+    """Sum up the log, as :attr:`CompiledRuns.summarize` says.
+
+    If there are slots after the last step, the last of them delivers the last copy.
+    """
     executed, n = program.executed, layout.d * layout.g
     start = 0
     for run in range(len(steps)):
-        sent, heard, collided, last, before = 0, 0, 0, 0, n
+        sent, heard, alone, arrived, collided, last, before = 0, 0, 0, 0, 0, 0, n
         for step in range(start, start + steps[run]):
             row = log[step]
             if row.undelivered < before:
@@ -143,11 +146,17 @@ def summarize(
             sent += row.sent
             heard += row.survivors
             collided += row.collisions
+            if waits is not None:
+                alone += row.alone
+                arrived += row.heard
         start += steps[run]
-        counts, delivered = table[run], n - before
-        more = 3 * delivered if executed else 0  # acks and last hops
-        counts.slots, counts.slots_delivered = SLOTS_PER_STEP * steps[run], last
+        counts, delivered, slots = table[run], n - before, log[start - 1].slots
+        if waits is None:
+            alone, arrived = heard + delivered, delivered
+        more = 2 * arrived + delivered if executed else 0  # acks and last hops
+        counts.slots = slots
+        counts.slots_delivered = slots if slots > SLOTS_PER_STEP * steps[run] else last
         counts.steps, counts.delivered, counts.lost = steps[run], delivered, 0
-        counts.collisions, counts.destroyed = collided, sent - delivered
+        counts.collisions, counts.destroyed = collided, sent + heard - alone
         counts.messages, counts.control_bits = sent + heard + more, int(more > 0)
-        counts.capped = int(before > 0)
+        counts.capped = int(arrived < n)

@@ -127,9 +127,7 @@ def take_ahead(
     count, words, size = 0, layout.blocks * layout.words, layout.rows * layout.d
     for w in range(copies * words):
         count += int(np.int64(ones(packets.ahead[w])))
-    relays, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
-    held = RelayHoldings(relays, np.empty_like(relays), np.empty_like(relays), turns)
-    filled = 0
+    held, filled = room_for(count), 0
     for u in range(copies if count > 0 else 0):
         plane = packets.ahead[u * words : (u + 1) * words]
         for block in range(layout.blocks):
@@ -142,6 +140,13 @@ def take_ahead(
                 filled += 1
         plane[:] = _0
     return held
+
+
+@compiled
+def room_for(count: int) -> RelayHoldings:
+    """Return room for this many packets."""
+    relays, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
+    return RelayHoldings(relays, np.empty_like(relays), np.empty_like(relays), turns)
 
 
 @compiled
@@ -300,9 +305,7 @@ def hold(layout: RelayLayout, tries: Tries, accepted: U16, ahead: RelayHoldings)
     for q in range(len(accepted)):
         for u in range(copies):
             count += int((accepted[q] >> np.uint16(u)) & np.uint16(1))
-    relays, turns = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int64)
-    held = RelayHoldings(relays, np.empty_like(relays), np.empty_like(relays), turns)
-    filled = 0
+    held, filled = room_for(count), 0
     for q in range(len(accepted)):
         for u in range(copies if accepted[q] > 0 else 0):
             if (accepted[q] >> np.uint16(u)) & np.uint16(1):
