@@ -10,7 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from popsnet import loops
-from popsnet.loops import FREE, I32, Bools
+from popsnet.loops import FREE, I32, Bools, Table
+
+NO_VALUES: I32 = np.empty(0, dtype=np.int32)
+"""Stands for the values of pairs that have none."""
 
 MOST_CELLS = 8
 """Up to this many buffers are looked through one by one."""
@@ -82,32 +85,36 @@ class Cells:
 
 
 class Hashed:
-    """Many buffers: pairs of processor and packet in a hash table with linear probing."""
+    """Many buffers: pairs of processor and packet in a hash table, with values if asked."""
 
-    def __init__(self, n: int, buffers: int) -> None:
-        self.buffers = buffers
-        self._held = np.zeros(n, dtype=np.int32)
-        self._pairs = np.full(1024, FREE, dtype=np.int64)
-        self._used = 0
+    def __init__(self, n: int, buffers: int, valued: bool = False) -> None:
+        self.buffers, self._valued = buffers, valued
+        self.used = 0
+        """The packets in the buffers."""
+        self.table = self._empty(1024, np.zeros(n, dtype=np.int32))
 
-    def put_in(self, processors: I32, packets: I32) -> tuple[int, int]:
+    def _empty(self, size: int, held: I32) -> Table:
+        values = np.empty(size if self._valued else 0, dtype=np.int32)
+        return Table(np.full(size, FREE, dtype=np.int64), values, held)
+
+    def put_in(self, processors: I32, packets: I32, values: I32 = NO_VALUES) -> tuple[int, int]:
         """Store packets, and return the first without a free buffer, or -1, and the most held."""
-        self._used += len(processors)
-        if 2 * self._used > len(self._pairs):
-            before = self._pairs
-            self._pairs = np.full(1 << int(4 * self._used).bit_length(), FREE, dtype=np.int64)
-            loops.insert_all(self._pairs, before)
-        return loops.insert(self._pairs, self._held, self.buffers, processors, packets)
+        self.used += len(processors)
+        if 2 * self.used > len(self.table.pairs):
+            before = self.table
+            self.table = self._empty(1 << int(4 * self.used).bit_length(), before.held)
+            loops.insert_all(self.table, before)
+        return loops.insert(self.table, self.buffers, processors, packets, values)
 
     def take_out(self, processors: I32, packets: I32) -> int:
         """Free the buffer of each packet, and return the first that is not there, or -1."""
-        self._used -= len(processors)
-        return loops.remove(self._pairs, self._held, processors, packets)
+        self.used -= len(processors)
+        return loops.remove(self.table, processors, packets)
 
     def find(self, processors: I32, packets: I32) -> Bools:
         """Return whether each packet is in a buffer of its processor."""
         held = np.empty(len(processors), dtype=np.bool_)
-        loops.look_up(self._pairs, processors, packets, held)
+        loops.look_up(self.table.pairs, processors, packets, held)
         return held
 
     def hold_all(self, processors: I32, packets: I32) -> bool:
@@ -116,9 +123,9 @@ class Hashed:
 
     def most_held(self, processors: I32) -> int:
         """Return the most packets that one of these processors holds."""
-        return int(self._held[processors].max(initial=0))
+        return int(self.table.held[processors].max(initial=0))
 
     def content(self) -> tuple[I32, I32]:
         """Return all pairs of a processor and a packet that it holds."""
-        pairs = np.sort(self._pairs[self._pairs != FREE])
+        pairs = np.sort(self.table.pairs[self.table.pairs != FREE])
         return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)

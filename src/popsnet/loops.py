@@ -5,7 +5,7 @@ They are in a module of their own, because an edit to it compiles every kernel a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,23 @@ SILENT = -1
 UNUSED = -1
 """Stands for a cell that no coupler has."""
 
+SOURCE, DESTINATION, ARRIVAL, OWN, COPIES = range(5)
+"""The rows of what is known of packets that come and go: where each starts and ends, the slot in
+which it arrived, whether its source holds it, and how many copies are held."""
+
 _COLLIDED = -2
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _INT32 = np.dtype(np.int32)
+
+
+class Table(NamedTuple):
+    """Pairs of a processor and a packet in a hash table with linear probing."""
+
+    pairs: I64
+    values: I32
+    """A number for each pair, or nothing."""
+    held: I32
+    """The pairs of each processor."""
 
 
 def plain(numbers: npt.NDArray[np.integer[Any]]) -> I32:
@@ -41,7 +55,7 @@ def plain(numbers: npt.NDArray[np.integer[Any]]) -> I32:
         return numbers  # type: ignore[return-value]
     if numbers.dtype != np.int32:
         wide = numbers.astype(np.int64, casting="same_kind", copy=False)
-        numbers = wide.clip(-(2**31), 2**31 - 1)
+        numbers = np.minimum(np.maximum(wide, -(2**31)), 2**31 - 1)  # faster than clip, if few
     return np.ascontiguousarray(numbers, dtype=np.int32)
 
 
@@ -174,20 +188,24 @@ def _where(pairs: I64, pair: np.int64) -> np.int64:
 
 
 @compiled
-def insert_all(pairs: I64, more: I64) -> None:
-    """Put pairs into a table that has room for them."""
-    for pair in more:
+def insert_all(table: Table, before: Table) -> None:
+    """Put the pairs of a table into a larger one."""
+    pairs, values = table.pairs, table.values
+    for k in range(len(before.pairs)):
+        pair = before.pairs[k]
         if pair != FREE:
             at = _place(pair, len(pairs))
             while pairs[at] != FREE:
                 at = (at + 1) & (len(pairs) - 1)
             pairs[at] = pair
+            if len(values):
+                values[at] = before.values[k]
 
 
 @compiled
-def insert(pairs: I64, held: I32, most: int, processors: I32, packets: I32) -> tuple[int, int]:
+def insert(table: Table, most: int, processors: I32, packets: I32, values: I32) -> tuple[int, int]:
     """Put pairs into a table; return the first beyond the most, or -1, and the most held."""
-    peak = 0
+    peak, pairs, held = 0, table.pairs, table.held
     for k in range(len(processors)):
         j = processors[k]
         if held[j] >= most:
@@ -196,26 +214,39 @@ def insert(pairs: I64, held: I32, most: int, processors: I32, packets: I32) -> t
         while pairs[at] != FREE:
             at = (at + 1) & (len(pairs) - 1)
         pairs[at] = _pair(j, packets[k])
+        if len(values):
+            table.values[at] = values[k]
         held[j] += 1
         peak = max(peak, held[j])
     return -1, peak
 
 
 @compiled
-def remove(pairs: I64, held: I32, processors: I32, packets: I32) -> int:
+def _take(table: Table, processor: int, packet: int) -> bool:
+    """Remove a pair from a table, and return whether it was there."""
+    pairs, values, last = table.pairs, table.values, len(table.pairs) - 1
+    gap = _where(pairs, _pair(processor, packet))
+    if pairs[gap] == FREE:
+        return False
+    table.held[processor] -= 1
+    at = (gap + 1) & last
+    while pairs[at] != FREE:  # move up what would not be found beyond the gap
+        if (at - _place(pairs[at], len(pairs))) & last >= (at - gap) & last:
+            pairs[gap] = pairs[at]
+            if len(values):
+                values[gap] = values[at]
+            gap = at
+        at = (at + 1) & last
+    pairs[gap] = FREE
+    return True
+
+
+@compiled
+def remove(table: Table, processors: I32, packets: I32) -> int:
     """Remove pairs from a table, and return the first that is not there, or -1."""
-    last = len(pairs) - 1
     for k in range(len(processors)):
-        gap = _where(pairs, _pair(processors[k], packets[k]))
-        if pairs[gap] == FREE:
+        if not _take(table, processors[k], packets[k]):
             return k
-        held[processors[k]] -= 1
-        at = (gap + 1) & last
-        while pairs[at] != FREE:  # move up what would not be found beyond the gap
-            if (at - _place(pairs[at], len(pairs))) & last >= (at - gap) & last:
-                pairs[gap], gap = pairs[at], at
-            at = (at + 1) & last
-        pairs[gap] = FREE
     return -1
 
 
@@ -283,6 +314,119 @@ def mark(packets: I32, marks: Bools) -> None:
     """Mark all packets."""
     for packet in packets:
         marks[packet] = True
+
+
+@compiled
+def admit(
+    facts: I32, first: int, slot: int, most: int, held: I32, sources: I32, destinations: I32,
+    rows: I32,
+) -> int:  # fmt: skip
+    """Let packets arrive at sources with room, write down their rows, and return how many."""
+    count = 0
+    for k in range(len(sources)):
+        j = sources[k]
+        if held[j] < most:
+            packet = first + count
+            facts[SOURCE, packet] = j
+            facts[DESTINATION, packet] = destinations[k]
+            facts[ARRIVAL, packet] = slot
+            facts[OWN, packet] = 1
+            facts[COPIES, packet] = 1
+            held[j] += 1
+            rows[count] = k
+            count += 1
+    return count
+
+
+@compiled
+def hold_each(table: Table, facts: I32, processors: I32, packets: I32, held: Bools) -> bool:
+    """Write down whether each processor holds its packet, and return whether all do."""
+    every = True
+    for k in range(len(processors)):
+        j, packet, has = processors[k], packets[k], False
+        if 0 <= packet < facts.shape[1]:
+            has = facts[OWN, packet] == 1 and facts[SOURCE, packet] == j
+            has = has or table.pairs[_where(table.pairs, _pair(j, packet))] != FREE
+        held[k] = has
+        every &= has
+    return every
+
+
+@compiled
+def note_hops(
+    table: Table, heard: I64, hops: I32, slot: int, senders: I32, messages: I32, receivers: I32,
+    packets: I32,
+) -> None:  # fmt: skip
+    """Remember which packet each receiver hears in a slot, and its hops, those of the sender's + 1.
+
+    A sender that has stored a packet sends that copy, even if it is the source.
+    """
+    for k in range(len(receivers)):
+        j = receivers[k]
+        heard[j] = slot << 32 | packets[k]
+        at = _where(table.pairs, _pair(senders[messages[k]], packets[k]))
+        hops[j] = 1 if table.pairs[at] == FREE else table.values[at] + 1
+
+
+@compiled
+def count_copies(facts: I32, packets: I32) -> None:
+    """Count one more copy of each packet."""
+    for packet in packets:
+        facts[COPIES, packet] += 1
+
+
+@compiled
+def drop_each(
+    table: Table, facts: I32, held: I32, processors: I32, packets: I32
+) -> tuple[int, int]:
+    """Drop a copy of each packet, a stored one first.
+
+    Return the first that is not held, or -1, and how many stored copies were dropped.
+    """
+    stored = 0
+    for k in range(len(processors)):
+        j, packet = processors[k], packets[k]
+        if packet < 0 or packet >= facts.shape[1]:
+            return k, stored
+        if _take(table, j, packet):
+            stored += 1
+        elif facts[OWN, packet] == 1 and facts[SOURCE, packet] == j:
+            facts[OWN, packet] = 0
+            held[j] -= 1
+        else:
+            return k, stored
+        facts[COPIES, packet] -= 1
+    return -1, stored
+
+
+@compiled
+def take_due(facts: I32, arrived: Bools, processors: I32, packets: I32) -> int:
+    """Mark packets as delivered; return the first not due, or delivered before, or -1."""
+    for k in range(len(processors)):
+        packet = packets[k]
+        if packet < 0 or packet >= len(arrived) or arrived[packet]:
+            return k
+        if facts[DESTINATION, packet] != processors[k]:
+            return k
+        arrived[packet] = True
+    return -1
+
+
+@compiled
+def find_hops(
+    table: Table, heard: I64, hops: I32, slot: int, processors: I32, packets: I32, made: I32
+) -> int:
+    """Write down the hops of packets that are heard or else stored; return the first of neither."""
+    for k in range(len(processors)):
+        j = processors[k]
+        at = _where(table.pairs, _pair(j, packets[k]))
+        if heard[j] == slot << 32 | packets[k]:
+            made[k] = hops[j]
+        elif table.pairs[at] != FREE:
+            made[k] = table.values[at]
+        else:
+            return k
+    return -1
 
 
 @compiled(inline=True)

@@ -170,7 +170,7 @@ class Machine:
 
     def _inbox(self, slot: Slot, at: I32, messages: I32) -> Inbox:
         listeners, listened, sent = map(plain, (slot.listeners, slot.listened, slot.packet_numbers))
-        receivers, groups, packets, destinations = (np.empty(len(at), np.int32) for _ in range(4))
+        receivers, groups, packets, destinations = np.empty((4, len(at)), np.int32)
         heard = receivers, groups, packets, destinations
         loops.receive(listeners, listened, sent, self.memory._destination, at, messages, *heard)
         if isinstance(slot.kind, Kind):

@@ -83,6 +83,10 @@ class Memory:
 
     tolerant: ClassVar[bool] = False
     """Whether actions that need a packet that is not there are skipped, and not refused."""
+    skipped: int = 0
+    """Actions that were skipped: they needed a packet, or a buffer, that was not there."""
+    duplicated: int = 0
+    """Deliveries of packets that had been delivered before, if these are skipped."""
 
     def possible(self, slot: Slot) -> Slot:
         """Return the slot as processors can execute it: as it is, except after faults."""
@@ -143,10 +147,10 @@ class Memory:
         RuleViolation
             If a processor did not hear the packet in the last slot, or has no free buffer.
         """
-        pairs = _pairs(processors, packets)
-        if not loops.take_heard(self._heard, self._slot, self._packets, *pairs):
+        both = pairs(processors, packets)
+        if not loops.take_heard(self._heard, self._slot, self._packets, *both):
             self._require_heard(processors, packets)
-        processors, packets = pairs
+        processors, packets = both
         full, peak = self._buffers.put_in(processors, packets)
         if full >= 0:
             claimed = f"{self._buffers.buffers} claimed"
@@ -177,10 +181,10 @@ class Memory:
         RuleViolation
             If a processor does not hold the packet, or the packet was delivered to it.
         """
-        pairs = _pairs(processors, packets)
-        if not loops.may_drop(self._arrived, self._destination, self._n, *pairs):
+        both = pairs(processors, packets)
+        if not loops.may_drop(self._arrived, self._destination, self._n, *both):
             self._require_undelivered(processors, packets)
-        processors, packets = pairs
+        processors, packets = both
         missing = self._buffers.take_out(processors, packets)
         if missing >= 0:
             what = "drops packet {packet}, which it does not hold"
@@ -215,10 +219,10 @@ class Memory:
         RuleViolation
             If a packet is not for the processor, was delivered before, or is not there.
         """
-        pairs = _pairs(processors, packets)
-        if not loops.may_deliver(self._arrived, self._destination, *self._seen.next(), *pairs):
+        both = pairs(processors, packets)
+        if not loops.may_deliver(self._arrived, self._destination, *self._seen.next(), *both):
             self._require_due(processors, packets)
-        processors, packets = pairs
+        processors, packets = both
         absent = ~self.holds(processors, packets)
         if absent.all():
             self.store(processors, packets)
@@ -260,11 +264,11 @@ class Memory:
         array of bool
             An entry per pair.
         """
-        pairs = _pairs(processors, packets)
-        wrong = first_outside(pairs[0], 0, self._n)
+        both = pairs(processors, packets)
+        wrong = first_outside(both[0], 0, self._n)
         if wrong >= 0:
             self._refuse(wrong, processors, packets, Rule.PROCESSOR_EXISTS, "is asked for {packet}")
-        return self._buffers.find(*pairs)
+        return self._buffers.find(*both)
 
     def hold_all(self, processors: I32, packets: I32) -> bool:
         """Return whether every processor, all of which exist, holds its packet."""
@@ -308,7 +312,7 @@ class Memory:
         """Record from now on what is stored and dropped."""
         self._changes = []
 
-    def read_journal(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    def read_journal(self) -> tuple[list[tuple[int, int]], ...]:
         """Return what was stored and what was dropped since the journal was last read.
 
         A packet that was dropped and stored again by the same processor is in neither list.
@@ -329,6 +333,9 @@ class Memory:
         self._delivered += packets
         if packets:
             self._last_delivery = self._slot
+
+    def _require_phase(self, packets: Sequence[int] | Ints) -> None:
+        """Require that processors may act now, as they always may in a run of a router."""
 
     def _write_down(self, change: int, processors: I32, packets: I32) -> None:
         if self._changes is not None:
@@ -356,7 +363,7 @@ class Memory:
         ):
             wrong = first_outside(plain(numbers), 0, bound)
             self._refuse(wrong, processors, packets, rule, "names packet {packet}")
-        return _pairs(processors, packets)
+        return pairs(processors, packets)
 
     def _require_once(self, processors: I32, rule: Rule, detail: str) -> None:
         twice = first_repeat(processors, self._n)
@@ -390,10 +397,7 @@ class TolerantMemory(Memory):
     """
 
     tolerant = True
-    skipped: int = 0
-    """Actions that needed a packet, or a buffer, that was not there."""
-    duplicated: int = 0
-    """Deliveries of packets that had been delivered before."""
+    _faults: ActiveFaults | None = None
 
     def __init__(
         self,
@@ -432,7 +436,7 @@ class TolerantMemory(Memory):
         exist = self._exist(processors, packets)
         before = np.zeros(len(packets), dtype=np.bool_)
         before[exist] = self._arrived[packets[exist]]
-        first = _first_of_each(packets)
+        first = first_of_each(packets)
         again = exist & (before | ~first)
         self.duplicated += int(again.sum())
         super().deliver(*self._able(processors[~again], packets[~again], self._may_deliver))
@@ -441,6 +445,7 @@ class TolerantMemory(Memory):
         self, processors: Ints, packets: Ints, may: Callable[[Ints, Ints], Bools]
     ) -> tuple[Ints, Ints]:
         """Return the actions that are possible, and those that name what does not exist."""
+        self._require_phase(packets)
         processors, packets = np.asarray(processors), np.asarray(packets)
         exist = self._exist(processors, packets)
         able = ~exist
@@ -462,7 +467,7 @@ class TolerantMemory(Memory):
     def _may_store(self, processors: Ints, packets: Ints) -> Bools:
         held = np.bincount(self.content()[0], minlength=self._n)
         free = held[processors] < self._buffers.buffers
-        return self._hear_now(processors, packets) & free & _first_of_each(processors)
+        return self._hear_now(processors, packets) & free & first_of_each(processors)
 
     def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
         taken: Bools = self._arrived[packets] & (self._destination[packets] == processors)
@@ -495,7 +500,8 @@ class Seen:
         return self._by, self._loops
 
 
-def _pairs(processors: Ints, packets: Ints) -> tuple[I32, I32]:
+def pairs(processors: Ints, packets: Ints) -> tuple[I32, I32]:
+    """Return processors and packets of the type that loops are compiled for."""
     if len(processors) != len(packets):
         raise ValueError(f"{len(processors)} processors cannot act on {len(packets)} packets.")
     return plain(processors), plain(packets)
@@ -513,7 +519,7 @@ def first_repeat(numbers: I32, bound: int) -> int | None:
     return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
 
 
-def _first_of_each(numbers: Sequence[int] | Ints) -> Bools:
+def first_of_each(numbers: Sequence[int] | Ints) -> Bools:
     """Return which entries are the first of their value."""
     first = np.zeros(len(numbers), dtype=np.bool_)
     first[np.unique(numbers, return_index=True)[1]] = True

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+from typing import Any
+
 import numpy as np
 import pytest
 
 from popsnet import Machine, Network, Rule, RuleViolation, Slot
 from popsnet.medium import make_medium
-from popsnet.traffic import TrafficMemory
+from popsnet.traffic import TrafficMemory, find_scheduler
+from popsnet.traffic.arrivals import make_arrivals
+from popsnet.traffic.engine import MessageSession
 
 NETWORK = Network(2, 2)
 
@@ -21,7 +27,6 @@ def sent(memory: TrafficMemory, sender: int, packet: int, listener: int) -> None
     slot = Slot.send_packets(
         one(sender), one(listener // 2), (one(listener), one(sender // 2)), packets=one(packet)
     )
-    memory.sending(slot)
     Machine.of(make_medium(NETWORK), memory).execute(slot)
 
 
@@ -42,7 +47,6 @@ def test_a_packet_comes_goes_through_a_relay_and_leaves() -> None:
 def test_a_packet_that_no_processor_holds_is_lost() -> None:
     memory = TrafficMemory(NETWORK)
     memory.admit(0, one(0), one(1))
-    memory.sending(Slot())
     memory.drop(one(0), one(0))
     assert memory.settle() == [0]
     assert memory.inside == 0
@@ -81,7 +85,6 @@ def test_full_relays_have_no_room() -> None:
 def test_what_is_not_possible_is_refused(act: str, processor: int, packet: int, rule: Rule) -> None:
     memory = TrafficMemory(NETWORK)
     memory.admit(0, one(0), one(1))
-    memory.sending(Slot())
     with pytest.raises(RuleViolation) as broken:
         getattr(memory, act)(one(processor), one(packet))
     assert broken.value.rule is rule
@@ -106,3 +109,39 @@ def test_the_machine_refuses_packets_that_are_not_held() -> None:
     memory.admit(0, one(0), one(1))
     with pytest.raises(RuleViolation, match="it does not hold"):
         sent(memory, 2, 0, 1)
+
+
+def test_of_two_senders_of_a_packet_the_one_that_is_heard_counts() -> None:
+    """Processor 1 has stored packet 0 of processor 0; both send it, to different groups."""
+    memory = TrafficMemory(NETWORK)
+    memory.admit(0, one(0), one(2))
+    sent(memory, 0, 0, 1)
+    memory.store(one(1), one(0))
+    memory.settle()
+    both = np.array([0, 1])
+    slot = Slot.send_packets(both, both, (np.array([1, 2]), 0 * both), packets=0 * both)
+    Machine.of(make_medium(NETWORK), memory).execute(slot)
+    memory.deliver(one(2), one(0))
+    assert memory.deliveries == [(2, 0, 2)]
+    assert memory.content()[0].tolist() == [0, 1]
+
+
+def test_a_slot_of_traffic_takes_few_python_calls() -> None:
+    """It took 379 with tdm and 674 with rotor when copies were in sets and dictionaries."""
+    for name, most in (("tdm", 150), ("vlb", 165), ("ideal", 150), ("rotor", 400)):
+        scheduler = find_scheduler(name)
+        session = MessageSession(Network(8, 8), scheduler, next(iter(scheduler.variants)))
+        arrivals = make_arrivals(Network(8, 8), pattern="uniform", load=0.3, seed=1)
+        session.advance(arrivals.block(0, 200))
+        block, calls = arrivals.block(200, 50), 0
+
+        def count(frame: FrameType, event: str, argument: Any) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count)
+        try:
+            session.advance(block)
+        finally:
+            sys.setprofile(None)
+        assert calls / 50 <= most, name

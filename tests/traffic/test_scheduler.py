@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,34 @@ def sends_what_it_does_not_hold(network: Any, public: Any, coins: Any, memory: A
 def test_generators_that_break_the_contract_are_told_so(schedule: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         run(schedule)
+
+
+def acts_late(network: Any, public: Any, coins: Any, memory: Any, act: str = "deliver") -> Any:
+    """Send every packet to its group, and act on the inbox only after the next arrivals."""
+    inbox, sent, every = None, np.empty(0, dtype=int), np.arange(network.n)
+    while True:
+        arrived = yield
+        if act == "drop":
+            memory.drop(network.processors[sent], sent)
+        elif inbox is not None:
+            mine = inbox.destinations == inbox.receivers
+            getattr(memory, act)(inbox.receivers[mine], inbox.packets[mine])
+        senders, rows = np.unique(arrived.processors, return_index=True)
+        packets, to = arrived.packets[rows], network.group(arrived.destinations[rows])
+        sent = packets
+        inbox = yield Slot.send_packets(senders, to, 0 * every, packets=packets)
+
+
+@pytest.mark.parametrize("act", ["deliver", "store", "drop"])
+@pytest.mark.parametrize("faults", [None, "loss:0.01"])
+def test_a_scheduler_that_acts_after_the_next_arrivals_is_told_so(
+    act: str, faults: str | None
+) -> None:
+    """Its deliveries were not in the log: nothing was delivered, and no message said why."""
+    with pytest.raises(InputError, match=r"before the slot is sent\. .* before the next arrived"):
+        popsnet.simulate(
+            2, 2, scheduler=partial(acts_late, act=act), load=0.5, slots=50, faults=faults
+        )
 
 
 def test_rules_of_the_machine_hold_for_schedulers() -> None:

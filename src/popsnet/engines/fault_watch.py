@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from popsnet.engines.outcome import FaultCounts
 from popsnet.faults import ActiveFaults, two_way_paths
-from popsnet.memory import Memory, TolerantMemory
+from popsnet.memory import Memory
 from popsnet.slot import Ints
 
 Bools = npt.NDArray[np.bool_]
@@ -56,9 +56,7 @@ class FaultWatch:
         """Return the counts at the end of a run of this many slots."""
         self._look(slots)
         unreachable, held = self._split()
-        skipped = duplicated = 0
-        if isinstance(self._memory, TolerantMemory):
-            skipped, duplicated = self._memory.skipped, self._memory.duplicated
+        skipped, duplicated = self._memory.skipped, self._memory.duplicated
         return FaultCounts(int(unreachable.sum()), int(held.sum()), duplicated, skipped, unheard)
 
     def _split(self) -> tuple[Bools, Bools]:

@@ -12,7 +12,7 @@ from popsnet.engines.execution import ENDED, Execution
 from popsnet.errors import InputError
 from popsnet.machine import Counters, Machine
 from popsnet.medium import make_medium
-from popsnet.network import I64, Network
+from popsnet.network import I32, I64, Network
 from popsnet.slot import Slot
 from popsnet.trace import Observer
 from popsnet.traffic.arrivals import Block
@@ -41,7 +41,11 @@ class TrafficExecution(Execution):
         super().__init__("scheduler", name, machine, observers)
         self.slot = 0
         """The present slot, or the next one."""
+        memory = machine.memory
+        assert isinstance(memory, TrafficMemory)
+        self._memory = memory
         self._require_pause(self.start(running))
+        memory.settle()  # nothing is done before the first slot
 
     def advance(self, arrived: Arrived) -> list[int]:
         """Let packets arrive, execute a slot, and return the packets that were lost in it."""
@@ -53,12 +57,9 @@ class TrafficExecution(Execution):
             )
         for trace in self.traces:
             trace.arrive(list(zip(*(column.tolist() for column in arrived), strict=True)))
-        memory: Any = self.machine.memory
-        memory.sending(slot)
         self._require_pause(self.execute(slot))
         self.slot += 1
-        lost: list[int] = memory.settle()
-        return lost
+        return self._memory.settle()
 
     def _require_running(self, yielded: Any) -> Any:
         if yielded is ENDED:
@@ -93,8 +94,6 @@ class MessageSession:
         medium = make_medium(network, None if faults is None else faults.active)
         self.machine = Machine.of(medium, self.memory)
         self._hopeless: set[int] = set()  # packets inside that have no path
-        self.delivered = 0
-        """The packets that were delivered so far."""
         self.lost: list[int] = []
         """The packets that were lost so far."""
         _, schedule = scheduler.variant(variant)
@@ -110,11 +109,11 @@ class MessageSession:
             rows = np.arange(block.starts[k], block.starts[k + 1])
             arrived = self._admit(rows, block, record)
             lost = self._execution.advance(arrived)
-            self.delivered += len(self.memory.deliveries)
             self.lost += lost
-            record.add(self.machine.counters, lost, self._hopeless)
-            delivered = (delivery.packet for delivery in self.memory.deliveries)
-            self._hopeless.difference_update(lost, delivered)
+            delivered = self.memory.delivered_now()
+            record.add(self.machine.counters, lost, delivered, self._hopeless)
+            if self._hopeless:
+                self._hopeless.difference_update(lost, delivered[1].tolist())
         return record.log()
 
     def _admit(self, rows: I64, block: Block, record: _Record) -> Arrived:
@@ -140,6 +139,11 @@ class MessageSession:
         return arrived
 
     @property
+    def delivered(self) -> int:
+        """The packets that were delivered so far."""
+        return self.memory.delivered
+
+    @property
     def hopeless(self) -> int:
         """The packets inside that have no path."""
         return len(self._hopeless)
@@ -155,16 +159,19 @@ class _Record:
     def __init__(self, memory: TrafficMemory, before: Counters, is_faulty: bool) -> None:
         self._memory, self._is_faulty = memory, is_faulty
         self._slots: list[tuple[int, ...]] = []
-        self._ends: list[int] = []
-        self._deliveries: list[tuple[int, ...]] = []
+        self._deliveries: list[I32] = []
         self._refused: list[int] = []
         self._refused_now = 0
         self._most_own = int(memory.held_own.max())
         self._most_relayed = int(memory.held_relayed.max())
-        self._before = self._first = Counters(**vars(before))
+        self._counted = self._counts(before)
+        self._counters, self._unheard = before, before.unheard
         self._unreachable: list[int] = []
         self._lost: list[tuple[int, int]] = []
         self._tolerated = memory.duplicated, memory.skipped
+
+    def _counts(self, counters: Counters) -> tuple[int, int, int]:
+        return counters.messages, counters.collisions, counters.destroyed
 
     def give_up(self, rows: Any) -> None:
         """Note which arrivals of the slot have no path."""
@@ -175,38 +182,39 @@ class _Record:
         self._refused += rows.tolist()
         self._refused_now = len(rows)
 
-    def add(self, counters: Counters, lost: Sequence[int], hopeless: Set[int]) -> None:
+    def add(
+        self, counters: Counters, lost: Sequence[int], delivered: I32, hopeless: Set[int]
+    ) -> None:
         """Note what happened in a slot, except to packets that have no path."""
-        memory, before = self._memory, self._before
-        lost = [packet for packet in lost if packet not in hopeless]
+        memory = self._memory
+        if hopeless:
+            lost = [packet for packet in lost if packet not in hopeless]
+            known = [packet not in hopeless for packet in delivered[1].tolist()]
+            delivered = delivered[:, np.array(known, dtype=np.bool_)]
+        counts = self._counts(counters)
+        counted, self._counted = self._counted, counts
         self._slots.append((
-            self._refused_now, len(lost), counters.messages - before.messages,
-            counters.collisions - before.collisions, counters.destroyed - before.destroyed,
-            memory.own, memory.relayed,
+            self._refused_now, len(lost), counts[0] - counted[0], counts[1] - counted[1],
+            counts[2] - counted[2], memory.own, memory.relayed,
         ))  # fmt: skip
         if self._is_faulty:
             self._lost += (memory.ends(packet) for packet in lost)
-        for one in sorted(memory.deliveries):
-            if one.packet in hopeless:
-                continue
-            source, arrival = memory.origin(one.packet)
-            self._deliveries.append((arrival, source, one.destination, one.hops))
-        self._ends.append(len(self._deliveries))
+        self._deliveries.append(delivered)
         self._most_own = max(self._most_own, int(memory.held_own.max()))
         self._most_relayed = max(self._most_relayed, int(memory.held_relayed.max()))
-        self._before = Counters(**vars(counters))
 
     def log(self) -> Log:
         """Return the log."""
         slots = np.array(self._slots, dtype=np.int32).reshape(-1, 7)
         refused, lost, messages, collisions, destroyed, own, relayed = slots.T.copy()
-        arrival, *rest = np.array(self._deliveries, dtype=np.int64).reshape(-1, 4).T
-        source, destination, hops = (column.astype(np.int32) for column in rest)
-        ends, refused_rows = (np.array(one, np.int64) for one in (self._ends, self._refused))
+        ends = np.cumsum([rows.shape[1] for rows in self._deliveries], dtype=np.int64)
+        none = np.empty((3, 0), dtype=np.int32)
+        destination, packets, hops = np.concatenate([none, *self._deliveries], axis=1)
+        source, arrival = self._memory.origins(packets)
         return Log(
-            refused, lost, messages, collisions, destroyed, own, relayed, ends, arrival.copy(),
-            source, destination, hops, refused_rows, self._most_own, self._most_relayed,
-            self._fault_log() if self._is_faulty else None,
+            refused, lost, messages, collisions, destroyed, own, relayed, ends,
+            arrival.astype(np.int64), source, destination, hops, np.array(self._refused, np.int64),
+            self._most_own, self._most_relayed, self._fault_log() if self._is_faulty else None,
         )  # fmt: skip
 
     def _fault_log(self) -> FaultLog:
@@ -214,5 +222,5 @@ class _Record:
         return FaultLog(
             np.array(self._unreachable, np.int64), np.array(self._lost, np.int32).reshape(-1, 2),
             memory.duplicated - duplicated, memory.skipped - skipped,
-            self._before.unheard - self._first.unheard,
+            self._counters.unheard - self._unheard,
         )  # fmt: skip

@@ -6,22 +6,22 @@ A memory of traffic that skips what processors cannot do after faults.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.faults import ActiveFaults, Faults
-from popsnet.loops import Bools
+from popsnet.loops import OWN, SOURCE, Bools, plain
+from popsnet.memory import TolerantMemory, first_of_each
 from popsnet.network import Network
-from popsnet.slot import Ints, Kind, Slot
+from popsnet.slot import Ints
 from popsnet.traffic.live_parts import LiveParts
-from popsnet.traffic.memory import PLACE, TrafficMemory
+from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.scheduler import Scheduler
 
 
-class TolerantTrafficMemory(TrafficMemory):
+class TolerantTrafficMemory(TolerantMemory, TrafficMemory):
     """The packets of all processors, in a run whose scheduler does not expect the faults.
 
     Such a scheduler may let a processor act on a packet that it missed. A processor without the
@@ -40,66 +40,40 @@ class TolerantTrafficMemory(TrafficMemory):
     1
     """
 
-    tolerant = True
-
-    def possible(self, slot: Slot) -> Slot:
-        """Return the slot without messages for which the sender lacks the packet."""
-        senders, packets = slot.senders, slot.packet_numbers
-        rows = np.flatnonzero((slot.kinds == Kind.PACKET) & self._exist(senders, packets))
-        missing = np.zeros(len(senders), dtype=np.bool_)
-        missing[rows] = ~self.holds(senders[rows], packets[rows])
-        if not missing.any():
-            return slot
-        self.skipped += int(missing.sum())
-        return slot.only(sending=~missing)
-
-    def store(self, processors: Ints, packets: Ints) -> None:
-        """Store packets that were heard in the last slot, where there is room."""
-        for one in self._each(processors, packets, self._may_store):
-            super().store(*one)
-
-    def drop(self, processors: Ints, packets: Ints) -> None:
-        """Free the buffers of packets that are held."""
-        for one in self._each(processors, packets, self._may_drop):
-            super().drop(*one)
+    def __init__(self, network: Network, buffer: int = 0) -> None:
+        TrafficMemory.__init__(self, network, buffer)
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
         """Deliver packets that their destinations heard in the last slot, or have stored."""
-        for one in self._each(processors, packets, self._may_deliver):
-            if self.taken(one[1])[0]:
-                self.duplicated += 1
-            else:
-                super().deliver(*one)
-
-    def _each(
-        self, processors: Ints, packets: Ints, may: Callable[[int, int], bool]
-    ) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the actions that are possible, and those that name what does not exist."""
+        processors, packets = self._able(processors, packets, self._may_deliver)
         exist = self._exist(processors, packets)
-        for k in range(len(processors)):
-            if exist[k] and not may(int(processors[k]), int(packets[k])):
-                self.skipped += 1
-            else:
-                yield processors[k : k + 1], packets[k : k + 1]
+        again = exist & ~first_of_each(packets)
+        again[exist] |= self.taken(packets[exist])
+        self.duplicated += int(again.sum())
+        TrafficMemory.deliver(self, processors[~again], packets[~again])
 
-    def _may_store(self, processor: int, packet: int) -> bool:
-        known = processor * PLACE + packet in self._relayed
-        return self._hears(processor, packet) and bool(self.room(processor)) and not known
+    def _may_store(self, processors: Ints, packets: Ints) -> Bools:
+        stored = self._buffers.find(plain(processors), plain(packets))
+        may = self._hear_now(processors, packets) & self.room(processors) & ~stored
+        rows = np.flatnonzero(may)
+        may[rows] = first_of_each(processors[rows])
+        return may
 
-    def _may_drop(self, processor: int, packet: int) -> bool:
-        return self._hops_of(processor, packet) is not None
+    def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
+        # a source may also have stored its packet, and then it drops that copy first
+        own = self._facts[OWN, packets] * (self._facts[SOURCE, packets] == processors)
+        copies = own + self._buffers.find(plain(processors), plain(packets))
+        names = processors.astype(np.int64) << 32 | packets
+        order = names.argsort(kind="stable")
+        before = np.empty(len(names), dtype=np.int64)  # drops of the same packet before this one
+        before[order] = np.arange(len(names)) - np.searchsorted(names[order], names[order])
+        may: Bools = before < copies
+        return may
 
-    def _may_deliver(self, processor: int, packet: int) -> bool:
-        if self._facts[1, packet] != processor:
-            return False
-        return self._hears(processor, packet) or processor * PLACE + packet in self._relayed
-
-    def _hears(self, processor: int, packet: int) -> bool:
-        return self._heard.get(processor, (-1, -1))[0] == packet
-
-    def _exist(self, processors: Ints, packets: Ints) -> Bools:
-        there: Bools = (processors >= 0) & (processors < self.network.n)
-        return there & (packets >= 0) & (packets < self._arrived)
+    def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
+        there = self._buffers.find(plain(processors), plain(packets))
+        due: Bools = self._destination[packets] == processors
+        return due & (there | self._hear_now(processors, packets))
 
 
 class TrafficFaults:

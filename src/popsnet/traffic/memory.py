@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, NoReturn
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.errors import Rule, RuleViolation
-from popsnet.loops import Bools
+from popsnet import loops
+from popsnet.buffers import Hashed
+from popsnet.errors import InputError, Rule
+from popsnet.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, Bools, plain
+from popsnet.memory import Memory, pairs
 from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
-PLACE = 2**32
-"""More than any number of packets, so that processor · PLACE + packet is different for each."""
+_PACKET = Kind.PACKET  # members of an Enum are slow to look up
 
 
 class Arrived(NamedTuple):
@@ -32,7 +35,7 @@ class Delivery(NamedTuple):
     hops: int
 
 
-class TrafficMemory:
+class TrafficMemory(Memory):
     """The packets that each processor holds while packets arrive and are delivered.
 
     A source holds its packets from their arrival on. Other packets are gone after the slot in which
@@ -64,47 +67,38 @@ class TrafficMemory:
     (1, [1])
     """
 
-    tolerant: ClassVar[bool] = False
-    """Whether actions that need a packet that is not there are skipped, and not refused."""
-    skipped: int = 0
-    """Actions that were skipped."""
-    duplicated: int = 0
-    """Deliveries of packets that had been delivered before."""
-
     def __init__(self, network: Network, buffer: int = 0) -> None:
+        nothing = np.empty(0, dtype=np.int32)
+        super().__init__(network, nothing, 0, nothing)
         self.network = network
         self._most = buffer or np.iinfo(np.int64).max
-        self._slot = 0
-        self._facts = np.empty((3, 64), dtype=np.int32)  # source, destination, slot of arrival
-        self._copies: list[int] = []
-        self._arrived = 0
-        self._delivered: set[int] = set()
-        self._own: set[int] = set()  # processor and packet
-        self._relayed: dict[int, int] = {}  # the hops of each stored copy
-        self._heard: dict[int, tuple[int, int]] = {}
-        self._sent: dict[tuple[int, int], int] = {}
-        self.held_own, self.held_relayed = (np.zeros(network.n, dtype=np.int64) for _ in range(2))
-        self.deliveries: list[Delivery] = []
-        """The deliveries of the present slot."""
-        self._dropped: set[int] = set()
-        self._changes: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        self._buffers: Hashed = Hashed(network.n, self._most, valued=True)  # not of its source
+        self._facts = np.zeros((5, 64), dtype=np.int32)
+        self._flags = np.zeros(64, dtype=np.bool_)  # whether each packet was delivered
+        self._hops = np.zeros(network.n, dtype=np.int32)  # of what was heard
+        self.held_own = np.zeros(network.n, dtype=np.int32)
+        self.own = 0
+        """Packets held by their sources, all processors together."""
         self.inside = 0
         """Packets that have arrived and are neither delivered nor lost."""
+        self._deliveries: list[tuple[I32, I32, I32]] = []
+        self._dropped: list[I32] = []
+        self._may_act = True
 
     @property
-    def _destination(self) -> I32:
-        """The destinations of all packets so far, for the machine."""
-        return self._facts[1, : self._arrived]
-
-    @property
-    def own(self) -> int:
-        """Packets held by their sources, all processors together."""
-        return int(self.held_own.sum())
+    def held_relayed(self) -> I32:
+        """The packets of others that each processor holds."""
+        return self._buffers.table.held
 
     @property
     def relayed(self) -> int:
         """Packets held by processors that are not their sources, all together."""
-        return int(self.held_relayed.sum())
+        return self._buffers.used
+
+    @property
+    def waiting(self) -> int:
+        """The packets that are inside."""
+        return self.inside
 
     def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[Arrived, I64]:
         """Let packets arrive, and return those that their sources hold, and the others' rows.
@@ -112,39 +106,38 @@ class TrafficMemory:
         Only the engine calls this. A packet is refused if its source holds as many packets of its
         own as it may.
         """
-        self._slot = slot
-        admitted: list[int] = []
-        for row, source in enumerate(sources.tolist()):
-            if self.held_own[source] < self._most:
-                self.held_own[source] += 1
-                admitted.append(row)
-        first = self._arrived
-        packets = np.arange(first, first + len(admitted))
-        chosen = sources[admitted], destinations[admitted]
-        self._write(*chosen, slot)
-        for source, packet in zip(chosen[0].tolist(), packets.tolist(), strict=True):
-            self._own.add(source * PLACE + packet)
-        self._copies += [1] * len(admitted)
-        self.inside += len(admitted)
-        refused = np.setdiff1d(np.arange(len(sources)), admitted)
-        return Arrived(chosen[0], packets, chosen[1]), refused
+        first, offered = self._packets, len(sources)
+        self._make_room(first + offered)
+        rows = np.empty(offered, dtype=np.int32)
+        ends = plain(sources), plain(destinations)
+        count = loops.admit(self._facts, first, slot, self._most, self.held_own, *ends, rows)
+        self._packets = end = first + count
+        self._destination, self._arrived = self._facts[DESTINATION, :end], self._flags[:end]
+        self.own += count
+        self.inside += count
+        packets = np.arange(first, end)
+        if count == offered:
+            return Arrived(sources, packets, destinations), np.empty(0, dtype=np.int64)
+        admitted = rows[:count]
+        refused = np.delete(np.arange(offered), admitted)
+        return Arrived(sources[admitted], packets, destinations[admitted]), refused
 
-    def _write(self, sources: Ints, destinations: Ints, slot: int) -> None:
-        end = self._arrived + len(sources)
-        while end > self._facts.shape[1]:
-            self._facts = np.concatenate([self._facts, np.empty_like(self._facts)], axis=1)
-        self._facts[:, self._arrived : end] = sources, destinations, np.full(len(sources), slot)
-        self._arrived = end
+    def _make_room(self, packets: int) -> None:
+        while packets > len(self._flags):
+            self._facts = np.concatenate([self._facts, np.zeros_like(self._facts)], axis=1)
+            self._flags = np.concatenate([self._flags, np.zeros_like(self._flags)])
 
     def origin(self, packet: int) -> tuple[int, int]:
         """Return the source of a packet and the slot in which it arrived."""
-        source, _, slot = self._facts[:, packet].tolist()
-        return source, slot
+        return int(self._facts[SOURCE, packet]), int(self._facts[ARRIVAL, packet])
+
+    def origins(self, packets: Ints) -> tuple[I32, I32]:
+        """Return the source of each packet and the slot in which it arrived."""
+        return self._facts[SOURCE, packets], self._facts[ARRIVAL, packets]
 
     def ends(self, packet: int) -> tuple[int, int]:
         """Return the source and the destination of a packet."""
-        source, destination, _ = self._facts[:, packet].tolist()
-        return source, destination
+        return int(self._facts[SOURCE, packet]), int(self._facts[DESTINATION, packet])
 
     def destinations(self, packets: Ints) -> Ints:
         """Return the destinations of packets, which every processor that holds them knows."""
@@ -152,7 +145,8 @@ class TrafficMemory:
 
     def room(self, processors: Ints | int) -> Bools:
         """Return whether each processor has room for one more packet of others."""
-        return self.held_relayed[processors] < self._most
+        has_room: Bools = self.held_relayed[processors] < self._most
+        return has_room
 
     def store(self, processors: Ints, packets: Ints) -> None:
         """Store packets that were heard in the last slot.
@@ -162,19 +156,32 @@ class TrafficMemory:
         RuleViolation
             If a processor did not hear the packet in the last slot, or has no room for it.
         """
-        for processor, packet in _pairs(processors, packets):
-            hops = self._hops_to(processor, packet, "stores")
-            if self.held_relayed[processor] >= self._most:
-                what = f"stores packet {packet} with all its buffers full ({self._most} claimed)"
-                self._refuse(processor, Rule.BUFFERS, what)
-            if processor * PLACE + packet in self._relayed:
-                what = f"stores packet {packet}, which it has stored before"
-                self._refuse(processor, Rule.KEEPS_WHAT_IT_HEARD, what)
-            del self._heard[processor]
-            self._relayed[processor * PLACE + packet] = hops
-            self.held_relayed[processor] += 1
-            self._copies[packet] += 1
-            self._changes[0].append((processor, packet))
+        self._require_phase(packets)
+        processors, packets = both = pairs(processors, packets)
+        stored = self._buffers.find(*both)
+        if not loops.take_heard(self._heard, self._slot, self._packets, *both):
+            self._refuse_unheard("stores", *both)
+        again = int(stored.argmax()) if stored.any() else -1
+        if again >= 0 and self.room(processors[again]):
+            what = "stores packet {packet}, which it has stored before"
+            self._refuse(again, *both, Rule.KEEPS_WHAT_IT_HEARD, what)
+        full, _ = self._buffers.put_in(*both, self._hops[processors])
+        if full >= 0:
+            what = f"stores packet {{packet}} with all its buffers full ({self._most} claimed)"
+            self._refuse(full, *both, Rule.BUFFERS, what)
+        loops.count_copies(self._facts, packets)
+        self._write_down(1, *both)
+
+    def _refuse_unheard(self, act: str, processors: I32, packets: I32) -> None:
+        """Blame the first processor that acts on a packet that it has not just heard."""
+        taken: set[int] = set()
+        for k, (processor, packet) in enumerate(_listed(processors, packets)):
+            exists = 0 <= processor < self._n and 0 <= packet < self._packets
+            heard = exists and self._heard[processor] == self._slot << 32 | packet
+            if not heard or processor in taken:
+                what = f"{act} packet {{packet}}, which it has not just heard"
+                self._refuse(k, processors, packets, Rule.KEEPS_WHAT_IT_HEARD, what)
+            taken.add(processor)
 
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held.
@@ -186,19 +193,17 @@ class TrafficMemory:
         RuleViolation
             If a processor does not hold the packet.
         """
-        for processor, packet in _pairs(processors, packets):
-            copy = processor * PLACE + packet
-            if self._relayed.pop(copy, None) is not None:
-                self.held_relayed[processor] -= 1
-            elif copy in self._own:
-                self._own.remove(copy)
-                self.held_own[processor] -= 1
-            else:
-                what = f"drops packet {packet}, which it does not hold"
-                self._refuse(processor, Rule.DROPS_WHAT_IT_HOLDS, what)
-            self._copies[packet] -= 1
-            self._dropped.add(packet)
-            self._changes[1].append((processor, packet))
+        self._require_phase(packets)
+        both = pairs(processors, packets)
+        own = self.held_own
+        missing, stored = loops.drop_each(self._buffers.table, self._facts, own, *both)
+        if missing >= 0:
+            what = "drops packet {packet}, which it does not hold"
+            self._refuse(missing, *both, Rule.DROPS_WHAT_IT_HOLDS, what)
+        self._buffers.used -= stored
+        self.own -= len(packets) - stored
+        self._dropped.append(both[1])
+        self._write_down(-1, *both)
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
         """Deliver packets that their destinations heard in the last slot, or have stored.
@@ -212,17 +217,36 @@ class TrafficMemory:
         RuleViolation
             If a packet is not for the processor, was delivered before, or is not there.
         """
-        for processor, packet in _pairs(processors, packets):
-            exists = 0 <= packet < self._arrived
-            if not exists or self._facts[1, packet] != processor or packet in self._delivered:
-                what = f"delivers packet {packet}, which is not for it or was delivered before"
-                self._refuse(processor, Rule.DELIVERS_HOME, what)
-            hops = self._relayed.get(processor * PLACE + packet)
-            if hops is None or self._heard.get(processor, (-1, -1))[0] == packet:
-                hops = self._hops_to(processor, packet, "delivers")
-            self._delivered.add(packet)
-            self.deliveries.append(Delivery(processor, packet, hops))
-            self.inside -= 1
+        self._require_phase(packets)
+        both = pairs(processors, packets)
+        wrong = loops.take_due(self._facts, self._arrived, *both)
+        if wrong >= 0:
+            what = "delivers packet {packet}, which is not for it or was delivered before"
+            self._refuse(wrong, *both, Rule.DELIVERS_HOME, what)
+        hops = np.empty(len(packets), dtype=np.int32)
+        heard = self._heard, self._hops, self._slot
+        absent = loops.find_hops(self._buffers.table, *heard, *both, hops)
+        if absent >= 0:
+            what = "delivers packet {packet}, which it has not just heard"
+            self._refuse(absent, *both, Rule.KEEPS_WHAT_IT_HEARD, what)
+        if len(packets):
+            self._deliveries.append((both[0].copy(), both[1].copy(), hops))
+        self._count_delivered(len(packets))
+        self.inside -= len(packets)
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        """The deliveries of the present slot."""
+        return [Delivery(*row) for row in self.delivered_now().T.tolist()]
+
+    def delivered_now(self) -> I32:
+        """Return the destination, the packet and the hops of the deliveries of the slot, sorted."""
+        if not self._deliveries:
+            return np.empty((3, 0), dtype=np.int32)
+        rows = np.array(self._deliveries[0])
+        if len(self._deliveries) > 1:
+            rows = np.concatenate([np.array(columns) for columns in self._deliveries], axis=1)
+        return rows[:, (rows[0].astype(np.int64) << 32 | rows[1]).argsort()]
 
     def taken(self, packets: Ints) -> Bools:
         """Return which packets were delivered before, as their destinations remember.
@@ -230,78 +254,72 @@ class TrafficMemory:
         A destination may ask for packets that it has just heard. A scheduler that sends packets
         again after a lost acknowledgement delivers only those that are new.
         """
-        before = [packet in self._delivered for packet in packets.tolist()]
-        return np.array(before, dtype=np.bool_)
+        return self._arrived[packets]
 
     def holds(self, processors: Ints, packets: Ints) -> Bools:
         """Return whether each processor holds the packet."""
-        held = [self._hops_of(*pair) is not None for pair in _pairs(processors, packets)]
-        return np.array(held, dtype=np.bool_)
+        held = np.empty(len(processors), dtype=np.bool_)
+        both = pairs(processors, packets)
+        loops.hold_each(self._buffers.table, self._facts, *both, held)
+        return held
 
     def hold_all(self, processors: I32, packets: I32) -> bool:
         """Return whether every processor holds its packet."""
-        return bool(self.holds(processors, packets).all())
+        held = np.empty(len(processors), dtype=np.bool_)
+        return loops.hold_each(self._buffers.table, self._facts, processors, packets, held)
 
-    def sending(self, slot: Slot) -> None:
-        """Note how many hops every packet of a slot has made. Only the engine calls this."""
-        groups = self.network.group(slot.senders).tolist()
-        rows = zip(slot.senders.tolist(), groups, slot.packet_numbers.tolist(), strict=True)
-        copies = ((group, packet, self._hops_of(p, packet)) for p, group, packet in rows)
-        self._sent = {(group, packet): hops for group, packet, hops in copies if hops is not None}
-        self.deliveries, self._changes = [], ([], [])
-        self._dropped.clear()
+    def content(self) -> tuple[I32, I32]:
+        """Return what all processors hold."""
+        own = np.flatnonzero(self._facts[OWN, : self._packets]).astype(np.int32)
+        processors, packets = self._buffers.content()
+        return (
+            np.concatenate([self._facts[SOURCE, own], processors]),
+            np.concatenate([own, packets]),
+        )
 
     def settle(self) -> list[int]:
-        """Return the packets that were lost in the present slot. Only the engine calls this."""
-        lost = [
-            packet
-            for packet in sorted(self._dropped)
-            if not self._copies[packet] and packet not in self._delivered
-        ]
-        self._delivered -= {packet for packet in self._dropped if not self._copies[packet]}
-        self.inside -= len(lost)
-        return lost
+        """End the slot, and return the packets that were lost in it. Only the engine calls this.
 
-    @property
-    def waiting(self) -> int:
-        """Packets that have arrived and are neither delivered nor lost."""
-        return self.inside
-
-    def keep_journal(self) -> None:
-        """Do nothing: what happens in a slot is always recorded."""
+        What was heard cannot be used any more: no processor may act before the next slot.
+        """
+        self._may_act = False
+        gone: set[int] = set()
+        for packets in self._dropped:
+            is_gone = (self._facts[COPIES, packets] == 0) & ~self._arrived[packets]
+            gone.update(packets[is_gone].tolist())
+        self._dropped.clear()
+        self.inside -= len(gone)
+        return sorted(gone)
 
     def read_journal(self) -> tuple[list[tuple[int, int]], ...]:
         """Return what was stored, dropped and delivered after the slot, as traces have it."""
-        stored, dropped = self._changes
-        delivered = ((delivery.destination, delivery.packet) for delivery in self.deliveries)
-        return sorted(stored), sorted(dropped), sorted(delivered)
+        changes, self._changes = self._changes or [], []
+        stored, dropped = (
+            sorted(pair for sign, *both in changes if sign == change for pair in _listed(*both))
+            for change in (1, -1)
+        )
+        return stored, dropped, _listed(*self.delivered_now()[:2])
 
-    def _hops_of(self, processor: int, packet: int) -> int | None:
-        """Return the hops of a packet that a processor holds, None if it does not."""
-        copy = processor * PLACE + packet
-        return self._relayed.get(copy, 0 if copy in self._own else None)
-
-    def _hops_to(self, processor: int, packet: int, act: str) -> int:
-        """Return the hops of a packet that a processor heard in the last slot."""
-        heard, group = self._heard.get(processor, (-1, -1))
-        if heard != packet or packet < 0:
-            what = f"{act} packet {packet}, which it has not just heard"
-            self._refuse(processor, Rule.KEEPS_WHAT_IT_HEARD, what)
-        return self._sent[group, packet] + 1
-
-    def possible(self, slot: Slot) -> Slot:
-        """Return the slot as processors can execute it: as it is, except after faults."""
-        return slot
+    def _require_phase(self, packets: Sequence[int] | Ints) -> None:
+        if not self._may_act and len(packets):
+            raise InputError(
+                f"Packets are stored, dropped or delivered in slot {self._slot} before the slot is "
+                "sent. What was heard can be used only until the next arrivals: act on it after "
+                "inbox = yield Slot(…), and before the next arrived = yield."
+            )
 
     def _hear(self, number: int, slot: Slot, messages: I32, inbox: Inbox) -> None:
-        """Let receivers store these packets until the next slot. Only the machine calls this."""
-        inbox = inbox.at(inbox.kinds == Kind.PACKET)
-        heard = zip(inbox.packets.tolist(), inbox.groups.tolist(), strict=True)
-        self._heard = dict(zip(inbox.receivers.tolist(), heard, strict=True))
+        """Let receivers act on what they hear. Only the machine calls this."""
+        self._slot, self._may_act = number, True
+        self._deliveries.clear()
+        if not isinstance(slot.kind, Kind):
+            rows = inbox.kinds == _PACKET
+            inbox, messages = inbox.at(rows), messages[rows]
+        elif slot.kind is not _PACKET:
+            return
+        heard = plain(slot.senders), messages, plain(inbox.receivers), plain(inbox.packets)
+        loops.note_hops(self._buffers.table, self._heard, self._hops, number, *heard)
 
-    def _refuse(self, processor: int, rule: Rule, what: str) -> NoReturn:
-        raise RuleViolation(self._slot + 1, processor, rule, what)
 
-
-def _pairs(processors: Ints, packets: Ints) -> list[tuple[int, int]]:
+def _listed(processors: Ints, packets: Ints) -> list[tuple[int, int]]:
     return list(zip(processors.tolist(), packets.tolist(), strict=True))

@@ -44,7 +44,7 @@ class Queues:
 
     def heads(self, processors: Ints, keys: Ints, place: int = 0) -> npt.NDArray[np.int64]:
         """Return the oldest packet of each queue, or the one at a place; -1 if there is none."""
-        there = (self._queues.get(key, ()) for key in _pairs(processors, keys))
+        there = [self._queues.get(key, ()) for key in _pairs(processors, keys)]
         found = [queue[place] if len(queue) > place else NO_PACKET for queue in there]
         return np.array(found, dtype=np.int64)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
@@ -140,11 +141,10 @@ def rotor(
     surplus = _Surplus(own) if known is None else _KnownSurplus(own, known, frame.residues)
     for t in count():
         arrived: Arrived = yield None
-        for row in range(len(arrived.packets)):  # one by one: a source may get several
-            one = arrived.processors[row : row + 1]
-            key = frame.classes(arrived.destinations[row : row + 1])
-            surplus.note(one, key)
-            own.push(one, key, arrived.packets[row : row + 1])
+        for rows in _each_source_once(arrived.processors):
+            sources, classes = arrived.processors[rows], frame.classes(arrived.destinations[rows])
+            surplus.note(sources, classes)
+            own.push(sources, classes, arrived.packets[rows])
         meeting = frame.meeting(t)
         if known is not None:
             meeting = known.meeting(meeting)
@@ -154,6 +154,15 @@ def rotor(
         memory.drop(meeting.senders[has], packets[has])
         kept = deliver_or_keep(inbox, frame, t, public, memory)
         relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
+
+
+def _each_source_once(sources: Ints) -> Iterator[Ints]:
+    """Yield rows in which every source occurs once: first packets, then second ones, and so on."""
+    rows: Ints = np.arange(len(sources))
+    while len(rows):
+        _, first = np.unique(sources[rows], return_index=True)
+        yield rows[first]
+        rows = np.delete(rows, first)
 
 
 def _take(meeting: Meeting, own: Queues, relayed: Queues, surplus: _Surplus) -> Ints:
