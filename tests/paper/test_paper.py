@@ -359,6 +359,7 @@ def no_more_runs(experiment: Experiment, shards: range, **_: object) -> Shards:
     raise AssertionError(f"{experiment} is run again")
 
 
+@pytest.mark.long  # examples in the help and of reproduce are smaller
 def test_the_paper_in_small_from_end_to_end(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

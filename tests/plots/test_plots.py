@@ -49,7 +49,7 @@ from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
 from popsnet.trace import Event
 from tests.conftest import permutation
-from tests.each import each, examples
+from tests.each import examples, rarely
 from tests.project.pages import words_of_svg
 
 ROOT = Path(__file__).parents[2]
@@ -141,19 +141,22 @@ def legend_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
-@each("draw", FIGURES)
-def test_the_same_figure_has_the_same_bytes(draw: Callable[[], Figure]) -> None:
+@pytest.mark.parametrize(
+    "several", [[steps, journey, fits], *rarely([[*FIGURES]])], ids=["some", "all"]
+)
+def test_the_same_figure_has_the_same_bytes(several: list[Callable[[], Figure]]) -> None:
     """Whatever the user's own settings are; text stays text, and nothing is cut."""
-    figure = draw()
-    text = svg_text(figure)
-    assert text == svg_text(figure)
-    with rc_context({"font.size": 20, "svg.fonttype": "path"}):
-        assert text == svg_text(draw())
-    assert "<dc:date>" not in text
-    assert ET.fromstring(text).findall(f".//{SVG_TEXT}")
-    page, inside = figure.bbox, figure.get_tightbbox()
-    assert page.x0 <= inside.x0 * figure.dpi <= inside.x1 * figure.dpi <= page.x1
-    assert page.y0 <= inside.y0 * figure.dpi <= inside.y1 * figure.dpi <= page.y1
+    for draw in several:
+        figure = draw()
+        text = svg_text(figure)
+        assert text == svg_text(figure)
+        with rc_context({"font.size": 20, "svg.fonttype": "path"}):
+            assert text == svg_text(draw())
+        assert "<dc:date>" not in text
+        assert ET.fromstring(text).findall(f".//{SVG_TEXT}")
+        page, inside = figure.bbox, figure.get_tightbbox()
+        assert page.x0 <= inside.x0 * figure.dpi <= inside.x1 * figure.dpi <= page.x1
+        assert page.y0 <= inside.y0 * figure.dpi <= inside.y1 * figure.dpi <= page.y1
 
 
 def test_a_figure_is_saved_as_vectors_and_as_dots(tmp_path: Path) -> None:

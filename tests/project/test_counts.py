@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from popsnet import Sweep, collect
+from popsnet import Experiment, Sweep, collect
 from tests.project import measures
 
 SOURCE = measures.SOURCE
@@ -138,8 +138,7 @@ print(len(loaded), "distributed" in sys.modules, "matplotlib" in sys.modules)
 )
 def test_a_command_imports_little(arguments: list[str], most: int, tmp_path: Path) -> None:
     """Modules of popsnet; their time depends on the computer."""
-    script = "import popsnet; popsnet.collect([popsnet.Experiment(4, 4)], 10, 'results.sqlite')"
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    collect([Experiment(4, 4)], 10, tmp_path / "results.sqlite", progress=False)
     program = [sys.executable, "-c", COUNT.format(arguments=arguments)]
     done = subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, text=True)
     loaded, *heavy = done.stdout.split()[-3:]

@@ -17,7 +17,7 @@ from popsnet.schedules import Demand, offline_slots
 from popsnet.schedules.bounds import lower_bound, matrix_bound
 from popsnet.schedules.files import demand_of_matrix
 from popsnet.schedules.linear_program import linear_bound, whole_slots
-from tests.each import each, examples
+from tests.each import each, examples, rarely
 
 Counts = npt.NDArray[np.int64]
 
@@ -111,8 +111,11 @@ def test_no_schedule_of_fixed_processors_is_shorter(d: int, g: int, packets: int
     assert gaps.count(0) >= 20
 
 
-@each(("d", "g", "packets"), [(1, 2, 6), (2, 2, 5), (3, 2, 4), (1, 3, 5), (2, 3, 4), (4, 1, 3)])
-def test_no_schedule_of_free_processors_is_shorter(d: int, g: int, packets: int) -> None:
+@pytest.mark.parametrize(
+    "case", [(1, 2, 6), (2, 2, 5), (4, 1, 3), *rarely([(3, 2, 4), (1, 3, 5), (2, 3, 4)])], ids=str
+)
+def test_no_schedule_of_free_processors_is_shorter(case: tuple[int, int, int]) -> None:
+    d, g, packets = case
     rng = np.random.default_rng(d * 10 + g)
     gaps = []
     for k in range(25):

@@ -149,6 +149,7 @@ def test_workers_with_the_resource_do_what_the_engine_supports(
     compare_with_local(tmp_path)
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("address", [[worker(tiny=1), worker()]], indirect=True)
 def test_other_workers_take_their_part(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
