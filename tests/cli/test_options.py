@@ -109,10 +109,9 @@ MODES: dict[str, list[Mode]] = {
         ),
         Mode(
             "traffic 2 2 --load 0.1 --slots 100 --fault random:couplers=1",
-            "loads saturation arrivals precision max_slots wavelengths loss_per trace_slots "
-            f"{TIMES}",
+            f"loads saturation arrivals precision max_slots loss_per trace_slots {TIMES}",
             {PERMISSION: "overload", SEED: "seed", ENGINE: "engine"},
-            "scheduler pattern burst matrix buffer arrival_seed figure trace",
+            "scheduler pattern burst matrix buffer arrival_seed figure trace wavelengths",
         ),
         Mode(
             "traffic 2 2 --loads 0.1,0.2 --scheduler tdm --slots 100",

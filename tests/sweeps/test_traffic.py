@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pickle
 import random
@@ -555,6 +556,24 @@ def test_values_that_cannot_be_are_no_traceback(
         row = next(row for row in store.rows("traffic") if '"load": 0.1' in row[1])
     row = forged(row, 1, '"d": 3', '"d": 2') if '"d": 3' in row[1] else row
     assert [*point_table.point_flaws(forged(row, place, old, new))]
+
+
+def test_the_last_digit_of_a_measure_contradicts_nothing(tmp_path: Path) -> None:
+    """Up to 0.6 it depended on the processor; stores of two machines were contradictions."""
+    point = point_table.execute_point(TrafficExperiment(2, 2, load=0.2, slots=200))
+
+    def with_mean(mean: float) -> point_table.Point:
+        delay = dataclasses.replace(point.result.delay, mean=mean)
+        return dataclasses.replace(point, result=dataclasses.replace(point.result, delay=delay))
+
+    mean = point.result.delay.mean
+    assert mean is not None
+    with Store(tmp_path / "r.sqlite", create=True) as store:
+        store.put(point)
+        store.put(with_mean(float(np.nextafter(mean, 99.0))))
+        with pytest.raises(StoreError, match="another result"):
+            store.put(with_mean(mean * 1.001))
+        assert store.traffic.results() == [point.result]
 
 
 def test_merging_a_contradiction_adds_nothing(tmp_path: Path, wanted: Sweep, whole: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Experiment, InputError, Network, PopsnetError, Sweep
-from popsnet.routing import Claims, Expectation, Router
+from popsnet.routing import Claims, Expectation
 from popsnet.routing.router import get_router
 from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.runner import Workers
@@ -30,11 +31,9 @@ def test_larger_networks_and_engines_of_messages_take_longer() -> None:
 
 def claiming(expected: Expectation | None) -> Experiment:
     """An experiment whose router expects this; its version tells it from others."""
-    direct = get_router("direct")
-    fields = {name: getattr(direct, name) for name in direct.__dataclass_fields__}
-    version = f"test {id(expected)}"
+    direct, version = get_router("direct"), f"test {id(expected)}"
     return Experiment(
-        4, 8, router=Router(**{**fields, "claims": Claims(expected), "version": version})
+        4, 8, router=dataclasses.replace(direct, claims=Claims(expected), version=version)
     )
 
 

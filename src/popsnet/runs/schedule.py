@@ -453,7 +453,7 @@ def schedule(
     (3, 3, 96)
     >>> around = popsnet.schedule(net, "reversal", faults="coupler:7,0 coupler:0,7")
     >>> around.slots, around.faults.intact_slots, around.execute().delivered
-    (3, 3, 96)
+    (4, 3, 96)
     """
     seed_number("seed", seed)
     if trace is not None:

@@ -6,7 +6,7 @@ Also where the warm-up of a run ends: the rule MSER-5.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
@@ -238,10 +238,15 @@ def grouped(values: F64, batches: int) -> F64:
     return sums
 
 
+def dot(x: F64, y: F64) -> float:
+    """Return the scalar product, rounded once: that of NumPy depends on the processor."""
+    return fsum((x * y).tolist())
+
+
 def lag1_correlation(deviations: F64) -> float:
     """Return the lag-1 correlation of values whose mean is 0; that of zeros is 0."""
-    square = float(deviations @ deviations)
-    return float(deviations[1:] @ deviations[:-1]) / square if square > 0 else 0.0
+    square = dot(deviations, deviations)
+    return dot(deviations[1:], deviations[:-1]) / square if square > 0 else 0.0
 
 
 def inflation(lag1: float) -> float:
@@ -261,7 +266,7 @@ def _of(sums: F64, counts: F64) -> BatchMeans:
 
     batches, mean = len(sums), float(sums.sum() / counts.sum())
     deviations = (sums - mean * counts) / counts.mean()
-    error = sqrt(float(deviations @ deviations) / (batches - 1) / batches)
+    error = sqrt(dot(deviations, deviations) / (batches - 1) / batches)
     reach = float(stdtrit(batches - 1, (1 + _CONFIDENCE) / 2)) * error
     lag1 = lag1_correlation(deviations)
     # The correlation of independent values has mean -1/b and variance about 1/b.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.network import Network
-from popsnet.traffic.batch_means import MOST_SUMS, BatchMeans, Sums, batch_means, merged
+from popsnet.traffic.batch_means import MOST_SUMS, BatchMeans, Sums, batch_means, dot, merged
 from popsnet.traffic.block import Block
 from popsnet.traffic.log import FaultLog, Log
 
@@ -308,7 +308,7 @@ class Window:
         """Jain's index of the shares delivered, over sources with arrivals."""
         arrivals, delivered = self._sources[self._sources[:, 0] > 0].T
         shares = delivered / arrivals
-        squares = float(shares @ shares)
+        squares = dot(shares, shares)
         return float(shares.sum()) ** 2 / (len(shares) * squares) if squares else None
 
     @property

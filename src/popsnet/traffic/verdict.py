@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.report import counted
-from popsnet.traffic.batch_means import BATCHES, Sums, grouped, inflation, lag1_correlation
+from popsnet.traffic.batch_means import BATCHES, Sums, dot, grouped, inflation, lag1_correlation
 from popsnet.traffic.measures import ENOUGH_ARRIVALS, Window
 
 F64 = npt.NDArray[np.float64]
@@ -113,9 +113,10 @@ def slope_of(series: Sums) -> Slope | None:
 def _fitted(x: F64, y: F64) -> Slope:
     from scipy.special import stdtr, stdtrit
 
-    slope = float(x @ y) / float(x @ x)
+    square = dot(x, x)
+    slope = dot(x, y) / square
     residuals, freedom = y - slope * x, len(x) - 2
-    error = sqrt(float(residuals @ residuals) / freedom / float(x @ x))
+    error = sqrt(dot(residuals, residuals) / freedom / square)
     error *= inflation(lag1_correlation(residuals) + 1 / len(x))
     if error == 0:
         return Slope(slope, 0.0 if slope > 0 else 1.0, slope)
