@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.errors import InputError, abbreviated
+from popsnet.errors import abbreviated, wrong
 from popsnet.splitmix import word
 
 _MASK = 2**64 - 1
@@ -80,8 +80,8 @@ class Coins:
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, int | np.integer) or not 0 <= self.seed <= _MASK:
-            raise InputError(
-                f"seed = {abbreviated(self.seed)}: a seed must be an integer from 0 to 2^64 - 1."
+            raise wrong("seed", abbreviated(self.seed))(
+                "a seed must be an integer from 0 to 2^64 - 1."
             )
 
     def for_run(self, run: int) -> Coins:

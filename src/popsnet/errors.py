@@ -17,7 +17,7 @@ lets Python's ``MemoryError`` through, and the command line ends with a message 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -93,25 +93,22 @@ def abbreviated(value: object, most: int = 40) -> str:
 def require_text(name: str, value: object) -> None:
     """Refuse a value of a parameter that is not a text."""
     if not isinstance(value, str):
-        raise InputError(f"{name} = {abbreviated(value)}: it must be a text; give a str.")
+        raise wrong(name, abbreviated(value))("it must be a text; give a str.")
 
 
 def require_several(name: str, value: object) -> None:
     """Refuse a value of a parameter that does not consist of several values."""
     if not isinstance(value, Iterable) or isinstance(value, str | bytes):
-        raise InputError(f"{name} = {abbreviated(value)}: give a list.")
+        raise wrong(name, abbreviated(value))("give a list.")
 
 
 def as_path(name: str, value: object) -> Path:
     """Return the value of a parameter as a path, and refuse what no file can be named."""
     if not isinstance(value, str | Path):
-        raise InputError(
-            f"{name} = {abbreviated(value)}: give the name of a file, as a str or a Path."
-        )
+        raise wrong(name, abbreviated(value))("give the name of a file, as a str or a Path.")
     if "\0" in str(value):
-        raise InputError(
-            f"{name} = {abbreviated(value)}: the name of a file has no null character; give "
-            "another name."
+        raise wrong(name, abbreviated(value))(
+            "the name of a file has no null character; give another name."
         )
     return Path(value)
 
@@ -140,15 +137,31 @@ def _plain(name: str) -> str:
 class PopsnetError(Exception):
     """Base class of all errors that popsnet raises on purpose.
 
+    Parameters
+    ----------
+    message : str
+        What is wrong, and what to do about it.
+    parameter : str
+        The parameter that the message begins with, as in ``runs = 0: …``; empty if it begins with
+        none.
+    others : sequence of str
+        Parameters of which the message names a value elsewhere, as in ``use engine='slots'``.
+
     Examples
     --------
     >>> import popsnet
     >>> try:
-    ...     popsnet.route(4, 4, router="no-such-router")
-    ... except popsnet.PopsnetError:
-    ...     print("not routed")
-    not routed
+    ...     popsnet.route(4, 4, runs=0)
+    ... except popsnet.PopsnetError as error:
+    ...     print(error, "The parameter is", error.parameter)
+    runs = 0: it must be at least 1. The parameter is runs
     """
+
+    def __init__(
+        self, message: str = "", *, parameter: str = "", others: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.parameter, self.others = parameter, tuple(others)
 
 
 class InputError(PopsnetError):
@@ -162,6 +175,21 @@ class InputError(PopsnetError):
         ...
     popsnet.errors.InputError: d = 0: the number of processors per group must be at least 1.
     """
+
+
+def wrong(parameter: str, value: object, *others: str) -> Callable[[str], InputError]:
+    """Return a function that makes the error of a value; it takes the rule and the cure in words.
+
+    The rule may name values of other parameters, which come last, as in ``use engine='slots'``.
+
+    >>> wrong("runs", 0)("it must be at least 1.")
+    InputError('runs = 0: it must be at least 1.')
+    """
+
+    def error(rule: str) -> InputError:
+        return InputError(f"{parameter} = {value}: {rule}", parameter=parameter, others=others)
+
+    return error
 
 
 class PermutationError(InputError):

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.faults import ActiveFaults, Faults
 from popsnet.faults.faults import faults_of
 from popsnet.network import Network
@@ -821,11 +821,11 @@ def whole_number(
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise InputError(f"{name} = {value!r:.60}: it must be an integer.")
+        raise wrong(name, f"{value!r:.60}")("it must be an integer.")
     if least is not None and number < least:
-        raise InputError(f"{name} = {number}: it must be at least {least:,}.")
+        raise wrong(name, number)(f"it must be at least {least:,}.")
     if most is not None and number > most:
-        raise InputError(f"{name} = {number}: it must be at most {most:,}.")
+        raise wrong(name, number)(f"it must be at most {most:,}.")
     return number
 
 
@@ -838,13 +838,14 @@ def _resolved(router: Router, variant: str | None, network: Network) -> Variant:
             raise
         if network.wavelengths > 1:
             raise
-        raise InputError(f"{error} Use router='relay', which runs on any network.") from error
+        text = f"{error} Use router='relay', which runs on any network."
+        raise InputError(text, parameter=error.parameter, others=["router"]) from error
 
 
 def _own_demand(demand: Demand, network: Network, permutation: object) -> Demand:
     """Return a copy of a demand that cannot change; refuse one beside a permutation."""
     if not isinstance(demand, Demand):
-        raise InputError(f"demand = {demand!r:.40}: give a Demand, or use route(demand=…).")
+        raise wrong("demand", f"{demand!r:.40}")("give a Demand, or use route(demand=…).")
     if demand.network != network:
         raise InputError(f"The demand is for {demand.network}, not for {network}.")
     if not (isinstance(permutation, str) and permutation == "random"):
@@ -859,5 +860,5 @@ def seed_number(name: str, value: object) -> int:
     """Return the value of a parameter as a seed, and refuse one that is not in the range."""
     seed = whole_number(name, value)
     if not 0 <= seed < 2**64:
-        raise InputError(f"{name} = {seed}: a seed must be an integer from 0 to 2^64 - 1.")
+        raise wrong(name, seed)("a seed must be an integer from 0 to 2^64 - 1.")
     return seed

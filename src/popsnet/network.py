@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 
 if TYPE_CHECKING:  # NumPy is loaded when arrays are used: `popsnet --help` does not need it
     import numpy as np
@@ -76,17 +76,17 @@ class Network:
             try:
                 number = operator.index(value)
             except TypeError:
-                raise InputError(
-                    f"{name} = {value!r}: the number of {meaning} must be an integer of at least 1."
+                raise wrong(name, repr(value))(
+                    f"the number of {meaning} must be an integer of at least 1."
                 ) from None
             if isinstance(value, bool) or number < 1:
-                raise InputError(f"{name} = {value!r}: the number of {meaning} must be at least 1.")
+                raise wrong(name, repr(value))(f"the number of {meaning} must be at least 1.")
             object.__setattr__(self, name, number)
         if self.n > _LARGEST:
             raise InputError("n = d·g must be at most 2^63 - 1; choose a smaller d or g.")
         if self.wavelengths > MOST_WAVELENGTHS:
-            raise InputError(
-                f"wavelengths = {self.wavelengths}: at most {MOST_WAVELENGTHS:,} are allowed."
+            raise wrong("wavelengths", self.wavelengths)(
+                f"at most {MOST_WAVELENGTHS:,} are allowed."
             )
 
     def __str__(self) -> str:
@@ -293,7 +293,7 @@ def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
     """Return d and g from a network of one wavelength or from two numbers."""
     if isinstance(network, Network):
         if g is not None:
-            raise InputError(f"g = {g!r}: {network} has a number of groups already; leave out g.")
+            raise wrong("g", repr(g))(f"{network} has a number of groups already; leave out g.")
         require_one_wavelength(network)
         return network.d, network.g
     if g is None:
@@ -304,13 +304,12 @@ def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
 def require_one_wavelength(network: Network) -> None:
     """Refuse a network with several wavelengths, for what is known of one wavelength only."""
     if network.wavelengths > 1:
-        raise InputError(
-            f"network = {network}: this is for one wavelength per coupler; give "
-            f"Network({network.d}, {network.g})."
+        raise wrong("network", network)(
+            f"this is for one wavelength per coupler; give Network({network.d}, {network.g})."
         )
 
 
 def require_network(network: Network) -> None:
     """Refuse a value that is not a network."""
     if not isinstance(network, Network):
-        raise InputError(f"network = {network!r:.60}: give a Network, as in Network(4, 4).")
+        raise wrong("network", f"{network!r:.60}")("give a Network, as in Network(4, 4).")

@@ -155,6 +155,7 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
         verdict,
         ok=not verdict,
         cure=cure,
+        parameters=("max_steps",),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeAlias
 
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.terminal import visible
 
 _PATIENCE_SECONDS = 2.0
@@ -48,8 +48,8 @@ def patient_progress(
     ``unit`` are done, if that is given.
     """
     if not callable(progress) and progress not in (None, True, False):
-        raise InputError(
-            f"progress = {progress!r}: give a function of the amount done and the total, or False."
+        raise wrong("progress", repr(progress))(
+            "give a function of the amount done and the total, or False."
         )
     done_before = 0
     quiet = callable(progress) or progress is False

@@ -175,9 +175,9 @@ def test_separation(cli: Cli, tmp_path: Path) -> None:
         (("oblivious", 4, 4, "--router", "mei-rizzi"), "mei-rizzi is not oblivious: from"),
         (
             ("oblivious", 4, 4, "--paths", "grid", "--router", "direct"),
-            "--paths grid and --router direct both",
+            "--paths grid: --router direct says",
         ),
-        (("oblivious", 4, 4, "--variant", "standard"), "--variant standard is given without"),
+        (("oblivious", 4, 4, "--variant", "standard"), "--variant standard: it is given without"),
         (("congestion", "--largest", 4), "--largest 4"),
         (("congestion", "--permutation-seed", -1), "seed"),
         (("congestion", "--worst", 8, "--figure", "x.doc"), "--figure x.doc"),

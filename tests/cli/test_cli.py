@@ -18,7 +18,7 @@ import pytest
 
 import popsnet
 from popsnet import route, system
-from popsnet.cli.output import with_flags
+from popsnet.cli.output import flags, in_flags
 from popsnet.compiled import choose_cache
 from tests.conftest import Cli
 from tests.each import each
@@ -528,18 +528,27 @@ def test_an_interrupted_trace_leaves_no_file_behind(tmp_path: Path) -> None:
 
 
 def test_the_command_line_adds_its_flags() -> None:
-    def flags(text: str) -> str:
-        return with_flags(text, "engine|max_steps|permutation|runs")
-
-    assert flags("max_steps = 0: no.") == "--max-steps 0: no."
-    assert flags("s.toml, grid 1: runs = 0: no.") == "s.toml, grid 1: runs = 0: no."
-    assert flags("Use engine='fused' and permutation='keyed', now.") == (
-        "Use --engine fused and --permutation keyed, now."
+    flags.set({name: f"--{name.replace('_', '-')}" for name in ("engine", "max_steps", "runs")})
+    assert in_flags("max_steps = 0: no.", "max_steps") == "--max-steps 0: no."
+    assert in_flags("survive = True: no.", "survive") == "survive = True: no."
+    assert in_flags("s.toml, grid 1: runs = 0: no.", "runs") == "s.toml, grid 1: runs = 0: no."
+    assert in_flags("Use engine='a' and runs=3, not engine='b c'.", others=["engine", "d"]) == (
+        "Use --engine a and runs=3, not --engine b c."
     )
 
 
 def test_parameters_that_are_no_options_of_the_command_stay(cli: Cli) -> None:
     cli("route", 2, 2)
-    assert with_flags("runs = 0: d = 2.") == "--runs 0: d = 2."
+    assert in_flags("runs = 0: d = 2.", "runs") == "--runs 0: d = 2."
     cli("check", "none.jsonl")
-    assert with_flags("runs = 0: d = 2.") == "runs = 0: d = 2."
+    assert in_flags("runs = 0: d = 2.", "runs") == "runs = 0: d = 2."
+
+
+def test_errors_name_the_options_of_the_command(cli: Cli) -> None:
+    """Also those that give a parameter of another name."""
+    assert "Error: --engine 'no': there" in cli("route", 2, 2, "--engine", "no").err
+    assert "Use --engine slots" in cli("route", 2, 2, "--router", "aks", "--engine", "fused").err
+    assert "Error: --shards 3 chooses" in cli("results", "verify", "--all", "--shards", 3).err
+    lines = "[[grid]]\nrouters = 'direct'\nd = 2\ng = 2\nmax_steps = 0\n"
+    Path("s.toml").write_text(lines)
+    assert "max_steps = 0" in cli("sweep", "s.toml").err

@@ -110,8 +110,8 @@ def test_the_diagram_has_any_format(cli: Cli, tmp_path: Path) -> None:
             "A diagram of 65 wires is too large to read; choose at most 64",
         ),
         (("bitonic", 4, "--figure", "f.xyz"), "--figure f.xyz: the name must end in one of"),
-        (("bitonic", 128, "--growth"), "--growth measures the depth of bag-tree"),
-        (("bag-tree", 100, "--growth"), "--growth with n = 100: a line needs at least two sizes"),
+        (("bitonic", 128, "--growth"), "--growth: it measures the depth of bag-tree"),
+        (("bag-tree", 100, "--growth"), "--growth: with n = 100 there is one size"),
     ],
 )
 def test_bad_input_is_refused(cli: Cli, arguments: tuple[object, ...], said: str) -> None:

@@ -124,5 +124,5 @@ def test_other_schedules_are_refused(d: int, g: int, schedule: str, reason: str)
 
 
 def test_mei_rizzi_has_no_schedule() -> None:
-    with pytest.raises(InputError, match="variant = T1 is for relay"):
+    with pytest.raises(InputError, match="variant = T1: it is for relay"):
         exact_steps(2, 2, variant="T1")

@@ -129,7 +129,7 @@ def test_every_figure_of_a_preset_has_a_source_or_is_an_assumption() -> None:
         ({"preset": "pon", "excess": -1}, "excess = -1 dB: it is a loss and must be at least 0."),
         (
             {"preset": "pon", "margin": "3"},
-            "margin = 3 has no unit; give a loss such as 0.3dB (dB)",
+            "margin = 3: it has no unit; give a loss such as 0.3dB (dB)",
         ),
         ({"preset": "pon", "transmitters": "two"}, "transmitters = two: give many or one."),
     ],
@@ -152,7 +152,7 @@ def test_exit_codes_of_the_command(cli: Cli) -> None:
     assert "With --transmitters many the budget closes." in one.err
     for options, message in (
         ([], "Give --transmit and --sensitivity"),
-        (["--preset", "pon", "--transmit", "4"], "--transmit 4 has no unit; give a power such as"),
+        (["--preset", "pon", "--transmit", "4"], "--transmit 4: it has no unit; give a power such as"),
         (["--preset", "pon", "--transmit", "4dB"], "--transmit 4dB: 'dB' is not a unit of a power"),
     ):
         refused = cli("budget", 4, 4, *options)

@@ -79,7 +79,7 @@ def test_efficiency_and_payload_are_shares_of_the_slot(slot: int, data: st.DataO
         ({"slot": "20ns", "rate": "0Gbps"}, "rate = 0 bps: it must be above 0."),
         ({"slot": "20ns", "fibre": "-1m"}, "fibre = -1 m: it must be at least 0."),
         ({"slot": "20ns", "per_metre": 0}, "per_metre = 0 ps: it must be above 0."),
-        ({"slot": "20"}, "slot = 20 has no unit"),
+        ({"slot": "20"}, "slot = 20: it has no unit"),
     ],
 )
 def test_what_cannot_be_a_slot_is_refused(given_: dict[str, Any], message: str) -> None:
@@ -201,8 +201,8 @@ def test_csv_has_the_times_of_points(cli: Cli) -> None:
             ["--guard", "2ns"],
             "--guard is given without a slot; give --slot, such as 20ns, or --tim",
         ),
-        (["--slot", "20"], "--slot 20 has no unit; give a time such as 20ns"),
-        (["--slot", "20ns", "--rate", "100"], "--rate 100 has no unit; give a line rate"),
+        (["--slot", "20"], "--slot 20: it has no unit; give a time such as 20ns"),
+        (["--slot", "20ns", "--rate", "100"], "--rate 100: it has no unit; give a line rate"),
         (["--slot", "20ns", "--guard", "21ns"], "--guard 21 ns: it must be at least 0 and shorter"),
         (["--timing", "sirus"], "--timing sirus: there is no such preset. Did you mean 'sirius'?"),
     ],

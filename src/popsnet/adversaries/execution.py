@@ -14,7 +14,7 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.engines import Instance, Outcome
 from popsnet.engines.slots import execute
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
@@ -45,8 +45,8 @@ def uniform_permutations(
 def sizes_to(largest: int) -> list[int]:
     """Return the sizes 8, 16, … up to ``largest``."""
     if largest < _SMALLEST:
-        raise InputError(
-            f"largest = {largest}: the smallest size is g = {_SMALLEST}; give {_SMALLEST} or more."
+        raise wrong("largest", largest)(
+            f"the smallest size is g = {_SMALLEST}; give {_SMALLEST} or more."
         )
     return [_SMALLEST << k for k in range((largest // _SMALLEST).bit_length())]
 

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from popsnet.adversaries.execution import WatchedRun, verdict, watch
 from popsnet.coins import Coins
 from popsnet.engines import Instance
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.network import Network, require_one_wavelength
 from popsnet.permutations import make_permutation
 from popsnet.progress import Progress, patient_progress
@@ -188,7 +188,7 @@ def attack_rigid(
             f"{network} has n = {network.n:,} processors; give a network of 2 to {MOST_N:,}."
         )
     if slots is not None and slots < 0:
-        raise InputError(f"slots = {slots}: a router cannot be truncated there; give 0 or more.")
+        raise wrong("slots", slots)("a router cannot be truncated there; give 0 or more.")
     router, variant = find_variant(router, variant)
     variant = router.choose_variant(variant, network)
     with patient_progress("watching", None, progress) as update:

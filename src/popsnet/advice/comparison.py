@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy.typing as npt
 
 from popsnet.advice.recommendation import Forecast, forecast
-from popsnet.errors import InputError, PopsnetError
+from popsnet.errors import InputError, PopsnetError, wrong
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_notes
@@ -218,8 +218,8 @@ class Comparison(Reported):
             names = ", ".join(failed)
             verdict = f"FAILED: not every run of {names} ended with all packets delivered."
         ok = bool(self.done) and not failed
-        cure = cure_of([one._ran for one in self.done])
-        report = Report("", facts, (table, bound, *notes), verdict, ok, cure)
+        cure, used = cure_of([one._ran for one in self.done]), ("max_steps", "routers")
+        report = Report("", facts, (table, bound, *notes), verdict, ok, cure, used)
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
@@ -351,9 +351,9 @@ def compare(
     """
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
-        raise InputError(
-            f"n = {network.n:,}: every message of every router is executed, so n must be at most "
-            f"{MOST_PROCESSORS:,}; choose a smaller network, or use recommend()."
+        raise wrong("n", f"{network.n:,}")(
+            f"every message of every router is executed, so n must be at most {MOST_PROCESSORS:,}; "
+            "choose a smaller network, or use recommend()."
         )
     packets = _packets(
         network, permutation=permutation, permutation_seed=permutation_seed, demand=demand,
@@ -367,7 +367,7 @@ def compare(
         for router, variant in chosen_routers(network, routers, "demand" in packets)
     ]  # fmt: skip
     if not experiments:
-        raise InputError("routers = []: there is nothing to compare; give at least one router.")
+        raise wrong("routers", "[]")("there is nothing to compare; give at least one router.")
     require_different(experiments)
     too_long = [one for one in experiments if routers is None and takes_long(one)]
     found = [Compared(one, None, _expected(one)) for one in too_long]
@@ -425,9 +425,9 @@ def require_different(experiments: Sequence[Experiment]) -> None:
     for place, one in enumerate(experiments):
         if one in experiments[:place]:
             name = Compared(one, None, None).full_name
-            raise InputError(
-                f"router = {name}: this variant is given twice; give it once. Without a variant a "
-                f"router runs the one that it chooses itself on {one.network}."
+            raise wrong("router", name)(
+                "this variant is given twice; give it once. Without a variant a router runs the "
+                f"one that it chooses itself on {one.network}."
             )
 
 

@@ -20,7 +20,7 @@ from popsnet.advice.comparison import (
     require_different,
     takes_long,
 )
-from popsnet.errors import InputError, require_several
+from popsnet.errors import InputError, require_several, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.faults import Faults
 from popsnet.faults.faults import PARTS
@@ -297,13 +297,13 @@ def survival(
     """
     network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
-        raise InputError(f"n = {network.n:,}: it must be at most {MOST_PROCESSORS:,}.")
+        raise wrong("n", f"{network.n:,}")(f"it must be at most {MOST_PROCESSORS:,}.")
     if kind not in PARTS:
-        raise InputError(f"kind = {kind!r}: give one of {', '.join(PARTS)}.")
+        raise wrong("kind", repr(kind))(f"give one of {', '.join(PARTS)}.")
     require_several("numbers", numbers)
     dead = sorted({whole_number("numbers", number, 0) for number in numbers})
     if not dead:
-        raise InputError("numbers = []: give at least one number of dead parts.")
+        raise wrong("numbers", "[]")("give at least one number of dead parts.")
     experiments = [
         Experiment(
             network.d, network.g, router=router, variant=variant, seed=seed,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,11 +10,8 @@ import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import Interrupted, reporting, with_figure
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.report import Report, counted
-
-if TYPE_CHECKING:
-    from popsnet.advice.comparison import Comparison
 
 
 @reporting
@@ -56,21 +51,11 @@ def compare(
         if (kept := getattr(stop, "comparison", None)) is None:
             raise
         message = f"Interrupted: {counted(len(kept.done), 'router')} finished."
-        raise Interrupted(message, _report(kept, timing) if kept.done else None) from None
-    report = _report(found, timing)
+        raise Interrupted(message, kept.report(timing) if kept.done else None) from None
+    report = found.report(timing)
     if figure is not None and not found.done:
         return report.plus("No figure is written.")
     return with_figure(report, figure, lambda: popsnet.plots.draw_comparison(found))
-
-
-def _report(found: Comparison, timing: Timed) -> Report:
-    """Return the report, which names a parameter, with the option of that name."""
-    report = found.report(timing)
-    parts = (
-        re.sub(r"routers='([^']*)'", r"--router \1", one) if isinstance(one, str) else one
-        for one in report.parts
-    )
-    return replace(report, parts=tuple(parts))
 
 
 @reporting
@@ -134,6 +119,6 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(one) for one in text.split(",")]
     except ValueError:
-        raise InputError(
-            f"numbers = {text}: it must be integers with commas between them, such as 0,1,4."
+        raise wrong("numbers", text)(
+            "it must be integers with commas between them, such as 0,1,4."
         ) from None

@@ -25,7 +25,7 @@ from popsnet.cli.options import (
 )
 from popsnet.cli.output import Command, Interrupted, add_options, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.files import require_writable
 from popsnet.report import Column, Fact, Report, Table, counted
 
@@ -220,11 +220,7 @@ def selecting(command: Command) -> Command:
         from popsnet.sweeps import Selection
 
         filters = {name: options.pop(name) for name in _FILTERS}
-        try:
-            return command(only=Selection(**{k: v for k, v in filters.items() if v}), **options)
-        except InputError as error:  # which speaks of parameters
-            names = "|".join((*_FILTERS, "x"))
-            raise InputError(re.sub(rf"^({names}) = ", r"--\1 ", str(error))) from error
+        return command(only=Selection(**{k: v for k, v in filters.items() if v}), **options)
 
     add_options(run, command, _FILTERS, instead_of="only")
     return run
@@ -300,7 +296,7 @@ def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | 
     from popsnet.sweeps.reports import traffic_curves_report
 
     if x not in (None, "load"):
-        raise InputError(f"x = {x}: delay is drawn against the load; give --x load.")
+        raise wrong("x", x)("delay is drawn against the load; give --x load.")
     report, lines = traffic_curves_report(results, only)
     return with_figure(report, figure, lambda: draw_load_curves(lines))
 

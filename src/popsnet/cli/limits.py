@@ -11,7 +11,7 @@ import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import Interrupted, reporting, with_figure, with_file
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.report import Fact, Report
 
 if TYPE_CHECKING:
@@ -258,8 +258,8 @@ def separation(
 
 def _rounds(most_slots: int) -> int:
     if most_slots < 2 or most_slots % 2:
-        raise InputError(
-            f"most_slots = {most_slots}: rounds have two slots; give an even number from 2 on."
+        raise wrong("most_slots", most_slots)(
+            "rounds have two slots; give an even number from 2 on."
         )
     return most_slots // 2
 

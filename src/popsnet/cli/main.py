@@ -26,7 +26,7 @@ from popsnet.cli import (
     traffic,
     view,
 )
-from popsnet.cli.output import UserCodeFailed, say, with_flags
+from popsnet.cli.output import UserCodeFailed, in_flags, say
 from popsnet.cli.signals import ExitCode
 from popsnet.cli.usage import Command, Group, epilog_of
 from popsnet.errors import InputError, PopsnetError, lacks_memory
@@ -123,7 +123,7 @@ def _of_error(error: Exception) -> int:
         say(f"Error: {error}")
         return ExitCode.FAILED
     if isinstance(error, PopsnetError):
-        _complain(with_flags(str(error)))
+        _complain(in_flags(str(error), error.parameter, error.others))
         if _lacks_room(error):
             return ExitCode.CANNOT_WRITE
         return ExitCode.BAD_INPUT if isinstance(error, InputError) else ExitCode.FAILED

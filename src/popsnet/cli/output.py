@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json as json_format
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
-from typer.models import OptionInfo
 
 from popsnet.cli import signals
 from popsnet.cli.signals import ExitCode
@@ -35,8 +34,8 @@ _OPTIONS = {
 }
 
 _for_people: ContextVar[bool] = ContextVar("for_people", default=True)
-_options: ContextVar[str] = ContextVar("options", default="(?!)")
-"""The names of the command's options as a regular expression; before there is one, of none."""
+flags: ContextVar[Mapping[str, str]] = ContextVar("flags", default={})  # noqa: B039
+"""The options of the command that is called, by the names of the parameters that they give."""
 
 
 class Interrupted(Exception):
@@ -65,7 +64,6 @@ def reporting(command: Command) -> Callable[..., None]:
             raise InputError("--json and --csv are two forms of one report; give one of them.")
         for_machines, message = json or csv, ""
         _for_people.set(not for_machines)
-        _options.set(names)
         with redirect_stdout(sys.stderr) if for_machines else nullcontext():
             try:
                 report: Report | None = command(**options)
@@ -81,6 +79,7 @@ def reporting(command: Command) -> Callable[..., None]:
                     raise UserCodeFailed(text) from None
                 raise
         if report is not None:
+            report = _in_flags(report)
             _print(report, json, csv)
         if message:
             say(message)
@@ -88,11 +87,10 @@ def reporting(command: Command) -> Callable[..., None]:
         if report is not None and not report.ok:
             for text in (report.verdict if for_machines else "", report.cure):
                 if text:
-                    say(with_flags(text))
+                    say(text)
             raise typer.Exit(ExitCode.FAILED)
 
     parameters = add_options(run, command, _OPTIONS, default=False, returns=None)
-    names = "|".join(one.name for one in parameters if _is_option(one))
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
 
@@ -116,12 +114,6 @@ def add_options(
     return named
 
 
-def _is_option(parameter: Parameter) -> bool:
-    """Whether a parameter is typed with its name, and not by its place."""
-    said = getattr(parameter.annotation, "__metadata__", ())
-    return any(isinstance(one, OptionInfo) for one in said)
-
-
 def _failure_of_user_code(error: Exception) -> str:
     """Say which lines of a user's file failed, before others take the exception for their own."""
     if "popsnet.programs.register" not in sys.modules:
@@ -137,24 +129,37 @@ def say(text: str) -> None:
         print(visible(text), file=sys.stderr, flush=True)
 
 
-def with_flags(text: str, options: str = "") -> str:
-    """Turn the names of parameters, in which the library speaks, into options of the command.
+def in_flags(text: str, parameter: str = "", others: Iterable[str] = ()) -> str:
+    """Show parameters, in which the library speaks, as options of the command.
 
-    >>> with_flags("runs = 0: give at least 1. Use engine='slots'.", "engine|runs")
-    '--runs 0: give at least 1. Use --engine slots.'
-    >>> with_flags("all_packets = True is for n = 5.", "all_packets")
-    '--all-packets is for n = 5.'
+    The text begins with the first of them, and names values of the others.
+
+    >>> _ = flags.set({"runs": "--runs", "engine": "--engine", "every": "--all"})
+    >>> in_flags("runs = 0: give 1, or use engine='slots'.", "runs", ["engine"])
+    '--runs 0: give 1, or use --engine slots.'
+    >>> in_flags("every = True: leave it out.", "every")
+    '--all: leave it out.'
     """
-    names = rf"({options or _options.get()})"
-    of_file = re.search(r", (grid|traffic) \d+: ", text)  # which has keys of these names
-    where = "^" if of_file else r"\b"
-    text = re.sub(rf"{where}{names} = True\b", lambda name: _flag(name[1]), text)
-    text = re.sub(rf"{where}{names} = ", lambda name: f"{_flag(name[1])} ", text)
-    return re.sub(rf"\b{names}='([^']*)'", lambda found: f"{_flag(found[1])} {found[2]}", text)
+    options = flags.get()
+    if parameter in options and text.startswith(start := f"{parameter} = "):
+        text = f"{options[parameter]} {text.removeprefix(start)}"
+        text = text.replace(f"{options[parameter]} True:", f"{options[parameter]}:", 1)
+    for name in options.keys() & {*others}:
+        text = text.replace(f"{name} = True", options[name])
+        text = text.replace(f"{name} = ", f"{options[name]} ")
+        while (quoted := f"{name}='") in text:
+            before, _, after = text.partition(quoted)
+            value, _, rest = after.partition("'")
+            text = f"{before}{options[name]} {value}{rest}"
+    return text
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _in_flags(report: Report) -> Report:
+    def shown(part: Any) -> Any:
+        return in_flags(part, others=report.parameters) if isinstance(part, str) else part
+
+    parts, verdict = tuple(map(shown, report.parts)), shown(report.verdict)
+    return replace(report, parts=parts, verdict=verdict, cure=shown(report.cure))
 
 
 def for_people() -> bool:

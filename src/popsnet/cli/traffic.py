@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -203,8 +202,10 @@ def _load_of(loads: str | None) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        typed = "load = " if loads is None else f"loads = {loads!r}, load "
-        raise InputError(re.sub("^load = ", lambda _: typed, str(error))) from None
+        if loads is None or error.parameter != "load":
+            raise
+        text = f"loads = {loads!r}, load {str(error).removeprefix('load = ')}"
+        raise InputError(text, parameter="loads", others=error.others) from None
 
 
 def _one_of(load: float | None, loads: str | None, saturation: bool, arrivals: Path | None) -> str:

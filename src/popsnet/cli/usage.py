@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from popsnet.cli import output
 from popsnet.errors import InputError, closest
 
 EXAMPLES = {
@@ -84,6 +85,9 @@ _ELSEWHERE = dict.fromkeys(
 )
 """Options that one would expect of other commands, too."""
 
+_IN_THE_LIBRARY = {"router": "routers", "arrivals": "packets", "network": "comparators"}
+"""Options that give a parameter of another name, too."""
+
 _LIKE_NUMBERS = re.compile(r"-\d+")
 
 
@@ -101,6 +105,10 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read arguments and options; a negative size is a size and not an option."""
+        options = [one for one in self.params if one.param_type_name == "option" and one.name]
+        flags = {str(one.name): one.opts[0] for one in options}
+        others = {_IN_THE_LIBRARY[name]: flags[name] for name in flags.keys() & _IN_THE_LIBRARY}
+        output.flags.set(others | flags)
         args = self._with_sizes(ctx, args)
         typed = list(args)
         try:

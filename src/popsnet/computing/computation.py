@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from popsnet.arrays import named_errors, read_npy
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean, require_text
+from popsnet.errors import InputError, did_you_mean, require_text, wrong
 from popsnet.experiment import seed_number
 from popsnet.files import write_whole
 from popsnet.hardware import EVERY_SLOT_WAITS, Timing
@@ -60,7 +60,7 @@ def move(network: Network, values: Values, dimension: int) -> Steps:
             f"{network} has one processor and no dimension to move along; choose a larger network."
         )
     if not 0 <= dimension < there:
-        raise InputError(f"dimension = {dimension}: {network} has dimensions 0 to {there - 1}.")
+        raise wrong("dimension", dimension)(f"{network} has dimensions 0 to {there - 1}.")
     bit = np.int32(1 << dimension)
     low = network.processors
     low = low[low & bit == 0]
@@ -253,11 +253,10 @@ def compute(
             f"{', '.join(COMPUTATIONS)}."
         )
     if network.n > MOST_VALUES:
-        raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} processors.")
+        raise wrong("n", f"{network.n:,}")(f"it must be at most {MOST_VALUES:,} processors.")
     if what != "move" and dimension is not None:
-        raise InputError(
-            f"dimension = {dimension}: it is the dimension of a move, and {what} uses all of them; "
-            "leave it out."
+        raise wrong("dimension", dimension)(
+            f"it is the dimension of a move, and {what} uses all of them; leave it out."
         )
     along = 0 if dimension is None else dimension
     count, slots = 1 if what == "move" else dimensions(network), move_slots(network)
@@ -403,11 +402,11 @@ def sort(
     require_one_wavelength(network)
     seed_number("seed", 0 if seed is None else seed)
     if network.n > MOST_VALUES:
-        raise InputError(f"n = {network.n:,}: it must be at most {MOST_VALUES:,} values.")
+        raise wrong("n", f"{network.n:,}")(f"it must be at most {MOST_VALUES:,} values.")
     if seed is not None and values is not None and comparators != "bag-tree":
-        raise InputError(
-            f"seed = {seed}: it is for random values and for bag-tree; with values of your own and "
-            f"{comparators} nothing is drawn. Leave it out."
+        raise wrong("seed", seed)(
+            f"it is for random values and for bag-tree; with values of your own and {comparators} "
+            "nothing is drawn. Leave it out."
         )
     seed = seed or 0
     origin = "values"

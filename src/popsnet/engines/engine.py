@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from popsnet import system
 from popsnet.engines import fused, objects, plugins, slots
 from popsnet.engines.session import Engine
-from popsnet.errors import InputError, SizeError, did_you_mean, require_text
+from popsnet.errors import InputError, SizeError, did_you_mean, require_text, wrong
 from popsnet.experiment import Experiment
 
 _FEW_PACKETS = 2**21
@@ -54,12 +54,12 @@ def find_engine(name: str) -> Engine:
     if name in plugins.offered():
         found = plugins.load(name)
         if isinstance(found, str):
-            raise InputError(f"engine = {name!r}: {found}")
+            raise wrong("engine", repr(name))(f"{found}")
         return found
     known = ["auto", *engine_names()]
     cure = did_you_mean(name, known) or " Distributions with other engines must be installed."
-    raise InputError(
-        f"engine = {name!r}: there is no such engine.{cure} Give one of {', '.join(known)}."
+    raise wrong("engine", repr(name))(
+        f"there is no such engine.{cure} Give one of {', '.join(known)}."
     )
 
 
@@ -122,12 +122,14 @@ def choose_engine(
         neither = f" Neither does engine fused: {unable}." if unable else ""
         raise InputError(
             f"Engine {engine.name} does not run {experiment}: {reason}.{neither} "
-            f"{_other(experiment, engine)}"
+            f"{_other(experiment, engine)}",
+            others=_CHOICES,
         )
     if traced and not engine.messages:
         raise InputError(
             f"Engine {engine.name} executes no messages, so it cannot write a trace; "
-            "use engine='slots'."
+            "use engine='slots'.",
+            others=_CHOICES,
         )
     if fitting:
         _require_memory(experiment, engine, runs, threads, traced)
@@ -187,8 +189,13 @@ def _require_memory(
             f"{network} has n = {network.n:,} processors and needs about {system.amount(needed)} "
             f"with engine {engine.name}{' and a trace' if traced else ''}; "
             f"{system.amount(available)} are available here. "
-            f"{smaller or 'Choose a smaller d or g, or allow more memory.'}"
+            f"{smaller or 'Choose a smaller d or g, or allow more memory.'}",
+            others=_CHOICES,
         )
+
+
+_CHOICES = ("engine", "permutation")
+"""The parameters that the errors of this module propose to change."""
 
 
 def _other(experiment: Experiment, engine: Engine) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, abbreviated
+from popsnet.errors import abbreviated, wrong
 from popsnet.exact.steps import StepsDistribution, steps_distribution
 from popsnet.network import Network, shape_of
 from popsnet.permutations import find_permutation, make_permutation
@@ -162,9 +162,8 @@ def exact_steps(
     """
     network = Network(*shape_of(d, g))
     if upto is not None and not (isinstance(upto, int) and upto >= 1):
-        raise InputError(
-            f"upto = {abbreviated(upto)}: the report would list nothing; give an "
-            "integer of at least 1."
+        raise wrong("upto", abbreviated(upto))(
+            "the report would list nothing; give an integer of at least 1."
         )
     destination = _destination(network, permutation)
     with patient_progress(f"exact chain of {router} on {network}", None) as update:
@@ -187,8 +186,8 @@ def _destination(network: Network, permutation: str) -> list[int] | None:
     """Return the permutation, or None for the mean over all permutations."""
     find_permutation(permutation)
     if permutation == "keyed":
-        raise InputError(
-            "permutation = keyed is drawn at random, one per run. Give random for the mean over "
+        raise wrong("permutation", "keyed")(
+            "it is drawn at random, one per run. Give random for the mean over "
             "all permutations, or a single permutation by name or from a file."
         )
     if permutation == "random":

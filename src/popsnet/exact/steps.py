@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count, islice, takewhile
 from math import isqrt
 
-from popsnet.errors import InputError, did_you_mean, require_text
+from popsnet.errors import InputError, did_you_mean, require_text, wrong
 from popsnet.exact.chain import Chain, Progress, Step
 from popsnet.exact.state import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.team import ChainStage, read_schedule
@@ -356,23 +356,20 @@ def steps_distribution(
     """
     require_text("router", router)
     if router not in ROUTERS:
-        raise InputError(
-            f"router = {router} has no exact chain.{did_you_mean(router, ROUTERS)} Give "
-            f"{' or '.join(ROUTERS)}."
+        raise wrong("router", router)(
+            f"it has no exact chain.{did_you_mean(router, ROUTERS)} Give {' or '.join(ROUTERS)}."
         )
     if router != "relay" and schedule is not None:
-        raise InputError(
-            f"variant = {schedule} is for relay; leave it out, or give router='relay'."
+        raise wrong("variant", schedule, "router")(
+            "it is for relay; leave it out, or give router='relay'."
         )
     if all_packets and router == "relay":
-        raise InputError(
-            "all_packets = True is for mei-rizzi; leave it out. In relay every packet always takes "
-            "part."
+        raise wrong("all_packets", True)(
+            "it is for mei-rizzi; leave it out. In relay every packet always takes part."
         )
     if all_packets and network.d == network.g:
-        raise InputError(
-            f"all_packets = True: on {network} every packet takes part anyway, since d = g; leave "
-            "it out."
+        raise wrong("all_packets", "True")(
+            f"on {network} every packet takes part anyway, since d = g; leave it out."
         )
     schedule = "S" if schedule is None else schedule
     if router == "relay":

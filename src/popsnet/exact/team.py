@@ -19,7 +19,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.exact.chain import Step
 from popsnet.exact.state import State, Weights, canonical
 from popsnet.exact.transition import FRESH, Transition
@@ -119,9 +119,9 @@ def read_schedule(text: str, network: Network) -> list[ChainStage]:
     words = text.split()
     if not _are_stages(words):
         meant = f" Did you mean {text.upper()!r}?" if _are_stages(text.upper().split()) else ""
-        raise InputError(
-            f"variant = {text}: exact chains are computed for schedules of stages S and Tr, as in "
-            f"'S' or 'S S T2', of which the last is repeated.{meant}"
+        raise wrong("variant", text)(
+            "exact chains are computed for schedules of stages S and Tr, as in 'S' or 'S S T2', of "
+            f"which the last is repeated.{meant}"
         )
     stages = [ChainStage(int(word[1:]) if word[1:] else None) for word in words]
     while len(stages) > 1 and stages[-1] == stages[-2]:
@@ -130,17 +130,16 @@ def read_schedule(text: str, network: Network) -> list[ChainStage]:
         return stages
     largest = max(stage.candidates or 0 for stage in stages)
     if network.g ** (largest * network.n) > LARGEST_TOTAL:
-        raise InputError(
-            f"variant = {text}: T{largest} has too many draws on {network} for an exact chain; "
-            "give a smaller number."
+        raise wrong("variant", text)(
+            f"T{largest} has too many draws on {network} for an exact chain; give a smaller number."
         )
     turned = network.d == network.g and (
         ChainStage() in stages[FRESH:] or stages[-1] == ChainStage()
     )
     if turned:
-        raise InputError(
-            f"variant = {text}: for d = g, where bijections are turned from the fifth stage on, a "
-            f"schedule with T must end in T and have S only among the first {FRESH} stages."
+        raise wrong("variant", text)(
+            "for d = g, where bijections are turned from the fifth stage on, a schedule with T "
+            f"must end in T and have S only among the first {FRESH} stages."
         )
     return stages
 

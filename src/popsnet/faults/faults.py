@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, did_you_mean, wrong
 from popsnet.network import Network
 
 KINDS = ("couplers", "transmitters", "receivers", "processors", "loss")
@@ -82,15 +82,13 @@ class Faults:
         drawn = {kind: _number(kind, self.random[kind]) for kind in PARTS if kind in self.random}
         for kind in self.random:
             if kind not in PARTS:
-                raise InputError(
-                    f"random = {dict(self.random)}: there are no parts {kind!r}; give numbers of "
-                    f"{', '.join(PARTS)}."
+                raise wrong("random", dict(self.random))(
+                    f"there are no parts {kind!r}; give numbers of {', '.join(PARTS)}."
                 )
         object.__setattr__(self, "random", {kind: one for kind, one in drawn.items() if one[0]})
         if self.loss_per not in LOSS_PER:
-            raise InputError(
-                f"loss_per = {self.loss_per!r}: give 'coupler', if a message is lost for all "
-                "listeners at once, or 'listener'."
+            raise wrong("loss_per", repr(self.loss_per))(
+                "give 'coupler', if a message is lost for all listeners at once, or 'listener'."
             )
         loss = _loss(self.loss)
         object.__setattr__(self, "loss", loss)
@@ -268,7 +266,7 @@ def faults_of(faults: Faults | str | None) -> Faults:
     if isinstance(faults, str):
         return Faults.parse(faults)
     if not isinstance(faults, Faults):
-        raise InputError(f"faults = {faults!r:.40}: give Faults, or a text such as 'coupler:1,0'.")
+        raise wrong("faults", f"{faults!r:.40}")("give Faults, or a text such as 'coupler:1,0'.")
     return faults
 
 
@@ -340,7 +338,7 @@ def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
     ends = 2 if kind == "couplers" else 1
     found: dict[tuple[int, ...], int] = {}
     if isinstance(parts, str) or not isinstance(parts, Iterable):
-        raise InputError(f"{kind} = {parts!r:.40}: give a list.")
+        raise wrong(kind, f"{parts!r:.40}")("give a list.")
     for given in parts:
         part = (given,) if isinstance(given, int | np.integer) else tuple(given)
         if len(part) == ends:
@@ -370,11 +368,10 @@ def _loss(value: Any) -> float:
     try:
         loss = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"loss = {value!r:.40}: it must be a number from 0 to 1.") from None
+        raise wrong("loss", f"{value!r:.40}")("it must be a number from 0 to 1.") from None
     if not (loss == 0 or _LEAST_LOSS <= loss <= 1):
-        raise InputError(
-            f"loss = {loss:g}: the probability that a message is lost must be 0, or from 2^-32 "
-            "(2.3e-10) to 1."
+        raise wrong("loss", f"{loss:g}")(
+            "the probability that a message is lost must be 0, or from 2^-32 (2.3e-10) to 1."
         )
     return loss
 

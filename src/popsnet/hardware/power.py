@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
-from popsnet.errors import InputError, abbreviated
+from popsnet.errors import InputError, abbreviated, wrong
 from popsnet.hardware.timing import LINKS, LinkPreset, find_preset
 from popsnet.hardware.units import GIVEN, LOSS, POWER, Basis, milliwatts
 from popsnet.network import Network, shape_of
@@ -90,8 +90,8 @@ class Link:
     def _require_losses(self) -> None:
         for name in ("margin", "connectors", "excess"):
             if getattr(self, name) < 0:
-                raise InputError(
-                    f"{name} = {getattr(self, name):g} dB: it is a loss and must be at least 0."
+                raise wrong(name, f"{getattr(self, name):g} dB")(
+                    "it is a loss and must be at least 0."
                 )
 
     @property
@@ -270,7 +270,8 @@ class PowerBudget(Reported):
             Table("losses", "Loss", _LOSS_COLUMNS, self._losses()),
             Table("figures", "Figures", _FIGURE_COLUMNS, self._figures()),
         )
-        return Report(title, facts, (*tables, *self._notes()), verdict, one.closes, self._cure())
+        notes, named = self._notes(), ("transmitters",)
+        return Report(title, facts, (*tables, *notes), verdict, one.closes, self._cure(), named)
 
     def _losses(self) -> list[dict[str, Any]]:
         """Return the parts of the loss of the architecture that is judged."""
@@ -405,7 +406,7 @@ def budget(
     """
     network = Network(*shape_of(d, g))
     if transmitters not in get_args(Transmitters):
-        raise InputError(f"transmitters = {abbreviated(transmitters)}: give many or one.")
+        raise wrong("transmitters", abbreviated(transmitters))("give many or one.")
     figures = {"transmit": transmit, "sensitivity": sensitivity, "margin": margin,
                "connectors": connectors, "excess": excess}  # fmt: skip
     given = {name: value for name, value in figures.items() if value is not None}

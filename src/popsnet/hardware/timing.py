@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, TypeVar
 
-from popsnet.errors import InputError, did_you_mean, require_text
+from popsnet.errors import InputError, did_you_mean, require_text, wrong
 from popsnet.hardware.units import GIVEN, LENGTH, RATE, TIME, Basis
 
 PER_METRE = 5e-9
@@ -102,7 +102,7 @@ class Timing:
         for name, (holds, rule) in rules.items():
             if not holds:
                 value = _FIELDS[name].shown(getattr(self, name))
-                raise InputError(f"{name} = {value}: it must be {rule}.")
+                raise wrong(name, value)(f"it must be {rule}.")
 
     def replaced(self, **given: float | str) -> Timing:
         """Return the timing with other figures, which count as given.
@@ -410,8 +410,8 @@ def find_preset(name: str, preset: str, presets: Mapping[str, _Preset]) -> _Pres
     """
     require_text(name, preset)
     if preset not in presets:
-        raise InputError(
-            f"{name} = {preset:.40}: there is no such preset.{did_you_mean(preset, presets)} Give "
-            f"one of: {', '.join(presets)}."
+        raise wrong(name, f"{preset:.40}")(
+            f"there is no such preset.{did_you_mean(preset, presets)} Give one of: "
+            f"{', '.join(presets)}."
         )
     return presets[preset]

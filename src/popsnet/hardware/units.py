@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import isfinite, log10
 from typing import Any, Literal, TypeAlias
 
-from popsnet.errors import InputError, abbreviated, did_you_mean
+from popsnet.errors import abbreviated, did_you_mean, wrong
 
 BasisKind: TypeAlias = Literal["given", "source", "assumption"]
 
@@ -99,9 +99,9 @@ class Dimension:
         if isinstance(value, str):
             return self._of_text(name, value)
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-            raise InputError(f"{name} = {value!r:.40}: give {self._wanted}.")
+            raise wrong(name, f"{value!r:.40}")(f"give {self._wanted}.")
         if isinstance(value, float) and not isfinite(value):
-            raise InputError(f"{name} = {value}: it must be finite; give {self._wanted}.")
+            raise wrong(name, value)(f"it must be finite; give {self._wanted}.")
         return self._in_range(name, value, Fraction(value))
 
     def _in_range(self, name: str, given: object, value: Fraction) -> float:
@@ -109,28 +109,26 @@ class Dimension:
         least, most = self.limits
         if value != 0 and not least <= abs(value) <= most:
             span = f"{least:g} to {most:g} {self.base}" if least else f"up to {most:g} {self.base}"
-            raise InputError(
-                f"{name} = {abbreviated(given)}: it is out of range, which is {span}. Give "
-                f"{self._wanted} in this range."
+            raise wrong(name, abbreviated(given))(
+                f"it is out of range, which is {span}. Give {self._wanted} in this range."
             )
         return float(value)
 
     def _of_text(self, name: str, text: str) -> float:
         found = _QUANTITY.fullmatch(text.strip())
         if found is None:
-            raise InputError(f"{name} = {text[:40]}: this is not a quantity; give {self._wanted}.")
+            raise wrong(name, text[:40])(f"this is not a quantity; give {self._wanted}.")
         if len(found[1]) > _MOST_DIGITS:
-            raise InputError(
-                f"{name} = {text[:40]}: at most {_MOST_DIGITS} characters are read as a number; "
-                f"give {self._wanted}."
+            raise wrong(name, text[:40])(
+                f"at most {_MOST_DIGITS} characters are read as a number; give {self._wanted}."
             )
         number, unit = Fraction(found[1].replace("−", "-")), found[2]
         if not unit:
-            raise InputError(f"{name} = {text[:40]} has no unit; give {self._wanted}.")
+            raise wrong(name, text[:40])(f"it has no unit; give {self._wanted}.")
         if unit not in self.units:
-            raise InputError(
-                f"{name} = {text[:40]}: {unit[:20]!r} is not a unit of {self.noun}."
-                f"{did_you_mean(unit, self.units)} Give {self._wanted}."
+            raise wrong(name, text[:40])(
+                f"{unit[:20]!r} is not a unit of {self.noun}.{did_you_mean(unit, self.units)} Give "
+                f"{self._wanted}."
             )
         if self.logarithmic and unit != self.base:
             return self._of_watts(name, text, number * self.units[unit])
@@ -138,7 +136,7 @@ class Dimension:
 
     def _of_watts(self, name: str, text: str, watts: Fraction) -> float:
         if watts <= 0:
-            raise InputError(f"{name} = {text[:40]}: a power in watts must be above 0.")
+            raise wrong(name, text[:40])("a power in watts must be above 0.")
         if not _LEAST_WATTS <= watts <= 1 / _LEAST_WATTS:  # before a logarithm of a float
             return self._in_range(name, text, Fraction(2 * self.limits[1]))
         return self._in_range(name, text, Fraction(10 * log10(watts * 1000)))

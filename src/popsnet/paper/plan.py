@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from popsnet.advice.recommendation import forecast
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
@@ -99,15 +99,14 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
         the runs of every row itself.
     """
     if full and runs is not None:
-        raise InputError(
-            f"runs = {runs}: full = True chooses the runs of every row itself; give one of the two."
+        raise wrong("runs", runs)(
+            "full = True chooses the runs of every row itself; give one of the two."
         )
     if runs is not None and whole_number("runs", runs, 1, MOST_RUNS) % SHARD_RUNS:
-        raise InputError(f"runs = {runs}: it must be a multiple of ten; give 10, 20, 30, …")
+        raise wrong("runs", runs)("it must be a multiple of ten; give 10, 20, 30, …")
     if max_n is not None and not SMALLEST <= whole_number("max_n", max_n) <= LARGEST:
-        raise InputError(
-            f"max_n = {max_n}: it must be from {SMALLEST} to {LARGEST:,}, the sizes of the paper's "
-            "networks."
+        raise wrong("max_n", max_n)(
+            f"it must be from {SMALLEST} to {LARGEST:,}, the sizes of the paper's networks."
         )
     largest = max_n or LARGEST
     rows = [row for row in printed_rows() if row.network.n <= largest]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, PermutationError, abbreviated, did_you_mean, require_text
+from popsnet.errors import PermutationError, abbreviated, did_you_mean, require_text, wrong
 from popsnet.network import Network, require_network
 from popsnet.permutations.files import SUFFIXES, read_permutation, require_permutation
 from popsnet.permutations.keyed import KeyedPermutation
@@ -138,7 +138,7 @@ def make_permutation(name: str, network: Network, coins: Coins) -> Array:
     """
     require_network(network)
     if not isinstance(coins, Coins):
-        raise InputError(f"coins = {abbreviated(coins)}: give Coins, as in Coins(0).")
+        raise wrong("coins", abbreviated(coins))("give Coins, as in Coins(0).")
     made = find_permutation(name, network)(network, coins)
     return made.array() if isinstance(made, KeyedPermutation | UniformPermutation) else made
 
@@ -232,9 +232,9 @@ def resolve_permutation(
     name, path = str(permutation), Path(permutation)
     make = find_permutation(name, network)
     if network.n >= 2**31 and make not in (keyed, random):
-        raise InputError(
-            f"permutation = {name!r} is limited to n < 2^31 and {network} has n = {network.n:,} "
-            "processors; use 'keyed' or 'random'."
+        raise wrong("permutation", repr(name))(
+            f"it is limited to n < 2^31 and {network} has n = {network.n:,} processors; use "
+            "'keyed' or 'random'."
         )
     if path.suffix.lower() in SUFFIXES:
         return _of_file(path, network)
@@ -247,8 +247,8 @@ def _of_array(permutation: npt.ArrayLike, network: Network) -> ResolvedPermutati
     except ValueError:  # rows of different lengths
         given = None
     if given is None or given.ndim == 0:
-        raise InputError(
-            f"permutation = {permutation!r:.60}: give a name, a file or an array of n destinations."
+        raise wrong("permutation", f"{permutation!r:.60}")(
+            "give a name, a file or an array of n destinations."
         )
     values = require_permutation(given, network.n, "permutation")
     values.flags.writeable = False

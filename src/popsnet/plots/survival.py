@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet.advice.survival import FaultRow, Survival
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.network import Network
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
 from popsnet.routing import find_router
@@ -49,7 +49,7 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
     'POPS(4, 4), 5 runs per point'
     """
     if not found:
-        raise InputError("found = []: there is nothing to draw; give at least one outcome.")
+        raise wrong("found", "[]")("there is nothing to draw; give at least one outcome.")
     every = (_label(*name, one.network) for one in found for name in one.routers)
     looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(every))}
     figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(looks) // 4)))

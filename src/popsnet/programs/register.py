@@ -17,7 +17,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict
 
-from popsnet.errors import InputError, did_you_mean, require_text
+from popsnet.errors import InputError, did_you_mean, require_text, wrong
 from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.programs.files import MODULE, execute_file, require_file, users_frames
@@ -245,9 +245,9 @@ class Program:
         """Refuse a network with several wavelengths, of which the program would use only one."""
         if network.wavelengths > 1:
             able = (one.name for one in self.every() if one.uses_wavelengths_on(network))
-            raise InputError(
-                f"wavelengths = {network.wavelengths}: {self.kind} {label} uses one wavelength; on "
-                f"{network} these {self.kind}s use several: {', '.join(able)}."
+            raise wrong("wavelengths", network.wavelengths)(
+                f"{self.kind} {label} uses one wavelength; on {network} these {self.kind}s use "
+                f"several: {', '.join(able)}."
             )
 
     @property

@@ -95,6 +95,8 @@ class Report:
         Whether all checks passed.
     cure : str
         What to do about a check that failed. Commands print it to standard error.
+    parameters : tuple of str
+        Parameters of which notes, verdict or cure name a value; commands show them as options.
 
     Examples
     --------
@@ -113,6 +115,7 @@ class Report:
     verdict: str = ""
     ok: bool = True
     cure: str = ""
+    parameters: tuple[str, ...] = ()
 
     @property
     def tables(self) -> tuple[Table, ...]:

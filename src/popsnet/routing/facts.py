@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.network import Network
 from popsnet.theory.bounds import Bound
 from popsnet.trace import TraceWords
@@ -46,7 +46,7 @@ class Expectation:
 
     def __post_init__(self) -> None:
         if not callable(self.slots):
-            raise InputError(f"slots = {self.slots!r:.40}: give a function of a network.")
+            raise wrong("slots", f"{self.slots!r:.40}")("give a function of a network.")
 
     def basis(self, network: Network) -> tuple[bool, str]:
         """Return whether the slots are exact on a network, and the basis of the estimate."""
@@ -77,7 +77,7 @@ class Claims:
 
     def __post_init__(self) -> None:
         if not isinstance(self.expected, Expectation | None):
-            raise InputError(f"expected = {self.expected!r:.40}: give an Expectation.")
+            raise wrong("expected", f"{self.expected!r:.40}")("give an Expectation.")
         if not all(isinstance(bound, Bound) for bound in self.bounds):
             raise InputError("bounds must be a tuple of Bound.")
 
@@ -119,10 +119,10 @@ class Words:
             isinstance(one, str) for one in self.phases
         )
         if not texts:
-            raise InputError(f"phases = {self.phases!r:.40}: give a mapping of patterns to texts.")
+            raise wrong("phases", f"{self.phases!r:.40}")("give a mapping of patterns to texts.")
         if self.conflict_graph not in ("group", "residue"):
-            raise InputError(
-                f"conflict_graph = {self.conflict_graph!r:.40}: give 'group' or 'residue'."
+            raise wrong("conflict_graph", f"{self.conflict_graph!r:.40}")(
+                "give 'group' or 'residue'."
             )
 
     def on(self, network: Network) -> TraceWords:

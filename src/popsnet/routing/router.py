@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, did_you_mean, wrong
 from popsnet.hardware.propagation import EVERY_SLOT_WAITS, Propagation
 from popsnet.memory import Memory
 from popsnet.network import Network
@@ -537,9 +537,7 @@ def _with_detection(working: Working, network: Network) -> int:
 
 def _held(buffers: int) -> int:
     if buffers < 1:
-        raise InputError(
-            f"buffers = {buffers}: it must be at least 1, for a processor's own packet."
-        )
+        raise wrong("buffers", buffers)("it must be at least 1, for a processor's own packet.")
     return buffers
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, SizeError
+from popsnet.errors import InputError, SizeError, wrong
 from popsnet.experiment import seed_number
 from popsnet.network import Network, require_network
 from popsnet.permutations import make_permutation, require_permutation
@@ -107,15 +107,14 @@ def read_given(
         return Given(network, read.demand, NO_COUNTS, read.rounding)
     if unit is not None:
         require_unit(unit)
-        raise InputError(f"unit = {unit:g}: a permutation has no amounts. Leave the unit out.")
+        raise wrong("unit", f"{unit:g}")("a permutation has no amounts. Leave the unit out.")
     return Given(network, _demand(network, permutation_seed, value), NO_COUNTS, None)
 
 
 def _require_no_seed(name: str, permutation_seed: int | None) -> None:
     if permutation_seed is not None:
-        raise InputError(
-            f"permutation_seed = {permutation_seed}: it is for a random permutation, and "
-            f"{name} gives the packets; leave it out."
+        raise wrong("permutation_seed", permutation_seed)(
+            f"it is for a random permutation, and {name} gives the packets; leave it out."
         )
 
 
@@ -153,7 +152,7 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
     if not ways:
         if unit is not None:
             require_unit(unit)
-            raise InputError(f"unit = {unit:g}: a permutation has no amounts. Leave the unit out.")
+            raise wrong("unit", f"{unit:g}")("a permutation has no amounts. Leave the unit out.")
         return rest
     if "permutation" in rest:
         raise InputError(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
-from popsnet.errors import InputError, as_path
+from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
@@ -317,7 +317,7 @@ class RunsDistribution(Reported):
         tables = (self._table(measure) for measure in _MEASURES)
         parts: tuple[Table | str, ...] = (*lines, *tables, *self._notes())
         cure = raise_max_steps(self._stopped, f"max_steps = {one.max_steps}")
-        report = Report(title, facts, parts, self._verdict, not self.failed, cure)
+        report = Report(title, facts, parts, self._verdict, not self.failed, cure, ("max_steps",))
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
@@ -538,7 +538,7 @@ def read_distribution(
 
 def _require_confidence(confidence: float) -> None:
     if not (isinstance(confidence, float | int) and 0 < confidence < 1):
-        raise InputError(f"confidence = {confidence}: it must be between 0 and 1, such as 0.95.")
+        raise wrong("confidence", confidence)("it must be between 0 and 1, such as 0.95.")
 
 
 def _executed(
@@ -660,7 +660,7 @@ def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, 
 
 def _known(measure: Measure) -> Measure:
     if measure not in _MEASURES:
-        raise InputError(f"measure = {measure!r}: it must be slots or steps.")
+        raise wrong("measure", repr(measure))("it must be slots or steps.")
     return measure
 
 

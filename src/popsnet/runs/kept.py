@@ -104,7 +104,8 @@ class Kept:
             found = ", ".join(f"{name} = {there.get(name)} and not {here[name]}" for name in other)
             raise InputError(
                 f"{path} has runs of another experiment: {found}. Give another file, or the "
-                "parameters of the runs that it has."
+                "parameters of the runs that it has.",
+                others=other,
             )
 
     def reopened(self, path: Path) -> Experiment:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.engines import Engine, Outcomes, choose_engine
-from popsnet.errors import InputError, as_path
+from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.faults import Faults
 from popsnet.files import require_writable
@@ -138,8 +138,8 @@ def route(
         whole_number("threads", threads, 1)
     if trace is not None:
         if runs != 1:
-            raise InputError(
-                f"trace = {trace}: a trace records one run, not runs = {runs}; give runs = 1."
+            raise wrong("trace", trace, "runs")(
+                f"a trace records one run, not runs = {runs}; give runs = 1."
             )
         require_writable(as_path("trace", trace))
         require_traceable(experiment)
@@ -193,9 +193,8 @@ def _network(network: Network | int, g: int | None, given: dict[str, Any]) -> Ne
     if not isinstance(network, Network):
         return Network(*shape_of(network, g), 1 if several is None else several)
     if several is not None:
-        raise InputError(
-            f"wavelengths = {several!r}: {network!r} has a number of wavelengths already; leave "
-            "it out."
+        raise wrong("wavelengths", repr(several))(
+            f"{network!r} has a number of wavelengths already; leave it out."
         )
     shape_of(replace(network, wavelengths=1), g)
     return network

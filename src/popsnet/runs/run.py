@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, FaultCounts
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.experiment import Experiment
 from popsnet.files import write_whole
 from popsnet.hardware import Timing
@@ -391,9 +391,10 @@ class Runs(Sequence[Run]):
         (array([4]), array([10]))
         """
         if name not in COLUMNS:
-            raise InputError(f"name = {name!r}: give one of {', '.join(COLUMNS)}.")
+            raise wrong("name", repr(name))(f"give one of {', '.join(COLUMNS)}.")
         if self._known(name) is None:
-            raise InputError(f"Engine {self.engine} does not count {name}; use engine='slots'.")
+            text = f"Engine {self.engine} does not count {name}; use engine='slots'."
+            raise InputError(text, others=["engine"])
         values, counts = np.unique(self.outcomes.column(name), return_counts=True)
         return values, counts
 

@@ -81,7 +81,8 @@ class RunsSummary(Reported, dict[str, Summary]):
         add_times(records, runs, timing)
         tables = Table("runs", "", (), records), *steps, self._table()
         parts: tuple[Table | str, ...] = (*tables, *_bound(facts))
-        report = Report(title, facts, parts, self._verdict, not runs.failed, cure_of([runs]))
+        ok, cure = not runs.failed, cure_of([runs])
+        report = Report(title, facts, parts, self._verdict, ok, cure, ("max_steps",))
         return with_times(report, runs, timing)
 
     def _table(self) -> Table:

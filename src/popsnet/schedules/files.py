@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.network import Network
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import ranks
@@ -222,8 +222,8 @@ def require_unit(unit: float | None) -> None:
     if unit is not None and not (
         isinstance(unit, int | float | np.integer | np.floating) and isfinite(unit) and unit > 0
     ):
-        raise InputError(
-            f"unit = {unit!r:.60}: the amount of one packet must be a finite number above 0."
+        raise wrong("unit", f"{unit!r:.60}")(
+            "the amount of one packet must be a finite number above 0."
         )
 
 
@@ -376,9 +376,9 @@ def _require_few(packets: float, origin: str, cure: str) -> None:
 
 def _require_no_unit(table: FileTable, unit: float | None) -> None:
     if unit is not None:
-        raise InputError(
-            f"unit = {unit:g}: {table.path} has no amounts, and every row is one packet. Leave the "
-            "unit out, or add a column amount."
+        raise wrong("unit", f"{unit:g}")(
+            f"{table.path} has no amounts, and every row is one packet. Leave the unit out, or add "
+            "a column amount."
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError, abbreviated
+from popsnet.errors import abbreviated, wrong
 from popsnet.network import Network
 from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
 from popsnet.schedules.construction import MOST_ROUNDS, make_two_hops, one_slot
@@ -85,7 +85,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     (2, 4)
     """
     if not isinstance(demand, Demand):
-        raise InputError(f"demand = {abbreviated(demand)}: give a Demand.")
+        raise wrong("demand", abbreviated(demand))("give a Demand.")
     kind = _on(demand.network, hops)
     if kind == "2":
         return make_two_hops(demand, seed=seed)
@@ -211,9 +211,9 @@ def _on(network: Network, hops: Hops | int) -> Hops:
     """Return which hops are allowed, and refuse a mixture on several wavelengths."""
     kind = require_hops(hops)
     if kind == "mixed" and network.wavelengths > 1:
-        raise InputError(
-            f"hops = mixed: mixtures are searched for with one wavelength per coupler, and "
-            f"{network} has several; choose one of auto, 1, 2."
+        raise wrong("hops", "mixed")(
+            f"mixtures are searched for with one wavelength per coupler, and {network} has "
+            "several; choose one of auto, 1, 2."
         )
     return kind
 
@@ -223,4 +223,4 @@ def require_hops(hops: Hops | int) -> Hops:
     for known in get_args(Hops):
         if str(hops) == known:
             return known  # type: ignore[no-any-return]
-    raise InputError(f"hops = {hops!s:.60}: choose one of {', '.join(get_args(Hops))}.")
+    raise wrong("hops", f"{hops!s:.60}")(f"choose one of {', '.join(get_args(Hops))}.")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.slot import Ints
 from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
 
@@ -188,9 +188,8 @@ def bitonic(n: int) -> ComparatorNetwork:
     (4, 4, 4, 4, 4, 4)
     """
     if n < 1 or n & (n - 1):
-        raise InputError(
-            f"n = {n}: the bitonic sorter needs a power of two. Use merge-exchange, which takes "
-            "any n."
+        raise wrong("n", n)(
+            "the bitonic sorter needs a power of two. Use merge-exchange, which takes any n."
         )
     return ComparatorNetwork("bitonic", n, lambda: _bitonic_stages(n))
 

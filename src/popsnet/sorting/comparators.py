@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.slot import Ints
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -114,7 +114,7 @@ class ComparatorNetwork:
 
     def __post_init__(self) -> None:
         if index(self.wires) < 1:
-            raise InputError(f"n = {self.wires}: a network needs at least one wire; give n >= 1.")
+            raise wrong("n", self.wires)("a network needs at least one wire; give n >= 1.")
 
     def __iter__(self) -> Iterator[ComparatorStage]:
         """Yield the stages, without empty ones."""
@@ -145,9 +145,7 @@ class ComparatorNetwork:
     def first(self, wires: int) -> ComparatorNetwork:
         """Return the network on the first ``wires`` wires, which sorts if this one does."""
         if wires > self.wires:
-            raise InputError(
-                f"wires = {wires}: the network has {self.wires}; give at most {self.wires}."
-            )
+            raise wrong("wires", wires)(f"the network has {self.wires}; give at most {self.wires}.")
         if wires == self.wires:
             return self
         return ComparatorNetwork(self.name, wires, lambda: (stage.first(wires) for stage in self))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.errors import InputError, abbreviated, did_you_mean, require_text
+from popsnet.errors import InputError, abbreviated, did_you_mean, require_text, wrong
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
 from popsnet.sorting.bag_tree import BagTree, bag_tree
@@ -60,7 +60,7 @@ def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:
     """
     require_text("name", name)
     if not isinstance(n, int) or n < 1:
-        raise InputError(f"n = {abbreviated(n)}: a network needs at least one wire; give n >= 1.")
+        raise wrong("n", abbreviated(n))("a network needs at least one wire; give n >= 1.")
     if name not in NETWORKS:
         raise InputError(
             f"There is no sorting network {name!r}.{did_you_mean(name, NETWORKS)} Give one of: "
@@ -145,9 +145,9 @@ def measure_growth(
     [142, 261, 370]
     """
     if largest <= SMALLEST:
-        raise InputError(
-            f"largest = {largest}: a line needs at least two sizes, 2^{SMALLEST} and "
-            f"2^{SMALLEST + 1} wires; give {SMALLEST + 1} or more."
+        raise wrong("largest", largest)(
+            f"a line needs at least two sizes, 2^{SMALLEST} and 2^{SMALLEST + 1} wires; give "
+            f"{SMALLEST + 1} or more."
         )
     rows = []
     for exponent in range(SMALLEST, largest + 1):
@@ -257,22 +257,22 @@ def examine(
     0-1 principle.
     """
     if n > MOST_WIRES:
-        raise InputError(f"n = {n:,} wires are too many; give at most {MOST_WIRES:,} wires.")
+        raise wrong("n", f"{n:,}")(f"it is too large; give at most {MOST_WIRES:,} wires.")
     if seed is not None and name != "bag-tree" and not check:
-        raise InputError(
-            f"seed = {seed}: it is for bag-tree and for the check, and {name} without a check "
-            "draws nothing. Leave it out."
+        raise wrong("seed", seed)(
+            f"it is for bag-tree and for the check, and {name} without a check draws nothing. "
+            "Leave it out."
         )
     seed = seed or 0
     network = make_network(name, n, seed)
     if growth and name != "bag-tree":
-        raise InputError(
-            f"growth = True measures the depth of bag-tree; that of {name} is known exactly, "
-            "t(t + 1)/2 with t = ⌈log2 n⌉. Give bag-tree, or leave it out."
+        raise wrong("growth", True)(
+            f"it measures the depth of bag-tree; that of {name} is known exactly, t(t + 1)/2 with "
+            "t = ⌈log2 n⌉. Give bag-tree, or leave it out."
         )
     if growth and n < 2 ** (SMALLEST + 1):
-        raise InputError(
-            f"growth = True with n = {n}: a line needs at least two sizes, {2**SMALLEST} and "
+        raise wrong("growth", True)(
+            f"with n = {n} there is one size, and a line needs at least two, {2**SMALLEST} and "
             f"{2 ** (SMALLEST + 1)} wires; give n >= {2 ** (SMALLEST + 1)}."
         )
     grown = verdict = None

@@ -18,7 +18,7 @@ import popsnet
 from popsnet import system
 from popsnet.engines import Engine
 from popsnet.engines.plugins import usable
-from popsnet.errors import InputError, PopsnetError, how_to_install
+from popsnet.errors import InputError, PopsnetError, how_to_install, wrong
 from popsnet.progress import patient_progress
 from popsnet.sweeps.work import ANYWHERE, Work
 
@@ -328,8 +328,8 @@ def _connected(address: str) -> Iterator[tuple[Client, bool]]:
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise InputError(
-            f"cluster = {address!r} needs distributed ({error}). {how_to_install('cluster')}"
+        raise wrong("cluster", repr(address))(
+            f"it needs distributed ({error}). {how_to_install('cluster')}"
         ) from error
 
     with ExitStack() as open_things:
@@ -360,10 +360,9 @@ def _require_answer(address: str) -> None:
             if answer.get("type") != "Scheduler":
                 raise InputError(f"it is the address of a {answer.get('type', 'stranger').lower()}")
         except Exception as error:  # what answers need not be a scheduler
-            raise InputError(
-                f"cluster = {address!r}: there is no Dask scheduler at this address "
-                f"({_reason(error)}). Start one with 'dask scheduler', or use local:N for N "
-                "workers on this machine."
+            raise wrong("cluster", repr(address))(
+                f"there is no Dask scheduler at this address ({_reason(error)}). Start one with "
+                "'dask scheduler', or use local:N for N workers on this machine."
             ) from error
 
 
@@ -401,16 +400,16 @@ def _close(one: Any) -> None:
 
 def local_workers(address: str) -> int | None:
     """Return how many workers to start here; None for the address of a scheduler."""
-    wrong = f"cluster = {address!r}: "
+    refused = wrong("cluster", repr(address))
     if not isinstance(address, str):
-        raise InputError(f"{wrong}give the address of a Dask scheduler as a text, or local:N.")
+        raise refused("give the address of a Dask scheduler as a text, or local:N.")
     if found := re.fullmatch(r"local:(\d{1,9})", address):
         if not 1 <= int(found[1]) <= MOST_WORKERS:
-            raise InputError(f"{wrong}the number of workers must be from 1 to {MOST_WORKERS:,}.")
+            raise refused(f"the number of workers must be from 1 to {MOST_WORKERS:,}.")
         return int(found[1])
     if not re.fullmatch(rf"(?!local)({_PROTOCOLS})?[^\s/]+:\d{{1,5}}", address):
-        raise InputError(
-            f"{wrong}give the address of a Dask scheduler, such as tcp://host:8786, or local:N "
+        raise refused(
+            "give the address of a Dask scheduler, such as tcp://host:8786, or local:N "
             "for N workers on this machine."
         )
     return None
@@ -444,9 +443,9 @@ def _evaluated(client: Client, address: str, expression: str) -> dict[str, str |
             client._run, eval, expression, on_error="return", callback_timeout=_SECONDS_TO_ANSWER
         )
     except (OSError, TimeoutError) as error:
-        raise InputError(
-            f"cluster = {address!r}: not every worker answers within {_SECONDS_TO_ANSWER} s. End "
-            "those that hang, and try again."
+        raise wrong("cluster", repr(address))(
+            f"not every worker answers within {_SECONDS_TO_ANSWER} s. End those that hang, and try "
+            "again."
         ) from error
     return {name: None if isinstance(one, Exception) else one for name, one in found.items()}
 

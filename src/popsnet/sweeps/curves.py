@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 from popsnet.engines import Tally
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
@@ -131,9 +131,9 @@ def result_curves(
         Which experiments; all by default.
     """
     if x not in X_AXES:
-        raise InputError(f"x = {x}: give one of {', '.join(X_AXES)}.")
+        raise wrong("x", x)(f"give one of {', '.join(X_AXES)}.")
     if measure not in MEASURES:
-        raise InputError(f"measure = {measure}: give one of {', '.join(MEASURES)}.")
+        raise wrong("measure", measure)(f"give one of {', '.join(MEASURES)}.")
     chosen = only.require_any(store.experiments(), store.path)
     tallies = [(one, store.unbroken(one)) for one in chosen]
     points = [_point(one, tally, x, measure) for one, tally in tallies if tally.runs]

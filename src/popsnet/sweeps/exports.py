@@ -14,7 +14,7 @@ from typing import Any, TextIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError, how_to_install
+from popsnet.errors import InputError, how_to_install, wrong
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable, write_whole
 from popsnet.report import Table, write_csv
@@ -52,7 +52,7 @@ class RunTable:
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return one count of every run, such as ``"slots"`` or ``"capped"``."""
         if name not in RUN_COLUMNS:
-            raise InputError(f"name = {name!r}: give one of {', '.join(RUN_COLUMNS)}.")
+            raise wrong("name", repr(name))(f"give one of {', '.join(RUN_COLUMNS)}.")
         values = self.counts[:, RUN_COLUMNS.index(name)]
         return values != 0 if name == "capped" else values
 

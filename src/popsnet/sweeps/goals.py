@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from popsnet.engines import Tally
 from popsnet.engines.engine import engine_of_many
-from popsnet.errors import InputError, require_several
+from popsnet.errors import InputError, require_several, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps import point_table as traffic_points
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
@@ -105,9 +105,9 @@ class Goals:
             _require_storable(experiment)
             engine_of_many(experiment, fitting=True)
         if until_se is not None and traffic and not wanted:
-            raise InputError(
-                f"until_se = {until_se}: it applies to runs, and there are none. The precision of "
-                "a point of traffic is the key precision of its table."
+            raise wrong("until_se", until_se)(
+                "it applies to runs, and there are none. The precision of a point of traffic is "
+                "the key precision of its table."
             )
         precision = _precision(wanted, until_se, max_runs)
         which = None if part is None else Part.of(part)
@@ -190,7 +190,7 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
                 f"{experiment!r:.60} is not an Experiment, nor a pair of one and runs."
             )
         if count is None:
-            raise InputError(f"runs = None: say how many runs of {experiment} to do.")
+            raise wrong("runs", "None")(f"say how many runs of {experiment} to do.")
         pairs.append((experiment, whole_number("runs", count, 1, MOST_RUNS)))
     return pairs
 
@@ -224,13 +224,12 @@ def _precision(
 ) -> Precision | None:
     if until_se is None:
         if max_runs is not None:
-            raise InputError(f"max_runs = {max_runs}: max_runs needs until_se.")
+            raise wrong("max_runs", max_runs)("max_runs needs until_se.")
         return None
     precision = Precision.of(until_se, max_runs)
     for experiment, runs in wanted:
         if max_runs is not None and runs > max_runs:
-            raise InputError(
-                f"max_runs = {max_runs}: {experiment} has {runs:,} runs in any case; "
-                "give at least as many."
+            raise wrong("max_runs", max_runs)(
+                f"{experiment} has {runs:,} runs in any case; give at least as many."
             )
     return precision

@@ -23,7 +23,7 @@ from typing import Any
 
 from popsnet import system
 from popsnet.engines import Tally
-from popsnet.errors import InputError, PopsnetError
+from popsnet.errors import PopsnetError, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import counted
@@ -249,7 +249,7 @@ def deadline_after(seconds: float | None) -> float:
     if seconds is None:
         return math.inf
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise InputError(f"seconds = {seconds!r}: it must be a positive number.")
+        raise wrong("seconds", repr(seconds))("it must be a positive number.")
     return time.monotonic() + seconds
 
 

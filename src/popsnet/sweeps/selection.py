@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.experiment import Experiment
 from popsnet.traffic.experiment import TrafficExperiment
 
@@ -63,7 +63,7 @@ class Selection:
     def __post_init__(self) -> None:
         for name in _NAMES:
             if not all(isinstance(one, str) for one in self._names(name)):
-                raise InputError(f"{name} = {getattr(self, name)!r}: give a name, or several.")
+                raise wrong(name, repr(getattr(self, name)))("give a name, or several.")
         for name in _NUMBERS:
             _range(name, getattr(self, name))
 
@@ -105,30 +105,31 @@ class Selection:
     def _require_one(self, there: list[_One], where: object) -> list[_One]:
         found = [one for one in there if one in self]
         if there and not found:
-            raise InputError(self._complaint(there, where))
+            raise self._complaint(there, where)
         return found
 
-    def _complaint(self, there: Sequence[Experiment | TrafficExperiment], where: object) -> str:
-        """Say which value selects nothing, and what there is instead."""
+    def _complaint(
+        self, there: Sequence[Experiment | TrafficExperiment], where: object
+    ) -> InputError:
+        """Return the error that says which value selects nothing, and what there is instead."""
         for name in (*_NAMES, *_NUMBERS):
             if any(self._agrees(name, one) for one in there):
                 continue
             if name in _NUMBERS:
                 values = [getattr(one.network, name) for one in there]
                 has = f"{name} is from {min(values):,} to {max(values):,} there"
-                return f"{name} = {getattr(self, name)}: {where} has no such experiment; {has}."
+                return wrong(name, getattr(self, name))(f"{where} has no such experiment; {has}.")
             known = sorted({one.identity[name] for one in there if name in one.identity})
             names = self._names(name)
+            refused = wrong(name, repr(names[0]))
             if not known:
                 what = "points of traffic" if name in _OF_TRAFFIC else "runs"
-                return f"{name} = {names[0]!r}: it selects {what}, and {where} has none for this."
+                return refused(f"it selects {what}, and {where} has none for this.")
             close = difflib.get_close_matches(names[0], known, n=1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
-            return (
-                f"{name} = {names[0]!r}: {where} has no such experiment; "
-                f"it has {', '.join(known)}.{meant}"
-            )
-        return f"{where} has no experiment that meets all conditions at once; drop one of them."
+            return refused(f"{where} has no such experiment; it has {', '.join(known)}.{meant}")
+        text = f"{where} has no experiment that meets all conditions at once; drop one of them."
+        return InputError(text)
 
 
 def _range(name: str, value: Numbers) -> tuple[float, float]:
@@ -137,13 +138,11 @@ def _range(name: str, value: Numbers) -> tuple[float, float]:
         return 0, float("inf")
     found = re.fullmatch(r"(\d{1,18}|(?=:\d))(:)?((?<=:)\d{1,18})?", str(value).strip())
     if found is None or isinstance(value, bool):
-        raise InputError(
-            f"{name} = {value}: give a number, or a range such as 64:1024, 64: or :1024."
-        )
+        raise wrong(name, value)("give a number, or a range such as 64:1024, 64: or :1024.")
     least = int(found[1] or 0)
     most = int(found[3]) if found[3] else float("inf") if found[2] else least
     if most < least:
-        raise InputError(f"{name} = {value}: the range ends before it begins.")
+        raise wrong(name, value)("the range ends before it begins.")
     return least, most
 
 

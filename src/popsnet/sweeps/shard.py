@@ -15,7 +15,7 @@ import numpy as np
 
 import popsnet
 from popsnet.engines import Outcomes
-from popsnet.errors import PopsnetError
+from popsnet.errors import PopsnetError, wrong
 from popsnet.experiment import Experiment
 from popsnet.trace import Event
 
@@ -28,7 +28,6 @@ import re
 from collections.abc import Iterator
 
 from popsnet.engines import Tally
-from popsnet.errors import InputError
 from popsnet.experiment import whole_number
 from popsnet.stats.inference import summarize_counts
 
@@ -218,9 +217,9 @@ class Precision:
         found = re.fullmatch(r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*(%)?", text, re.IGNORECASE)
         error = float(f"{found[1]}{found[2] or ''}") / (100 if found[3] else 1) if found else 0.0
         if isinstance(until_se, bool) or found is None or not 0 < error < math.inf:
-            raise InputError(
-                f"until_se = {until_se}: give a positive percentage of the mean, such as 1%, or a "
-                "number of slots, such as 0.05."
+            raise wrong("until_se", until_se)(
+                "give a positive percentage of the mean, such as 1%, or a number of slots, such as "
+                "0.05."
             )
         most = MAX_RUNS if max_runs is None else max_runs
         most = whole_number("max_runs", most, FEWEST_RUNS, MOST_RUNS)

@@ -19,7 +19,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from popsnet.engines.engine import engine_of_many
-from popsnet.errors import InputError, PermutationError
+from popsnet.errors import InputError, PermutationError, wrong
 from popsnet.experiment import MAX_STEPS, Experiment
 from popsnet.network import Network
 from popsnet.permutations import find_permutation
@@ -92,9 +92,8 @@ class TrafficTable(NetworksTable, frozen=True):
             )
         for load in self.loads:
             if not 0 < load <= 1:
-                raise InputError(
-                    f"loads = {load!r}: a load must be above 0 and at most 1 packet per processor "
-                    "and slot."
+                raise wrong("loads", repr(load))(
+                    "a load must be above 0 and at most 1 packet per processor and slot."
                 )
 
     def points(self) -> tuple[tuple[TrafficExperiment, ...], tuple[str, ...]]:
@@ -172,7 +171,7 @@ def _scheduler(name: str) -> tuple[Scheduler, str]:
 def _file(folder: Path, key: str, name: str) -> str:
     """Return the path of a file, which must exist."""
     if name and not (folder / name).is_file():
-        raise InputError(f"{key} = {name!r}: the file {folder / name} does not exist.")
+        raise wrong(key, repr(name))(f"the file {folder / name} does not exist.")
     return str(folder / name) if name else ""
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.permutations import NAMES
@@ -164,7 +164,7 @@ def _ratio(value: int | str) -> Fraction:
         with suppress(ZeroDivisionError):
             ratio = Fraction(value)
     if ratio <= 0:
-        raise InputError(f'ratio = {value!r}: d/g is a positive number, as 2 or "1/4".')
+        raise wrong("ratio", repr(value))('d/g is a positive number, as 2 or "1/4".')
     return ratio
 
 

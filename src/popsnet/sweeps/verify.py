@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from popsnet.engines import Tally
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
@@ -118,9 +118,8 @@ def verify(
     if shards is not None:
         whole_number("shards", shards, 0)
     elif seed is not None:
-        raise InputError(
-            f"seed = {seed}: it chooses some shards, and all are run again; give shards as well, "
-            "or leave it out."
+        raise wrong("seed", seed)(
+            "it chooses some shards, and all are run again; give shards as well, or leave it out."
         )
     seed = whole_number("seed", 0 if seed is None else seed, 0)
     flaws, (there, with_digest) = store.flaws(), store.count_shards()
@@ -196,8 +195,8 @@ def _allowed(store: Store, stored: Iterable[Stored], routers: Collection[str | P
     for path, given in allowed.items():
         if path not in {Path(one).resolve() for one in named}:
             known = f"it names {', '.join(sorted(named))}" if named else "it names none"
-            raise InputError(
-                f"router = {given}: {store.path} does not name this program; {known}. Leave it out."
+            raise wrong("router", given)(
+                f"{store.path} does not name this program; {known}. Leave it out."
             )
     return set(allowed)
 

@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from popsnet.engines import find_engine
 from popsnet.engines.engine import engine_of_many, shipped_engine
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps.point_table import estimate_point
 from popsnet.sweeps.shard import SHARD_RUNS
@@ -151,12 +151,12 @@ class Part:
         else:
             numbers = part
         if not isinstance(numbers, list | tuple) or len(numbers) != 2:
-            raise InputError(f"part = {part}: give the part and how many there are, as in 3/20.")
+            raise wrong("part", part)("give the part and how many there are, as in 3/20.")
         number, count = (whole_number("part", one, 0) for one in numbers)
         if count < 1:
-            raise InputError(f"part = {number}/{count}: there must be at least 1 part.")
+            raise wrong("part", f"{number}/{count}")("there must be at least 1 part.")
         if not 1 <= number <= count:
-            raise InputError(f"part = {number}/{count}: parts are numbered from 1 to {count}.")
+            raise wrong("part", f"{number}/{count}")(f"parts are numbered from 1 to {count}.")
         return cls(number, count)
 
     def __str__(self) -> str:

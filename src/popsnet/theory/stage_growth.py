@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate, repeat
 from math import exp, expm1, floor, isfinite, log, log1p, log2
 
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 
 SWEEP_SLOTS, MARKED_SLOTS, TEAM_SLOTS = 3, 2, 8
 """The slots of a stage for d = g."""
@@ -98,7 +98,7 @@ def growth(exponents: Iterable[float] = EXPONENTS, left: float = LEFT) -> tuple[
     [(19, 18, 21), (40, 30, 24), (202, 138, 29)]
     """
     if not 0 < left < 1:
-        raise InputError(f"left = {left}: give a number of packets between 0 and 1.")
+        raise wrong("left", left)("give a number of packets between 0 and 1.")
     return tuple(_row(exponent, left) for exponent in exponents)
 
 

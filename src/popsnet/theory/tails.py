@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, exp, inf, log, log2
 
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.theory.fluid import C
 
 _X = 0.25
@@ -169,8 +169,8 @@ def smallest_g(fails: Callable[[float], float], level: float = 1.0) -> int:
     while not (fails(high) < level and fails(2 * high) < fails(high)):
         high *= 2
         if high > _LARGEST:
-            raise InputError(
-                f"level = {level}: no g up to {_LARGEST:.0e} is large enough; give a larger level."
+            raise wrong("level", level)(
+                f"no g up to {_LARGEST:.0e} is large enough; give a larger level."
             )
     low = high // 2
     while high - low > 1:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins, number_of
 from popsnet.compiled import compiled
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.network import Network, require_network
 from popsnet.splitmix import step_key, word
 from popsnet.traffic.block import Block
@@ -131,7 +131,7 @@ def make_arrivals(
     """
     require_network(network)
     if network.n >= 2**31:
-        raise InputError(f"network = {network}: traffic is limited to n < 2^31 processors.")
+        raise wrong("network", network)("traffic is limited to n < 2^31 processors.")
     coins = Coins(seed)
     if packets is not None:
         _require_alone(pattern, load, burst, matrix)
@@ -143,7 +143,7 @@ def make_arrivals(
     elif _is_default(pattern):
         resolved = resolve_matrix(matrix, network)
     else:
-        raise InputError(f"pattern = {pattern!r:.60}: give a pattern or a matrix, not both.")
+        raise wrong("pattern", f"{pattern!r:.60}")("give a pattern or a matrix, not both.")
     _require_sources(resolved, rate)
     if mean is None:
         return Bernoulli(network, resolved, rate, coins)
@@ -156,9 +156,8 @@ def require_load(load: float | None) -> float:
         raise InputError("load is missing; give the mean packets per processor and slot.")
     number = _number(load)
     if number is None or not 0 < number <= 1:
-        raise InputError(
-            f"load = {load!r:.60}: a load must be a number of packets per processor and slot above "
-            "0 and at most 1."
+        raise wrong("load", f"{load!r:.60}")(
+            "a load must be a number of packets per processor and slot above 0 and at most 1."
         )
     return number
 
@@ -166,9 +165,8 @@ def require_load(load: float | None) -> float:
 def _require_burst(burst: float) -> float:
     number = _number(burst)
     if number is None or not 1 <= number <= MOST_BURST:
-        raise InputError(
-            f"burst = {burst!r:.60}: the mean number of packets in a burst must be a number from 1 "
-            f"to {MOST_BURST:,}."
+        raise wrong("burst", f"{burst!r:.60}")(
+            f"the mean number of packets in a burst must be a number from 1 to {MOST_BURST:,}."
         )
     return number
 
@@ -191,9 +189,8 @@ def _require_alone(pattern: object, load: object, burst: object, matrix: object)
     others = {"pattern": None if _is_default(pattern) else pattern, "load": load}
     for name, value in (others | {"burst": burst, "matrix": matrix}).items():
         if value is not None:
-            raise InputError(
-                f"{name} = {value!r:.60}: a list of packets says when and where packets go; leave "
-                f"out {name} or the list."
+            raise wrong(name, f"{value!r:.60}")(
+                f"a list of packets says when and where packets go; leave out {name} or the list."
             )
 
 
@@ -202,8 +199,8 @@ def _require_sources(pattern: Pattern, load: float) -> None:
     rates = pattern.sources()
     busiest = int(np.argmax(rates))
     if load * rates[busiest] > 1 + _ROUNDING:
-        raise InputError(
-            f"load = {load:g}: in the pattern {pattern.name} processor {busiest} would get "
+        raise wrong("load", f"{load:g}")(
+            f"in the pattern {pattern.name} processor {busiest} would get "
             f"{load * rates[busiest]:.6g} packets per slot, and at most one can arrive. The "
             f"largest load of this pattern is {1 / rates[busiest]:.6g}."
         )
@@ -336,9 +333,9 @@ class OnOff(_Drawn):
         if begin == 0:
             self._start()
         elif begin != state.slot:
-            raise InputError(
-                f"begin = {begin}: bursts must be asked for in order; the next slot is "
-                f"{state.slot}, or 0 to start again."
+            raise wrong("begin", begin)(
+                f"bursts must be asked for in order; the next slot is {state.slot}, or 0 to start "
+                "again."
             )
         starts = np.zeros(slots + 1, np.int64)
         sources, done, seed = self._room(slots), 0, self._seed(ARRIVAL)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.network import Network
 
 if TYPE_CHECKING:
@@ -269,10 +269,10 @@ def require_admissible(bounds: Bounds, load: float) -> None:
     """
     bound = bounds.any
     if load > bound.load * (1 + _ROUNDING):
-        raise InputError(
-            f"load = {load:g}: on {bounds.network} no scheduler can carry more than "
-            f"{bound.load:.6g} packets per processor and slot of this pattern ({bound.name}: "
-            f"{bound.meaning}). Choose a smaller load; overload = True allows it."
+        raise wrong("load", f"{load:g}", "overload")(
+            f"on {bounds.network} no scheduler can carry more than {bound.load:.6g} packets per "
+            f"processor and slot of this pattern ({bound.name}: {bound.meaning}). Choose a smaller "
+            "load; overload = True allows it."
         )
 
 

@@ -16,7 +16,7 @@ from threading import Event, Lock
 import numpy as np
 
 from popsnet import system
-from popsnet.errors import InputError, PopsnetError, require_text
+from popsnet.errors import InputError, PopsnetError, require_text, wrong
 from popsnet.experiment import whole_number
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column
@@ -516,14 +516,13 @@ def read_loads(text: str) -> list[float]:
             spaced = np.geomspace if found[4] else np.linspace
             loads = spaced(first, last, count).tolist()
     except ValueError:
-        raise InputError(
-            f"loads = {text!r}: give FROM:TO:COUNT with 0 < FROM < TO and at least 2 loads, "
-            "FROM:TO:COUNT:log, or loads with commas between them, as in 0.1,0.2,0.5."
+        raise wrong("loads", repr(text))(
+            "give FROM:TO:COUNT with 0 < FROM < TO and at least 2 loads, FROM:TO:COUNT:log, or "
+            "loads with commas between them, as in 0.1,0.2,0.5."
         ) from None
     for load in loads:
         if not 0 < load <= 1:
-            raise InputError(
-                f"loads = {text!r}: {load:g} is not above 0 and at most 1 packet per processor and "
-                "slot."
+            raise wrong("loads", repr(text))(
+                f"{load:g} is not above 0 and at most 1 packet per processor and slot."
             )
     return sorted({float(f"{load:.6g}") for load in loads})

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypedDict
 
 import numpy.typing as npt
 
-from popsnet.errors import InputError, abbreviated
+from popsnet.errors import InputError, abbreviated, wrong
 from popsnet.experiment import (
     NOTHING,
     Experiment,
@@ -387,24 +387,21 @@ def _require_used(
 ) -> None:
     """Refuse parameters that change nothing."""
     if overload and packets is not None:
-        raise InputError(
-            "overload = True: a list of packets ends, so that any load of it is allowed; leave it "
-            "out."
+        raise wrong("overload", "True")(
+            "a list of packets ends, so that any load of it is allowed; leave it out."
         )
     for name, value in length.items() if slots is not None or packets is not None else ():
         if value is not None:
             why = f"slots = {slots}" if slots is not None else "the list of packets"
-            raise InputError(
-                f"{name} = {value}: {why} says how long to measure; leave one of the two out."
-            )
+            raise wrong(name, value)(f"{why} says how long to measure; leave one of the two out.")
 
 
 def _require_dead_parts(faults: Faults, known: bool) -> None:
     """Refuse knowledge of dead parts where there are none."""
     if known and not faults.kinds - {"loss"}:
-        raise InputError(
-            "known_faults = True: it says that every processor knows the dead parts, and no part "
-            "is dead. Give a dead part, such as 'coupler:1,0', or leave it out."
+        raise wrong("known_faults", "True")(
+            "it says that every processor knows the dead parts, and no part is dead. Give a dead "
+            "part, such as 'coupler:1,0', or leave it out."
         )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.arrays import named_errors
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.network import Network
 from popsnet.tables import FileTable, table_of
 from popsnet.tables.reading import require_suffix
@@ -109,7 +109,7 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
     except ValueError:  # rows of different lengths
         given = None
     if given is None or given.ndim == 0 or given.dtype.kind not in "iuf":
-        raise InputError(f"matrix = {matrix!r:.60}: give a file, or a square array of numbers.")
+        raise wrong("matrix", f"{matrix!r:.60}")("give a file, or a square array of numbers.")
     values = _scaled(FileTable(Path("matrix"), given), network)
     return Matrix(network, f"matrix:{_digest(given.astype('<f8').tobytes())}", values=values)
 

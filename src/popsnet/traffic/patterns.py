@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean
+from popsnet.errors import InputError, did_you_mean, wrong
 from popsnet.network import Network
 from popsnet.permutations import NAMES
 from popsnet.permutations.files import SUFFIXES
@@ -414,13 +414,12 @@ def _plain(network: Network, text: str, values: str, seed: int) -> Pattern:
     """Return a pattern that takes no value."""
     name, colon, _ = text.partition(":")
     if colon:
-        raise InputError(f"pattern = {text!r:.60}: {name} takes no value; give {name!r}.")
+        raise wrong("pattern", f"{text!r:.60}")(f"{name} takes no value; give {name!r}.")
     if name == "uniform":
         _require_others(network, text)
     if name == "group-shift" and network.g == 1:
-        raise InputError(
-            f"pattern = 'group-shift': {network} has no next group; use 'uniform', or a network of "
-            "at least two groups."
+        raise wrong("pattern", "'group-shift'")(
+            f"{network} has no next group; use 'uniform', or a network of at least two groups."
         )
     return _PLAIN[name](network, text)
 
@@ -434,9 +433,9 @@ def _hotspot(network: Network, text: str, values: str, seed: int) -> Pattern:
     except ValueError:
         fraction = -1.0
     if not 0 < fraction <= 1:
-        raise InputError(
-            f"pattern = {text!r:.60}: the fraction of packets to hot processors must be a number "
-            "above 0 and at most 1, as in hotspot:1:0.2."
+        raise wrong("pattern", f"{text!r:.60}")(
+            "the fraction of packets to hot processors must be a number above 0 and at most 1, as "
+            "in hotspot:1:0.2."
         )
     name = f"hotspot:{hot}:{repr(fraction).removesuffix('.0')}"
     return Hotspot(network, name, hot=hot, fraction=fraction)
@@ -466,9 +465,8 @@ _MAKERS: dict[str, Callable[[Network, str, str, int], Pattern]] = {
 
 def _require_others(network: Network, text: str) -> None:
     if network.n == 1:
-        raise InputError(
-            f"pattern = {text!r:.60}: a network of one processor has no other one to send to; use "
-            "'uniform-with-self'."
+        raise wrong("pattern", f"{text!r:.60}")(
+            "a network of one processor has no other one to send to; use 'uniform-with-self'."
         )
 
 
@@ -478,6 +476,4 @@ def _number(text: str, digits: str, most: int, meaning: str, least: int = 1) -> 
         number = int(digits)
         if least <= number <= most:
             return number
-    raise InputError(
-        f"pattern = {text!r:.60}: {meaning} must be an integer from {least} to {most}."
-    )
+    raise wrong("pattern", f"{text!r:.60}")(f"{meaning} must be an integer from {least} to {most}.")

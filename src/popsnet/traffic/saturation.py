@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.report import Fact, Report, Reported, Table
 from popsnet.traffic.bounds import Bounds
 from popsnet.traffic.result import COLUMNS, TrafficResult
@@ -170,11 +170,11 @@ def _verdicts(points: Sequence[TrafficResult]) -> dict[float, bool | None]:
 
 def _check(upper: float, width: float, most_points: int) -> None:
     if not 0 < upper <= 1:
-        raise InputError(f"upper = {upper}: a load must be above 0 and at most 1.")
+        raise wrong("upper", upper)("a load must be above 0 and at most 1.")
     if not 0 < width < 1:
-        raise InputError(f"width = {width}: it must be between 0 and 1, such as 0.02 for 2 %.")
+        raise wrong("width", width)("it must be between 0 and 1, such as 0.02 for 2 %.")
     if most_points < 1:
-        raise InputError(f"most_points = {most_points}: it must be at least 1.")
+        raise wrong("most_points", most_points)("it must be at least 1.")
 
 
 def _bracket(verdicts: dict[float, bool | None]) -> tuple[float | None, float | None]:

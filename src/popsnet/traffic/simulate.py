@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from popsnet.errors import InputError, as_path
+from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import whole_number
 from popsnet.files import require_writable, write_whole
 from popsnet.network import Network, shape_of
@@ -87,9 +87,8 @@ def simulate(
     if trace is not None:
         write_trace(experiment, trace, trace_slots)
     elif trace_slots is not None:
-        raise InputError(
-            f"trace_slots = {trace_slots}: it is the length of a trace; give trace as well, or "
-            "leave it out."
+        raise wrong("trace_slots", trace_slots)(
+            "it is the length of a trace; give trace as well, or leave it out."
         )
     name = choose_traffic_engine(engine, experiment)
     session = open_session(experiment, name)
@@ -125,9 +124,8 @@ def _experiment(
     if not isinstance(d, TrafficExperiment):
         if isinstance(d, Network) and d.wavelengths > 1 and g is None:
             if "wavelengths" in parameters:
-                raise InputError(
-                    f"wavelengths = {parameters['wavelengths']!r}: {d!r} has a number of "
-                    "wavelengths already; leave it out."
+                raise wrong("wavelengths", repr(parameters["wavelengths"]))(
+                    f"{d!r} has a number of wavelengths already; leave it out."
                 )
             parameters = {**parameters, "wavelengths": d.wavelengths}
             d = Network(d.d, d.g)
@@ -150,25 +148,24 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
     from popsnet.traffic import fused
 
     if engine not in ENGINES:
-        raise InputError(f"engine = {engine!r}: give one of {', '.join(ENGINES)}.")
+        raise wrong("engine", repr(engine))(f"give one of {', '.join(ENGINES)}.")
     found = experiment.resolved_scheduler
     ships = found.is_registered and not found.file
     compiled = ships and fused.supports(found.name, experiment.variant)
     if engine == "fused" and experiment.faults:
-        raise InputError(
-            "engine = 'fused': the compiled engine runs networks without faults. Use "
-            "engine='slots', or leave it out."
+        raise wrong("engine", "'fused'", "engine")(
+            "the compiled engine runs networks without faults. Use engine='slots', or leave it out."
         )
     if engine == "fused" and experiment.wavelengths > 1:
-        raise InputError(
-            "engine = 'fused': compiled schedulers run on networks with one wavelength per "
-            "coupler. Use engine='slots'."
+        raise wrong("engine", "'fused'", "engine")(
+            "compiled schedulers run on networks with one wavelength per coupler. Use "
+            "engine='slots'."
         )
     compiled = compiled and experiment.wavelengths == 1
     if engine == "fused" and not compiled:
-        raise InputError(
-            f"engine = 'fused': there is no compiled code for scheduler {found.name} "
-            f"({experiment.variant}). Use engine='slots'."
+        raise wrong("engine", "'fused'", "engine")(
+            f"there is no compiled code for scheduler {found.name} ({experiment.variant}). Use "
+            "engine='slots'."
         )
     if engine != "auto":
         return engine

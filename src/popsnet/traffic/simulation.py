@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.experiment import whole_number
 from popsnet.network import Network
 from popsnet.progress import Progress, Update, patient_progress
@@ -137,8 +137,8 @@ class Plan:
             max_slots = whole_number("max_slots", max_slots, 1, _MOST_SLOTS)
         is_number = isinstance(precision, int | float) and not isinstance(precision, bool)
         if not is_number or not 0 < precision < 1:
-            raise InputError(
-                f"precision = {precision}: it must be between 0 and 1, such as 0.02 for ±2 %."
+            raise wrong("precision", precision)(
+                "it must be between 0 and 1, such as 0.02 for ±2 %."
             )
         if warm_up is not None:
             warm_up = whole_number("warm_up", warm_up, 0, _MOST_SLOTS)

@@ -29,7 +29,7 @@ from popsnet.adversaries.oblivious.observed_paths import observe
 from popsnet.adversaries.oblivious.paths import PathSystem, find_paths, recorded
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.network import Network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
@@ -323,13 +323,13 @@ def attack_oblivious(
     require_one_wavelength(network)
     if paths is not None and router is not None:
         one, other = (what if isinstance(what, str) else what.name for what in (paths, router))
-        raise InputError(
-            f"paths = {one} and router = {other} both say which paths to attack; give one of them."
+        raise wrong("paths", one, "router")(
+            f"router = {other} says which paths to attack, too; give one of them."
         )
     if variant is not None and router is None:
-        raise InputError(f"variant = {variant} is given without a router; name the router as well.")
+        raise wrong("variant", variant)("it is given without a router; name the router as well.")
     if runs < 1:
-        raise InputError(f"runs = {runs}: give at least 1 random permutation to compare with.")
+        raise wrong("runs", runs)("give at least 1 random permutation to compare with.")
     Coins(permutation_seed)  # refuse what is not a seed
     if router is not None:
         paths = observe(router, variant, network, progress)

@@ -17,7 +17,7 @@ from popsnet.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.adversaries.oblivious.attack import attack_paths
 from popsnet.adversaries.oblivious.crossing import congestion
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.experiment import whole_number
 from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress
@@ -116,7 +116,7 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
     3.55
     """
     if runs < 1:
-        raise InputError(f"runs = {runs}: a mean needs at least 1 permutation; give 1 or more.")
+        raise wrong("runs", runs)("a mean needs at least 1 permutation; give 1 or more.")
     drawn = uniform_permutations(network, runs, seed)
     counted = [congestion(paths, network, one) for one in drawn]
     error = stdev(counted) / runs**0.5 if runs > 1 else 0.0

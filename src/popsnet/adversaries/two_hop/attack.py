@@ -14,7 +14,7 @@ from popsnet.adversaries.execution import complete, verdict
 from popsnet.adversaries.two_hop import execution
 from popsnet.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
 from popsnet.adversaries.two_hop.keeping import Marking, Round, mark, round_of
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.network import Network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
@@ -156,7 +156,7 @@ def attack_two_hop(
             f"and every round keeps tables of both; give a network with at most {_MOST:,} of each."
         )
     if most_rounds < 1:
-        raise InputError(f"most_rounds = {most_rounds}: a delay takes at least 1 round.")
+        raise wrong("most_rounds", most_rounds)("a delay takes at least 1 round.")
     if isinstance(algorithm, str):
         algorithm = find_two_hop(algorithm)
     algorithm = recorded(algorithm)  # what is executed is what was planned for

@@ -11,7 +11,7 @@ from popsnet.adversaries.execution import sizes_to, uniform_permutations, verdic
 from popsnet.adversaries.two_hop.algorithm import FAMILIES, TwoHop
 from popsnet.adversaries.two_hop.attack import MOST_ROUNDS, TwoHopAttack, attack_two_hop
 from popsnet.adversaries.two_hop.execution import Needed, at_least, randomized_slots
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table
@@ -94,7 +94,7 @@ def separation(
     (12, True)
     """
     if runs < 1:
-        raise InputError(f"runs = {runs}: give at least 1 run of the randomized algorithm.")
+        raise wrong("runs", runs)("give at least 1 run of the randomized algorithm.")
     attacks = {}
     for algorithm in algorithms:
         progress(f"{network}: {algorithm.name}")

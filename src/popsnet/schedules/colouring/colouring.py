@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
-from popsnet.errors import InputError
+from popsnet.errors import InputError, wrong
 from popsnet.schedules.colouring.balance import balance
 from popsnet.schedules.colouring.euler_split import split_down, split_once
 from popsnet.schedules.colouring.multigraph import count, make_regular
@@ -67,9 +67,8 @@ def colour_edges(left: Ints, right: Ints, colours: int | None = None, *, seed: i
     degree = _largest_degree(left, right)
     wanted = degree if colours is None else colours
     if wanted < degree:
-        raise InputError(
-            f"colours = {wanted}: a vertex has {degree} edges, which need as many colours; give "
-            f"{degree} or more."
+        raise wrong("colours", wanted)(
+            f"a vertex has {degree} edges, which need as many colours; give {degree} or more."
         )
     if degree == 0:
         return np.empty(0, dtype=np.int32)
