@@ -36,7 +36,7 @@ def test_team_stages_are_solved(cli: Cli) -> None:
         (("exact", 2, 3), "D >= G"),
         (("exact", 3, 1), "infinite"),
         (("exact", 2, 2, "--router", "direct"), "--router direct: it has no exact chain"),
-        (("exact", 2, 2, "--router", "relay", "--all-packets"), "--all-packets: it is for mei-rizzi"),
+        (("exact", 2, 2, "--router", "relay", "--all-packets"), "--all-packets: it is for"),
         (("exact", 2, 2, "--upto", "0"), "--upto 0"),
         (("exact", 2, 2, "--permutation", "keyed"), "--permutation keyed"),
         (("exact", -2, 2), "d = -2: "),

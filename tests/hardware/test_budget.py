@@ -152,7 +152,7 @@ def test_exit_codes_of_the_command(cli: Cli) -> None:
     assert "With --transmitters many the budget closes." in one.err
     for options, message in (
         ([], "Give --transmit and --sensitivity"),
-        (["--preset", "pon", "--transmit", "4"], "--transmit 4: it has no unit; give a power such as"),
+        (["--preset", "pon", "--transmit", "4"], "--transmit 4: it has no unit; give a power"),
         (["--preset", "pon", "--transmit", "4dB"], "--transmit 4dB: 'dB' is not a unit of a power"),
     ):
         refused = cli("budget", 4, 4, *options)

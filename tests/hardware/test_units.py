@@ -36,7 +36,7 @@ def test_a_text_is_read_as_its_value(dimension: Dimension, text: str, value: flo
 @each(
     ("dimension", "text", "message"),
     [
-        (TIME, "20", "x = 20: it has no unit; give a time such as 20ns (ps, ns, µs, ms, s, us, μs)."),
+        (TIME, "20", "x = 20: it has no unit; give a time such as 20ns (ps, ns, µs, ms, s, us, μs"),
         (TIME, "20NS", "'NS' is not a unit of a time. Did you mean 'ns'? Give a time such as 20ns"),
         (TIME, "20m", "'m' is not a unit of a time"),
         (TIME, "ns", "x = ns: this is not a quantity; give a time such as 20ns"),
