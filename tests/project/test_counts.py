@@ -16,7 +16,7 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 42_606
+MOST_LINES = 42_900
 MOST_MODULES = 337
 
 MOST_CASES = 4_500

@@ -44,6 +44,9 @@ class FaultCounts(NamedTuple):
 
 _FAULT_COUNTS = len(FaultCounts._fields)
 
+NO_COUNTS = FaultCounts(0, 0, 0, 0, 0)
+"""The counts of runs without faults."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -339,6 +342,8 @@ class TalliedRuns:
         The histograms of the runs that were capped. It has no sums.
     delivered : int
         The packets that were delivered, in all these runs together.
+    faulty : FaultCounts
+        The counts of faults, in all these runs together.
 
     Examples
     --------
@@ -352,6 +357,7 @@ class TalliedRuns:
     tally: Tally
     capped: Tally
     delivered: int
+    faulty: FaultCounts = NO_COUNTS
 
     @classmethod
     def of(cls, outcomes: Outcomes) -> TalliedRuns:
@@ -359,7 +365,8 @@ class TalliedRuns:
         places = np.flatnonzero(outcomes.column("capped"))
         capped = Tally.of(outcomes.take(places)) if len(places) else Tally()
         capped = replace(capped, collisions=0, destroyed=0, messages=0)
-        return cls(Tally.of(outcomes), capped, int(outcomes.column("delivered").sum()))
+        faulty = FaultCounts(*outcomes.faulty.sum(axis=0).tolist())
+        return cls(Tally.of(outcomes), capped, int(outcomes.column("delivered").sum()), faulty)
 
 
 def _histogram(outcomes: Outcomes, name: str) -> Counter[int]:

@@ -8,14 +8,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from operator import add
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
+from popsnet.engines.outcome import NO_COUNTS, FaultCounts
 from popsnet.errors import InputError, as_path
 from popsnet.experiment import Experiment, whole_number
+from popsnet.faults import Faults
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
 from popsnet.network import Network
@@ -25,8 +28,9 @@ from popsnet.routing import Route, Router
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.kept import Keeper, Kept, read_kept, write_kept
 from popsnet.runs.route import experiment_of
-from popsnet.runs.summary import packets_in_words, raise_max_steps
+from popsnet.runs.summary import facts_of_demand, packets_in_words, raise_max_steps, survives_faults
 from popsnet.runs.times import propagation_of, times_of
+from popsnet.schedules.demand import Demand
 from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.theory import smallest_g
 from popsnet.theory.tails import square_fails
@@ -34,7 +38,7 @@ from popsnet.trace import Event, Observer
 
 _MEASURES: tuple[Measure, Measure] = ("slots", "steps")
 
-_KEPT = ("engine", "numbers", "tally", "capped_tally", "undelivered", "seconds")
+_KEPT = ("engine", "numbers", "tally", "capped_tally", "undelivered", "seconds", "faulty")
 """What a file has of a distribution, besides its experiment."""
 
 _FOLDED = (14, 14)
@@ -115,6 +119,8 @@ class RunsDistribution(Reported):
         What is known without runs.
     seconds : float
         The time that the runs took.
+    faulty : FaultCounts
+        Unreachable and held packets and other counts of faults, in all runs together.
 
     Examples
     --------
@@ -134,6 +140,7 @@ class RunsDistribution(Reported):
     confidence: float
     expected: ExpectedTails
     seconds: float = field(default=0.0, compare=False)
+    faulty: FaultCounts = NO_COUNTS
 
     @property
     def runs(self) -> int:
@@ -147,8 +154,13 @@ class RunsDistribution(Reported):
 
     @property
     def failed(self) -> bool:
-        """Whether a run was capped, or did not deliver every packet."""
-        return bool(self.capped or self.undelivered)
+        """Whether a run was capped, or did not deliver every packet that it could deliver."""
+        return bool(self.capped or self.undelivered > self.faulty.unreachable)
+
+    @property
+    def lost(self) -> int:
+        """The number of packets that were lost, in all runs together."""
+        return sum(lost * runs for lost, runs in self.tally.lost.items())
 
     def summary(self, measure: Measure = "slots") -> Summary:
         """Return mean, standard deviation and range of the slots or the steps.
@@ -248,6 +260,7 @@ class RunsDistribution(Reported):
             undelivered=self.undelivered + other.undelivered,
             expected=self.expected if self.expected.exact else other.expected,
             seconds=self.seconds + other.seconds,
+            faulty=_added(self.faulty, other.faulty),
         )
 
     def write(self, path: str | Path) -> None:
@@ -292,10 +305,11 @@ class RunsDistribution(Reported):
         """
         one, network = self.experiment, self.experiment.network
         summaries = {measure: self.summary(measure) for measure in _MEASURES}
+        faults = f"\nfaults: {one.faults}, fault seed {one.fault_seed}" if one.faults else ""
         title = (
             f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
             f"{counted(self.runs, 'run')} of {one.router} ({one.variant}), engine {self.engine}\n"
-            f"{packets_in_words(one)}"
+            f"{packets_in_words(one)}{faults}"
         )
         facts = (
             *facts_of(one, "network", "router", "variant"),
@@ -304,6 +318,8 @@ class RunsDistribution(Reported):
             *facts_of(one, "seed", "permutation_seed", "max_steps"),
             Fact("numbers", [[some.start, some.stop] for some in self.numbers]),
             *facts_of(self, "runs", "capped", "undelivered", "confidence"),
+            *(self._facts_of_faults() if one.faults else ()),
+            *facts_of_demand(one),
             *(Fact(f"{name}_summary", asdict(each)) for name, each in summaries.items()),
             Fact("exact_model", self.expected.exact.model if self.expected.exact else None),
             Fact("theorem", asdict(self.expected.bound) if self.expected.bound else None),
@@ -319,6 +335,12 @@ class RunsDistribution(Reported):
         cure = raise_max_steps(self._stopped, f"max_steps = {one.max_steps}")
         report = Report(title, facts, parts, self._verdict, not self.failed, cure)
         return report if timing is None else self._timed(report, timing)
+
+    def _facts_of_faults(self) -> tuple[Fact, ...]:
+        one, counts = self.experiment, self.faulty._asdict().items()
+        facts = (*facts_of(one, "faults", "fault_seed"), Fact("lost", self.lost))
+        survives = Fact("survives", survives_faults(one))
+        return (*facts, *(Fact(name, count) for name, count in counts), survives)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with the time of every number of slots."""
@@ -379,6 +401,9 @@ class RunsDistribution(Reported):
     def _verdict(self) -> str:
         missing = self.undelivered
         text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
+        if self.experiment.faults:
+            unreachable, held = self.faulty.unreachable, self.faulty.held
+            text += f"; {self.lost:,} lost, {unreachable:,} unreachable, {held:,} held"
         text += f"; capped runs: {self.capped:,}"
         text += ", which count as at least what they had when they were stopped" * bool(self.capped)
         if self.experiment.idealized:
@@ -405,6 +430,12 @@ def distribution(
     exact: bool = True,
     keep: str | Path | None = None,
     progress: Progress = None,
+    demand: Demand | npt.ArrayLike | str | Path | None = None,
+    matrix: npt.ArrayLike | str | Path | None = None,
+    unit: float | None = None,
+    faults: Faults | str | None = None,
+    fault_seed: int | None = None,
+    wavelengths: int | None = None,
 ) -> RunsDistribution:
     """Return the histograms of steps and slots of very many runs, with intervals of the tails.
 
@@ -414,8 +445,8 @@ def distribution(
     Parameters
     ----------
     d : int, Network or Experiment
-        Processors per group; or a network; or an experiment, such as one with a demand, which
-        already has the parameters from ``g`` to ``max_steps`` other than ``runs``.
+        Processors per group; or a network; or an experiment, which already has the parameters
+        from ``g`` to ``max_steps`` other than ``runs``, and those of packets and faults.
     g : int
         Groups, if the first argument is a number.
     router : str, Path, Router or generator function
@@ -448,6 +479,10 @@ def distribution(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
+    demand, matrix, unit, faults, fault_seed, wavelengths
+        The packets of every run instead of a permutation, what does not work, and the wavelengths
+        of the network, as for :func:`route`. Exact chain, fluid limit and theorem are shown for
+        permutations on one wavelength without faults only.
 
     Returns
     -------
@@ -472,7 +507,8 @@ def distribution(
     """
     experiment = experiment_of(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
-        permutation_seed=permutation_seed, max_steps=max_steps,
+        permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
+        unit=unit, faults=faults, fault_seed=fault_seed, wavelengths=wavelengths,
     )  # fmt: skip
     runs = whole_number("runs", runs, 1)
     first = whole_number("first", first, 0, 2**62 - runs)
@@ -637,7 +673,12 @@ def _with_block(
         capped_tally=found.capped_tally + block.capped,
         undelivered=found.undelivered + missing,
         seconds=found.seconds + seconds,
+        faulty=_added(found.faulty, block.faulty),
     )
+
+
+def _added(some: FaultCounts, others: FaultCounts) -> FaultCounts:
+    return FaultCounts(*map(add, some, others))
 
 
 def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, ...]:

@@ -74,7 +74,7 @@ class RunsSummary(Reported, dict[str, Summary]):
             Fact("lost", int(runs.lost.sum())),
             *(_facts_of_faults(runs) if one.faults else ()),
             Fact("capped", self.capped),
-            *_facts_of_demand(one),
+            *facts_of_demand(one),
         )
         steps = [_steps(runs)] if len(runs) == 1 else []
         records = runs.to_records()
@@ -141,9 +141,12 @@ def _faults_in_words(runs: Runs) -> str:
 def _facts_of_faults(runs: Runs) -> list[Fact]:
     names = ("unreachable", "held", "duplicated")
     facts = [Fact(name, int(getattr(runs, name).sum())) for name in names]
-    kinds = Faults.parse(runs.experiment.faults).kinds
-    survives = kinds <= runs.experiment.resolved_variant.survives
-    return [*facts, Fact("survives", survives)]
+    return [*facts, Fact("survives", survives_faults(runs.experiment))]
+
+
+def survives_faults(experiment: Experiment) -> bool:
+    """Return whether the variant states that it survives the faults."""
+    return Faults.parse(experiment.faults).kinds <= experiment.resolved_variant.survives
 
 
 def described(demand: Demand) -> str:
@@ -151,7 +154,8 @@ def described(demand: Demand) -> str:
     return f"{counted(demand.packets, 'packet')}, at most {demand.h:,} from or for a processor"
 
 
-def _facts_of_demand(experiment: Experiment) -> list[Fact]:
+def facts_of_demand(experiment: Experiment) -> list[Fact]:
+    """Return the size of the demand, if there is one, and the lower bound for its schedules."""
     demand = experiment.demand
     if demand is None:
         return []
