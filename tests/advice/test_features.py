@@ -10,6 +10,7 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, InputError, Network, compare, distribution, route, survival
+from popsnet.engines.outcome import FaultCounts
 from popsnet.notebook import page_of
 from popsnet.plots import draw_comparison
 from popsnet.schedules import Demand, lower_bound
@@ -33,7 +34,7 @@ def test_a_comparison_has_the_runs_of_every_router(features: dict[str, Any]) -> 
     assert len(found) + len(found.left_out) >= 1
     records = found.report().to_dict()["routers"]
     for compared, record in zip(found, records, strict=True):
-        of = {"router": compared.router, "variant": compared.experiment.variant}
+        of: dict[str, Any] = {"router": compared.router, "variant": compared.experiment.variant}
         alone = route(8, 4, **of, runs=4, max_steps=30, engine="slots", **features)
         assert compared.runs is not None
         assert np.array_equal(compared.runs.outcomes.table, alone.outcomes.table)
@@ -86,10 +87,10 @@ def test_a_distribution_has_the_counts_of_single_runs(features: dict[str, Any]) 
     assert found.tally.slots == Counter(runs.slots.tolist())
     assert found.undelivered == runs.undelivered
     assert found.lost == runs.lost.sum()
-    for name in found.faulty._fields:
-        assert getattr(found.faulty, name) == runs.outcomes.column(name).sum()
+    for name in FaultCounts._fields:
+        assert found.fault_counts[name] == runs.outcomes.column(name).sum()
     parts = [distribution(8, 4, runs=30, first=first, **several) for first in (0, 30)]
-    assert (parts[0] + parts[1]).faulty == found.faulty
+    assert (parts[0] + parts[1]).fault_counts == found.fault_counts
     facts = found.report().to_dict()
     if "faults" in features:
         assert facts["lost"] + facts["held"] + facts["unreachable"] == facts["undelivered"]
@@ -110,7 +111,7 @@ def test_runs_with_faults_are_kept() -> None:
     again = distribution(4, 4, runs=50, **same)
     whole = distribution(4, 4, router="direct", faults=FAULTS, runs=50)
     assert again == whole == popsnet.read_distribution("runs.json")
-    assert whole.faulty.unheard > 0
+    assert whole.fault_counts["unheard"] > 0
     with pytest.raises(InputError, match="runs of another experiment: faults = "):
         distribution(4, 4, router="direct", runs=5, faults="coupler:1,0", keep="runs.json")
 
@@ -128,7 +129,7 @@ def test_every_run_can_be_seen(features: dict[str, Any]) -> None:
     assert (row["delivered"], row["lost"]) == (run.delivered, run.lost)
     assert row["packets"] == run.experiment.packets
     if "faults" in features:
-        assert (row["unreachable"], row["held"]) == (
-            run.outcome.faulty.unreachable, run.outcome.faulty.held,
-        )  # fmt: skip
+        faulty = run.outcome.faulty
+        assert faulty is not None
+        assert (row["unreachable"], row["held"]) == (faulty.unreachable, faulty.held)
     assert page.title.startswith(str(run.experiment.network))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any, TypeAlias
@@ -20,11 +20,12 @@ from popsnet.hardware.shown import time_column, timing_notes
 from popsnet.network import Network
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
-from popsnet.routing import Route, Router, all_routers, find_variant
+from popsnet.routing import Route, Router, Variant, all_routers, find_variant
+from popsnet.routing.router import Relation
 from popsnet.runs.demands import with_demand
 from popsnet.runs.route import network_of, route
 from popsnet.runs.run import Runs
-from popsnet.runs.summary import cure_of, described
+from popsnet.runs.summary import cure_of, described, facts_of_faults, fates_of, faults_in_words
 from popsnet.runs.times import propagation_of, run_times
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
@@ -100,10 +101,6 @@ class Compared:
         return self.undelivered - int(self._ran.unreachable.sum())
 
     @property
-    def _counts_of_faults(self) -> tuple[str, ...]:
-        return _FAULT_COUNTS if self.experiment.faults else ()
-
-    @property
     def _ran(self) -> Runs:
         assert self.runs is not None
         return self.runs
@@ -132,7 +129,8 @@ class Compared:
                 "lost": int(runs.lost.sum()),
                 "undelivered": runs.undelivered,
             }
-            figures |= {name: int(getattr(runs, name).sum()) for name in self._counts_of_faults}
+            if fates := fates_of(self.experiment, runs.fault_counts):
+                figures |= {"delivered": int(runs.delivered.sum()), **fates}
         return {
             "router": self.router.name,
             "variant": self.experiment.variant,
@@ -149,8 +147,6 @@ _FIGURES = (
     "mean_slots", "worst_slots", "mean_collisions", "peak_buffers", "control_bits", "capped",
     "lost", "undelivered",
 )  # fmt: skip
-_FAULT_COUNTS = ("delivered", "unreachable", "held", "duplicated")
-"""The counts that only routers with faults have."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,10 +169,6 @@ class Comparison(Reported):
         The routers that were run, and those that were not because they would take long.
     demand : Demand, optional
         The packets of every run, None if the routers were run on permutations.
-    faults : str
-        What does not work, empty if everything does.
-    fault_seed : int
-        The seed of the faults.
     """
 
     network: Network
@@ -185,8 +177,6 @@ class Comparison(Reported):
     done: tuple[Compared, ...]
     left_out: tuple[Compared, ...]
     demand: Demand | None = None
-    faults: str = ""
-    fault_seed: int = 0
 
     def __getitem__(self, router: str) -> Runs:
         """Return the runs of one router by its name, NAME:VARIANT or its label in the table."""
@@ -216,28 +206,32 @@ class Comparison(Reported):
             The length of a slot, to print times as well.
         """
         title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
-        bound = [] if self.lower_bound is None else [self._bound_in_words(self.lower_bound)]
-        if self.demand is not None:
-            title = f"{self.network}: {described(self.demand)}; {counted(self.runs, 'run')}"
+        bound = f"Lower bound for any schedule, mean: {self.lower_bound or 0:.1f}"
+        hidden = {"control_bits"}
         left_out = [one.to_record() for one in self.left_out]
         notes = [one.why_left_out() for one in self.left_out]
         facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
         if self.demand is not None:
+            title = f"{self.network}: {described(self.demand)}; {counted(self.runs, 'run')}"
+            bound = f"Lower bound for any schedule: {self.lower_bound or 0:,.0f}"
+            hidden = set()
             sizes = Fact("packets", self.demand.packets), Fact("max_per_processor", self.demand.h)
             facts = (*facts, *sizes)
-        if self.faults:
-            title += f"\nfaults: {self.faults}, fault seed {self.fault_seed}"
-            facts = (*facts, *facts_of(self, "faults", "fault_seed"))
-        table = Table("routers", title, self._columns(), [one.to_record() for one in self.done])
+        records = [one.to_record() for one in self.done]
+        first = next(one.experiment for one in (*self.done, *self.left_out))
+        columns = self._columns(records, hidden)
+        table = Table("routers", f"{title}{faults_in_words(first)}", columns, records)
+        facts = (*facts, *facts_of_faults(first))
+        notes = notes if self.lower_bound is None else [bound, *notes]
         failed = [one.label for one in self.done if one.failed]
-        reached = " with a live path" * bool(self.faults)
+        reached = " with a live path" * (self.lower_bound is None)
         verdict = f"Every packet{reached} was delivered." if self.done else _NO_ROUTER
         if failed:
             names = ", ".join(failed)
             verdict = f"FAILED: not every run of {names} ended with all packets{reached} delivered."
         ok = bool(self.done) and not failed
         cure = cure_of([one._ran for one in self.done])
-        report = Report("", facts, (table, *bound, *notes), verdict, ok, cure)
+        report = Report("", facts, (table, *notes), verdict, ok, cure)
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
@@ -260,20 +254,15 @@ class Comparison(Reported):
         notes = timing_notes(timing, "the rule of each router is in the table")
         return report.plus(fact, table, *notes)
 
-    def _bound_in_words(self, bound: float) -> str:
-        if self.demand is not None:
-            return f"Lower bound for any schedule: {bound:,.0f}"
-        return f"Lower bound for any schedule, mean: {bound:.1f}"
-
-    def _columns(self) -> tuple[Column, ...]:
+    def _columns(self, records: Sequence[Row], hidden: set[str]) -> tuple[Column, ...]:
         """Return the columns that say something here."""
-        shown = (*_COLUMNS, Column("online", "on-line", "text", self._online))
-        hidden = set() if any(one.undelivered for one in self.done) else {"undelivered"}
-        hidden |= {"control_bits"} if self.demand is None else set()
-        if self.faults:
+        if any("held" in record for record in records):
             hidden |= {"undelivered", "mean_collisions", "control_bits", "randomness"}
         else:
-            hidden |= {"lost", *_FAULT_COUNTS}
+            hidden |= {"lost", "delivered", "unreachable", "held"}
+        if not any(record["undelivered"] for record in records):
+            hidden |= {"undelivered"}
+        shown = (*_COLUMNS, Column("online", "on-line", "text", self._online))
         return tuple(column for column in shown if column.key not in hidden)
 
     def _online(self, row: Row) -> str:
@@ -452,8 +441,7 @@ def _comparison(first: Experiment, runs: int, found: Sequence[Compared]) -> Comp
     done = tuple(sorted(ran, key=lambda one: (one.missing > 0, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
     bound = None if first.faults else _bound(first, runs)
-    faults = first.faults, first.fault_seed
-    return Comparison(first.network, runs, bound, done, left_out, first.demand, *faults)
+    return Comparison(first.network, runs, bound, done, left_out, first.demand)
 
 
 def candidates(
@@ -490,21 +478,22 @@ def _default(
 ) -> Iterator[tuple[Router, str | None]]:
     """Yield the routers that ship and apply; on a demand, every way in which they serve it."""
     shipped = [router for router in all_routers() if not router.file]
-    several = network.wavelengths > 1
+
+    def usable(way: Variant | Relation) -> bool:
+        return way.wavelengths or network.wavelengths == 1
+
     if demand:
         ways = ((router, *way) for router in shipped for way in router.relations.items())
-        yield from ((router, name) for router, name, way in ways if way.wavelengths or not several)
+        yield from ((router, name) for router, name, way in ways if usable(way))
         return
-    able = [
-        router
-        for router in shipped
-        if (router.uses_wavelengths_on(network) if several else router.applies_to(network))
-    ]
+    single = replace(network, wavelengths=1)
+    able = [router for router in shipped if router.applies_to(single)]
+    if single != network:
+        able = [router for router in shipped if router.uses_wavelengths_on(network)]
     yield from ((router, None) for router in able)
     for router in able if surviving else ():
         for name, variant in router.variants.items():
-            uses = variant.wavelengths or not several
-            if variant.survives and uses and variant.obstacle(network) is None:
+            if variant.survives and usable(variant) and variant.obstacle(network) is None:
                 yield router, name
 
 

@@ -8,14 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from operator import add
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
-from popsnet.engines.outcome import NO_COUNTS, FaultCounts
 from popsnet.errors import InputError, as_path
 from popsnet.experiment import Experiment, whole_number
 from popsnet.faults import Faults
@@ -28,7 +26,15 @@ from popsnet.routing import Route, Router
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.kept import Keeper, Kept, read_kept, write_kept
 from popsnet.runs.route import experiment_of
-from popsnet.runs.summary import facts_of_demand, packets_in_words, raise_max_steps, survives_faults
+from popsnet.runs.summary import (
+    facts_of_demand,
+    facts_of_fates,
+    facts_of_faults,
+    fates_of,
+    faults_in_words,
+    packets_in_words,
+    raise_max_steps,
+)
 from popsnet.runs.times import propagation_of, times_of
 from popsnet.schedules.demand import Demand
 from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
@@ -38,7 +44,7 @@ from popsnet.trace import Event, Observer
 
 _MEASURES: tuple[Measure, Measure] = ("slots", "steps")
 
-_KEPT = ("engine", "numbers", "tally", "capped_tally", "undelivered", "seconds", "faulty")
+_KEPT = ("engine", "numbers", "tally", "capped_tally", "undelivered", "seconds", "fault_counts")
 """What a file has of a distribution, besides its experiment."""
 
 _FOLDED = (14, 14)
@@ -119,7 +125,7 @@ class RunsDistribution(Reported):
         What is known without runs.
     seconds : float
         The time that the runs took.
-    faulty : FaultCounts
+    fault_counts : Counter
         Unreachable and held packets and other counts of faults, in all runs together.
 
     Examples
@@ -140,7 +146,7 @@ class RunsDistribution(Reported):
     confidence: float
     expected: ExpectedTails
     seconds: float = field(default=0.0, compare=False)
-    faulty: FaultCounts = NO_COUNTS
+    fault_counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def runs(self) -> int:
@@ -155,7 +161,7 @@ class RunsDistribution(Reported):
     @property
     def failed(self) -> bool:
         """Whether a run was capped, or did not deliver every packet that it could deliver."""
-        return bool(self.capped or self.undelivered > self.faulty.unreachable)
+        return bool(self.capped or self.undelivered > self.fault_counts["unreachable"])
 
     @property
     def lost(self) -> int:
@@ -260,7 +266,7 @@ class RunsDistribution(Reported):
             undelivered=self.undelivered + other.undelivered,
             expected=self.expected if self.expected.exact else other.expected,
             seconds=self.seconds + other.seconds,
-            faulty=_added(self.faulty, other.faulty),
+            fault_counts=self.fault_counts + other.fault_counts,
         )
 
     def write(self, path: str | Path) -> None:
@@ -305,11 +311,10 @@ class RunsDistribution(Reported):
         """
         one, network = self.experiment, self.experiment.network
         summaries = {measure: self.summary(measure) for measure in _MEASURES}
-        faults = f"\nfaults: {one.faults}, fault seed {one.fault_seed}" if one.faults else ""
         title = (
             f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
             f"{counted(self.runs, 'run')} of {one.router} ({one.variant}), engine {self.engine}\n"
-            f"{packets_in_words(one)}{faults}"
+            f"{packets_in_words(one)}{faults_in_words(one)}"
         )
         facts = (
             *facts_of(one, "network", "router", "variant"),
@@ -318,7 +323,9 @@ class RunsDistribution(Reported):
             *facts_of(one, "seed", "permutation_seed", "max_steps"),
             Fact("numbers", [[some.start, some.stop] for some in self.numbers]),
             *facts_of(self, "runs", "capped", "undelivered", "confidence"),
-            *(self._facts_of_faults() if one.faults else ()),
+            Fact("lost", self.lost),
+            *facts_of_faults(one),
+            *facts_of_fates(one, self.fault_counts),
             *facts_of_demand(one),
             *(Fact(f"{name}_summary", asdict(each)) for name, each in summaries.items()),
             Fact("exact_model", self.expected.exact.model if self.expected.exact else None),
@@ -335,12 +342,6 @@ class RunsDistribution(Reported):
         cure = raise_max_steps(self._stopped, f"max_steps = {one.max_steps}")
         report = Report(title, facts, parts, self._verdict, not self.failed, cure)
         return report if timing is None else self._timed(report, timing)
-
-    def _facts_of_faults(self) -> tuple[Fact, ...]:
-        one, counts = self.experiment, self.faulty._asdict().items()
-        facts = (*facts_of(one, "faults", "fault_seed"), Fact("lost", self.lost))
-        survives = Fact("survives", survives_faults(one))
-        return (*facts, *(Fact(name, count) for name, count in counts), survives)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with the time of every number of slots."""
@@ -401,9 +402,9 @@ class RunsDistribution(Reported):
     def _verdict(self) -> str:
         missing = self.undelivered
         text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
-        if self.experiment.faults:
-            unreachable, held = self.faulty.unreachable, self.faulty.held
-            text += f"; {self.lost:,} lost, {unreachable:,} unreachable, {held:,} held"
+        fates = fates_of(self.experiment, self.fault_counts)
+        text += f"; {self.lost:,} lost" * bool(fates)
+        text += "".join(f", {count:,} {name}" for name, count in fates.items())
         text += f"; capped runs: {self.capped:,}"
         text += ", which count as at least what they had when they were stopped" * bool(self.capped)
         if self.experiment.idealized:
@@ -673,12 +674,8 @@ def _with_block(
         capped_tally=found.capped_tally + block.capped,
         undelivered=found.undelivered + missing,
         seconds=found.seconds + seconds,
-        faulty=_added(found.faulty, block.faulty),
+        fault_counts=found.fault_counts + block.fault_counts,
     )
-
-
-def _added(some: FaultCounts, others: FaultCounts) -> FaultCounts:
-    return FaultCounts(*map(add, some, others))
 
 
 def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, ...]:

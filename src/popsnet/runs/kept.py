@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from msgspec import DecodeError, Meta, Struct
 from msgspec.json import decode
 
 from popsnet.engines import Tally
-from popsnet.engines.outcome import HISTOGRAMS, NO_COUNTS, TOTALS, FaultCounts
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.errors import InputError, PopsnetError, as_path
 from popsnet.experiment import Experiment
 from popsnet.files import alone_with, require_writable, write_whole
@@ -66,7 +66,7 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Annotated[float, Meta(ge=0)]
     tally: _Tallied
     capped_tally: _Tallied
-    faulty: dict[str, _Count] = {}  # of runs with faults alone
+    fault_counts: dict[str, _Count] = {}  # of runs with faults alone
 
     def flaw(self) -> str:
         """Return in which way the numbers contradict each other; empty if they do not."""
@@ -74,8 +74,6 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
         runs = sum(stop - start for start, stop in self.numbers)
         if ends != sorted(set(ends)) or runs != self.tally.runs:
             return "the numbers of the runs are not those of its histograms"
-        if self.faulty and self.faulty.keys() != set(FaultCounts._fields):
-            return "the counts of faults are not complete"
         if self.tally.capped != self.capped_tally.runs or self.capped_tally.runs > runs:
             return "the numbers of capped runs differ"
         for name in HISTOGRAMS:
@@ -99,7 +97,7 @@ class Kept:
     capped_tally: Tally
     undelivered: int
     seconds: float
-    faulty: FaultCounts = NO_COUNTS
+    fault_counts: Counter[str] = field(default_factory=Counter)
 
     def require(self, experiment: Experiment, path: Path) -> None:
         """Refuse an experiment other than that of the file."""
@@ -133,7 +131,7 @@ def read_kept(path: Path) -> Kept:
     return Kept(
         found.experiment, found.engine, tuple(range(*some) for some in found.numbers),
         found.tally.tally(), found.capped_tally.tally(), found.undelivered, found.seconds,
-        FaultCounts(**found.faulty) if found.faulty else NO_COUNTS,
+        Counter(found.fault_counts),
     )  # fmt: skip
 
 
@@ -149,8 +147,9 @@ def write_kept(path: Path, kept: Kept) -> None:
         "seconds": round(kept.seconds, 3),
         "tally": _Tallied.of(kept.tally),
         "capped_tally": _Tallied.of(kept.capped_tally),
-        **({"faulty": kept.faulty._asdict()} if kept.experiment.get("faults") else {}),
     }
+    if any(kept.fault_counts.values()):
+        record["fault_counts"] = dict(kept.fault_counts)
     with write_whole(path) as file:
         file.write(json.dumps(record, indent=1) + "\n")
 

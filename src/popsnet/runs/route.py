@@ -187,13 +187,13 @@ def experiment_of(
     return network
 
 
-def network_of(network: Network | int, g: int | None, wavelengths: int | None) -> Network:
+def network_of(network: Network | int, g: int | None, several: int | None) -> Network:
     """Return the network of a call: given as such, or as its sizes and its wavelengths."""
     if not isinstance(network, Network):
-        return Network(*shape_of(network, g), 1 if wavelengths is None else wavelengths)
-    if wavelengths is not None:
+        return Network(*shape_of(network, g), 1 if several is None else several)
+    if several is not None:
         raise InputError(
-            f"wavelengths = {wavelengths!r}: {network!r} has a number of wavelengths already; "
+            f"wavelengths = {several!r}: {network!r} has a number of wavelengths already; "
             "leave it out."
         )
     shape_of(replace(network, wavelengths=1), g)
