@@ -389,7 +389,7 @@ def compare(
     (6, 'offline', array([13, 13]))
     >>> found = popsnet.compare(4, 4, routers=["relay:survive", "direct"], faults="coupler:1,0")
     >>> [(one.router.name, int(one.runs.lost.sum())) for one in found]
-    [('relay', 0), ('direct', 10)]
+    [('relay', 0), ('direct', 11)]
     """
     network, runs = network_of(d, g, wavelengths), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:

@@ -311,6 +311,7 @@ class RunsDistribution(Reported):
         """
         one, network = self.experiment, self.experiment.network
         summaries = {measure: self.summary(measure) for measure in _MEASURES}
+        fates = facts_of_fates(one, self.fault_counts)
         title = (
             f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
             f"{counted(self.runs, 'run')} of {one.router} ({one.variant}), engine {self.engine}\n"
@@ -323,9 +324,9 @@ class RunsDistribution(Reported):
             *facts_of(one, "seed", "permutation_seed", "max_steps"),
             Fact("numbers", [[some.start, some.stop] for some in self.numbers]),
             *facts_of(self, "runs", "capped", "undelivered", "confidence"),
-            Fact("lost", self.lost),
             *facts_of_faults(one),
-            *facts_of_fates(one, self.fault_counts),
+            *([Fact("lost", self.lost)] if fates else []),
+            *fates,
             *facts_of_demand(one),
             *(Fact(f"{name}_summary", asdict(each)) for name, each in summaries.items()),
             Fact("exact_model", self.expected.exact.model if self.expected.exact else None),
