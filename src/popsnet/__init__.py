@@ -25,7 +25,8 @@ More, by package
     ``plots`` (figures), ``testing`` (is a router local?)
 Write a router
     ``register``, ``register_variant``, ``register_relation``, ``Network``, ``Slot``, ``Inbox``,
-    ``Kind``, ``NO_PACKET``, ``Memory``, ``Coins``, ``Machine``, ``Router``, ``make_permutation``
+    ``RaggedArray``, ``Kind``, ``NO_PACKET``, ``Memory``, ``Coins``, ``Machine``, ``Router``,
+    ``make_permutation``
 Errors
     ``PopsnetError`` and those below it, ``Rule``
 

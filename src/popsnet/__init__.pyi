@@ -18,6 +18,7 @@ from .advice.survival import survival as survival
 from .coins import Coins as Coins
 from .computing.computation import compute as compute
 from .computing.computation import sort as sort
+from .contents import RaggedArray as RaggedArray
 from .engines import Outcome as Outcome
 from .engines import Tally as Tally
 from .errors import InputError as InputError

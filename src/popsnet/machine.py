@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from popsnet import loops
+from popsnet.contents import RaggedArray
 from popsnet.errors import Rule, RuleViolation
 from popsnet.faults import ActiveFaults
 from popsnet.loops import I32, Bools, first_outside, plain
@@ -279,16 +280,25 @@ def _require_sets(slot: int, multicast: Slot, owners: Ints, g: int) -> None:
 
 def _require_bits(number: int, slot: Slot) -> None:
     """Require that the contents of every message fit in the bits that the slot gives it."""
-    if slot.bits is None or slot.contents is None or not slot.contents.size:
+    contents, shares = slot.contents, slot.bits
+    if shares is None or contents is None or not contents.size:
         return
-    share = slot.bits // slot.numbers_a_message
-    numbers = slot.contents.reshape(len(slot.senders), -1)
-    if int(numbers.min()) >= 0 and int(numbers.max()).bit_length() <= share:
+    messages, numbers = None, contents
+    if isinstance(contents, RaggedArray):
+        messages, numbers = contents.flatten()
+    if isinstance(shares, int):
+        shares = (shares // slot.numbers_a_message,) * slot.numbers_a_message
+    numbers = numbers.reshape(-1, len(shares))
+    if not numbers.size:
+        return
+    if int(numbers.min()) >= 0 and int(numbers.max()).bit_length() <= min(shares):
         return
     unfit = numbers < 0
-    if share < 8 * numbers.dtype.itemsize:  # a larger shift is undefined
-        unfit |= numbers >> share != 0
+    for column, share in enumerate(shares):
+        if share < 8 * numbers.dtype.itemsize:  # a larger shift is undefined
+            unfit[:, column] |= numbers[:, column] >> share != 0
     if unfit.any():
-        message, column = np.argwhere(unfit)[0]
-        detail = f"it sends {numbers[message, column]} where there are {share} bits for it"
-        raise RuleViolation(number, int(slot.senders[message]), Rule.BITS, detail)
+        row, column = np.argwhere(unfit)[0]
+        detail = f"it sends {numbers[row, column]} where there are {shares[column]} bits for it"
+        sender = slot.senders[row if messages is None else messages[row]]
+        raise RuleViolation(number, int(sender), Rule.BITS, detail)

@@ -12,10 +12,18 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.contents import RaggedArray
+
 Ints = npt.NDArray[np.integer[Any]]
 
 Listening: TypeAlias = Ints | tuple[Ints, Ints] | tuple[()]
 """The group that every processor listens to, or the listeners and the group of each."""
+
+Contents: TypeAlias = npt.NDArray[Any] | Any
+"""An array with a row per message, or a :class:`RaggedArray`; a router knows what it sends."""
+
+Bits: TypeAlias = int | tuple[int, ...] | None
+"""The bits of a message, or of each number of a list, or of each field of its items."""
 
 NO_PACKET = -1
 """The packet number of a message that concerns no packet."""
@@ -99,12 +107,15 @@ class Slot:
     packets : array of int, optional
         The packet that each message concerns, numbered by its source, or ``NO_PACKET``. A packet
         message also carries the packet's destination.
-    contents : array, optional
-        What control messages carry: ``contents[i]`` is a number or a row of any shape.
-    bits : int, optional
+    contents : array or RaggedArray, optional
+        What control messages carry: ``contents[i]`` is a number or a row of any shape. Rows of
+        different lengths are a :class:`RaggedArray`.
+    bits : int or tuple of int, optional
         The number of bits in each control message. Contents must then be integers of at least 0
         that fit; several numbers in a row share the bits evenly. Without ``bits``, contents
-        count with all bits of their type.
+        count with all bits of their type. For a :class:`RaggedArray`, the number of bits in each
+        number of a list, or a tuple with those in each field of an item: a message has as many
+        bits as its items together.
     listeners, listened : array of int
         Processor ``listeners[i]`` listens to group ``listened[i]``.
     send_wavelengths : array of int, optional
@@ -143,8 +154,8 @@ class Slot:
     fanout: Ints | None = None
     kind: Kind | Ints = Kind.PACKET
     packets: Ints | None = None
-    contents: npt.NDArray[Any] | None = None
-    bits: int | None = None
+    contents: Contents | None = None
+    bits: Bits = None
     listeners: Ints = field(default_factory=_empty)
     listened: Ints = field(default_factory=_empty)
     send_wavelengths: Ints | None = None
@@ -160,6 +171,11 @@ class Slot:
                 object.__setattr__(self, name, _integers(name, value))
         if not isinstance(self.phase, str):
             raise ValueError(f"phase = {self.phase!r}: it must be a string.")
+        if not isinstance(self.contents, np.ndarray | RaggedArray | None):
+            raise ValueError(
+                f"contents is a {type(self.contents).__name__}; it must be an array with a row per "
+                "message: numpy.array(…), or RaggedArray.of(…) if rows have different lengths."
+            )
         if self.bits is not None:
             self._require_numbers(self.bits)
         if self.fanout is not None and self.fanout.min(initial=0) < 0:
@@ -296,8 +312,8 @@ class Slot:
         groups: Ints,
         listening: Listening = (),
         *,
-        contents: npt.NDArray[Any] | None = None,
-        bits: int | None = None,
+        contents: Contents | None = None,
+        bits: Bits = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
         """Make a slot in which processors send control messages.
@@ -308,10 +324,11 @@ class Slot:
             Processor ``senders[i]`` sends to group ``groups[i]``.
         listening : array of int, or pair of arrays of int
             The group that every processor listens to, or ``(listeners, listened)``.
-        contents : array, optional
+        contents : array or RaggedArray, optional
             One row per message.
-        bits : int, optional
-            The bits that each message carries, by default those of the type of its contents.
+        bits : int or tuple of int, optional
+            The bits that each message carries, by default those of the type of its contents. For a
+            :class:`RaggedArray`, those of each number, or of each field.
         **options
             ``fanout``, ``send_wavelengths``, ``listen_wavelengths``, ``phase``, ``step`` and
             ``conflict_free``, as in :class:`Slot`.
@@ -340,8 +357,8 @@ class Slot:
         g: int,
         listening: Listening = (),
         *,
-        contents: npt.NDArray[Any] | None = None,
-        bits: int | None = None,
+        contents: Contents | None = None,
+        bits: Bits = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
         """Make a slot in which processors send a packet or a control message to all g groups.
@@ -354,10 +371,10 @@ class Slot:
             Groups of the network.
         listening : array of int, or pair of arrays of int
             The group that every processor listens to, or ``(listeners, listened)``.
-        contents : array, optional
+        contents : array or RaggedArray, optional
             One row per control message. Without it the senders send their packets.
-        bits : int, optional
-            The bits that each control message carries.
+        bits : int or tuple of int, optional
+            The bits that each control message carries, as in :meth:`send_control`.
         **options
             ``send_wavelengths``, ``listen_wavelengths``, ``phase``, ``step`` and ``conflict_free``,
             as in :class:`Slot`.
@@ -410,7 +427,11 @@ class Slot:
                 "senders", "fanout", "kind", "packets", "contents", "send_wavelengths",
             )  # fmt: skip
             given = {name: getattr(self, name) for name in messages}
-            fewer = {name: one[sending] for name, one in given.items() if hasattr(one, "shape")}
+            fewer = {
+                name: values[sending]
+                for name, values in given.items()
+                if values is not None and not isinstance(values, Kind)
+            }
             fewer["groups"] = self.groups[sending[self.owners]]
         if listening is not None:
             fewer |= {"listeners": self.listeners[listening], "listened": self.listened[listening]}
@@ -423,13 +444,22 @@ class Slot:
         if value is not None and not isinstance(value, Kind) and len(value) != length:
             raise ValueError(f"{name} has {len(value)} entries where this slot needs {length}.")
 
-    def _require_numbers(self, bits: int) -> None:
-        object.__setattr__(self, "bits", index(bits))
-        if bits < 0:
+    def _require_numbers(self, bits: int | tuple[int, ...]) -> None:
+        contents = self.contents
+        fields = contents.fields if isinstance(contents, RaggedArray) else 0
+        if isinstance(bits, tuple):
+            shares = tuple(map(index, bits))
+            if not fields or (contents is not None and contents.size and len(bits) != fields):
+                raise ValueError(
+                    f"bits = {bits}: it must be an integer, or an integer per field of the items "
+                    f"of a RaggedArray, which are {fields} here."
+                )
+        else:
+            shares = (index(bits),) * max(fields, 1)
+        if min(shares, default=0) < 0:
             raise ValueError(f"bits = {bits}: it must be at least 0.")
-        if self.contents is None or not self.contents.size:
-            return
-        if (of := self.contents.dtype).kind not in "biu":
+        object.__setattr__(self, "bits", shares if fields else shares[0])
+        if contents is not None and contents.size and (of := contents.dtype).kind not in "biu":
             raise ValueError(f"contents of {bits} bits must be integers, not of type {of}.")
 
     @property
@@ -439,18 +469,33 @@ class Slot:
 
     @property
     def control_bits(self) -> int:
-        """The bits in a message of this slot, not counting packets, 0 if there is no message."""
+        """The most bits in a message of this slot, not counting packets, 0 without messages."""
+        if isinstance(self.contents, RaggedArray):
+            return int(self._list_bits(self.contents).max(initial=0))
         if isinstance(self.kind, Kind):
             only_packets = self.kind is Kind.PACKET
         else:
             only_packets = bool((self.kind == Kind.PACKET).all())
         if not len(self.senders) or (only_packets and self.contents is None):
             return 0
-        if self.bits is not None:
+        if isinstance(self.bits, int):
             return self.bits
         if self.contents is None:
             return 1
         return 8 * self.contents.dtype.itemsize * self.numbers_a_message
+
+    @property
+    def total_control_bits(self) -> int:
+        """The bits in all messages of this slot together, not counting packets."""
+        if isinstance(self.contents, RaggedArray):
+            return int(self._list_bits(self.contents).sum())
+        carry = self.kinds != Kind.PACKET if self.contents is None else self.senders >= 0
+        return self.control_bits * int(np.count_nonzero(carry))
+
+    def _list_bits(self, lists: RaggedArray) -> npt.NDArray[np.int64]:
+        """Return the bits in each message."""
+        all_bits = 8 * lists.dtype.itemsize * lists.fields
+        return lists.lengths * (sum(self.bits) if isinstance(self.bits, tuple) else all_bits)
 
     @property
     def kinds(self) -> Ints:
@@ -503,8 +548,9 @@ class Inbox:
         The packet that each message concerns, or ``NO_PACKET``.
     destinations : array of int
         The destination of each packet received, ``NO_PACKET`` for other messages.
-    contents : array or None
-        The contents of the messages, if the slot had any.
+    contents : array, RaggedArray or None
+        The contents of the messages, if the slot had any. A :class:`RaggedArray` shares its values
+        with the slot, and ``contents.numbers`` has the number of the message that was received.
     wavelengths : array of int or None
         The wavelength that each receiver listened to, None if all listened to wavelength 0.
 
@@ -524,7 +570,7 @@ class Inbox:
     kinds: Ints
     packets: Ints
     destinations: Ints
-    contents: npt.NDArray[Any] | None
+    contents: Contents | None
     wavelengths: Ints | None = None
 
     def at(self, rows: Ints | npt.NDArray[np.bool_]) -> Inbox:

@@ -16,8 +16,8 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 42_606
-MOST_MODULES = 337
+MOST_LINES = 42_723
+MOST_MODULES = 338
 
 MOST_CASES = 4_500
 

@@ -64,9 +64,11 @@ class Execution:
         done = machine.executed or slot
         tuned = partial(wavelengths, done) if machine.network.wavelengths > 1 else None
         number, waiting = machine.counters.slots, machine.memory.waiting
-        event = Event(number, slot.phase, slot.step, waiting, partial(records, done), tuned)
-        for observe in self._observers:
-            observe(event)
+        if self._observers:
+            seen = partial(records, done), tuned, done.total_control_bits
+            event = Event(number, slot.phase, slot.step, waiting, *seen)
+            for observe in self._observers:
+                observe(event)
         for trace in self.traces:
             trace.miss(machine.medium.misses.tolist())
         yielded = self.resume(inbox)

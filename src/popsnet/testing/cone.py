@@ -17,7 +17,7 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.errors import PopsnetError
 from popsnet.network import I32
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.slot import Contents, Inbox, Ints, Slot
 from popsnet.trace import records
 
 
@@ -180,7 +180,7 @@ def heard_in(inbox: Inbox, name: PacketName = same) -> dict[int, Any]:
     return {row[0]: row[1:] for row in rows}
 
 
-def _exactly(contents: npt.NDArray[Any] | None, messages: int) -> list[bytes]:
+def _exactly(contents: Contents | None, messages: int) -> list[bytes]:
     """Return the contents of each message as bytes."""
     return [b""] * messages if contents is None else [row.tobytes() for row in contents]
 

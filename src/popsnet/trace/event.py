@@ -79,6 +79,9 @@ class Event(NamedTuple):
     wavelengths: Callable[[], tuple[list[int], list[int]]] | None = None
     """Returns the wavelength of every message and of every listener, in the order of ``records``.
     None if couplers have one wavelength."""
+    control_bits: int | None = None
+    """The bits in all messages of the slot together, besides packets. None if the engine does not
+    count them."""
 
 
 Observer: TypeAlias = Callable[[Event], None]
