@@ -643,7 +643,7 @@ def test_a_grid_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
         tmp_path,
         """
         [[grid]]
-        d = 4
+        d = 8
         g = [2, 4]
         routers = "relay"
         wavelengths = [1, 2]
@@ -674,7 +674,7 @@ def test_a_grid_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
     assert {(one.permutation_seed, one.max_steps) for one in sweep.experiments} == {(5, 7)}
     one = next(one for one in sweep.experiments if one.faults == texts[3] and one.wavelengths == 2)
     assert one == Experiment(
-        4, 2, router="relay", seed=1, permutation_seed=5, max_steps=7, faults=texts[3],
+        8, 2, router="relay", seed=1, permutation_seed=5, max_steps=7, faults=texts[3],
         fault_seed=3, wavelengths=2,
     )  # fmt: skip
 
@@ -687,10 +687,13 @@ def test_a_grid_takes_files_of_demands(tmp_path: Path) -> None:
     assert [(one.router, one.way, one.packets) for one in packets.experiments] == [
         ("direct", "demand", 3), ("relay", "demand", 3),
     ]  # fmt: skip
-    matrix = sweep_of(tmp_path, routers + "matrices = 'm.csv'\nvariants = 'in-groups'")
+    matrix = sweep_of(
+        tmp_path, routers + "matrices = 'm.csv'\nvariants = 'folds'\nskip_inapplicable = true"
+    )
     assert [(one.variant, one.way, one.packets) for one in matrix.experiments] == [
-        ("in-groups", "matrix", 3), ("in-groups", "matrix", 3),
+        ("folds", "matrix", 3),
     ]  # fmt: skip
+    assert matrix.skipped[0].startswith("direct (folds) on POPS(4, 2): Router direct does not ")
 
 
 NOT_THERE = """

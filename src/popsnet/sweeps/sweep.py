@@ -514,9 +514,10 @@ def _variant(
     router: Router, variant: str | None, network: Network, workload: Workload
 ) -> str | None:
     """Return the name of the variant that routes a permutation or serves a demand."""
-    if workload.demand is None:
+    packets = workload.demand
+    if packets is None:
         return router.choose_variant(variant, network)
-    return router.serve(variant, workload.demand).name
+    return router.serve(variant, packets).name
 
 
 def _fitting(experiment: Experiment) -> Experiment:
