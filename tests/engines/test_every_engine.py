@@ -25,7 +25,7 @@ from popsnet import (
     route,
     system,
 )
-from popsnet.engines import ENGINES, Instance, Outcomes, Tally, choose_engine
+from popsnet.engines import ENGINES, Instance, Outcomes, Tally, choose_engine, find_engine
 from popsnet.engines.session import Engine
 from popsnet.slot import Ints
 from popsnet.trace import Event
@@ -192,7 +192,7 @@ def test_packets_start_anywhere(engine: Engine) -> None:
 @each("name", HERE)
 @each_case
 def test_what_an_engine_cannot_run_is_refused_with_the_reason(name: str, case: str) -> None:
-    experiment, engine = experiment_of(case), ENGINES[name]
+    experiment, engine = experiment_of(case), find_engine(name)
     reason = engine.supports(experiment)
     assert (reason is None) == (gap(name, f"[{case}]") is None)
     if reason is None:

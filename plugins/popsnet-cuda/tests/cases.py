@@ -131,7 +131,12 @@ def shuffles(n: int, cells: int, threads: int) -> Iterator[Difference]:
     expected = UniformPermutation(n, coins).array()
     out, key = cuda.to_device(np.zeros(n, np.uint32)), np.uint64(coins.key(RANDOM, 1))
     shared = 4 * (SCRATCH + threads + -(-cells // 16)) + 2 * n
-    Launch(_shuffled, threads, shared)(1, (np.uint32(n), np.uint32(cells), key, out))
+    launch, arguments = (
+        Launch(_shuffled, threads, shared),
+        (np.uint32(n), np.uint32(cells), key, out),
+    )
+    launch.resident(arguments)  # which asks for the shared memory
+    launch(1, arguments)
     found = out.copy_to_host()
     if found.tolist() != expected.tolist():
         yield Difference(f"shuffle of {n} by {threads} threads", expected, found)

@@ -215,6 +215,13 @@ def publish(counts: U64, counters: U64, row: np.uint64) -> None:
             counts[c] = _NONE
 
 
+@device
+def wait(grid: Any) -> None:
+    """Wait until all threads of all blocks are here, which tools that look for races see, too."""
+    grid.sync()
+    cuda.syncthreads()
+
+
 @kernel
 def route_large(
     shape: Shape, plan: LargeRunSteps, rounds: Rounds, residues: Any, thresholds: U64,
@@ -238,14 +245,14 @@ def route_large(
         key = np.uint64(step_key(plan.seed, plan.purpose, step))
         coin = chance(thresholds, step)
         scatter(shape, plan, rounds, residues, key, coin, pending, survived, near, far, counts)
-        grid.sync()
+        wait(grid)
         settle(shape, rounds, residues, key, pending, survived, far, counts)
         publish(counts, counters, row)
-        grid.sync()
+        wait(grid)
         clear_far(far, counts)
         publish(counts, counters, row)
         if cuda.threadIdx.x == 0:  # nothing is added: this reads what all blocks have added
             at = row * np.uint64(COUNTS) + np.uint64(TAKEN)
             left[0] -= cuda.atomic.add(counters, at, _NONE)
-        grid.sync()
+        wait(grid)
         step += _ONE
