@@ -658,11 +658,12 @@ class Experiment:
 
     def __repr__(self) -> str:
         """Return the call that makes the experiment, if router and permutation have names."""
+        way = self.way if self.permutation_file else "permutation"
         more = f", faults={self.faults!r}, fault_seed={self.fault_seed}" if self.faults else ""
         more += f", wavelengths={self.wavelengths}" if self.wavelengths > 1 else ""
         return (
             f"Experiment({self.d}, {self.g}, router={self.router_file or self.router!r}, "
-            f"variant={self.variant!r}, {self.way}={self.shown_permutation!r}, seed={self.seed}, "
+            f"variant={self.variant!r}, {way}={self.shown_permutation!r}, seed={self.seed}, "
             f"permutation_seed={self.permutation_seed}, max_steps={self.max_steps}{more})"
         )
 
