@@ -143,7 +143,9 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
         recordings.append(recording)
         rows.append(row)
     page = Page.of(recordings)
-    columns = _COLUMNS if found else tuple(one for one in _COLUMNS if one.key != "trace")
+    hidden = {"trace"} if not found else set()
+    hidden |= {"unreachable"} if not any("unreachable" in row for row in rows) else set()
+    columns = tuple(column for column in _COLUMNS if column.key not in hidden)
     notes = (_violations(row) for row in rows if row.get("violation_count"))
     parts: tuple[Table | str, ...] = (Table("runs", "", columns, rows), *notes)
     limit = f"max_steps = {max(stopped, default=0)}"
@@ -164,6 +166,7 @@ _COLUMNS = (
     Column("slots", kind="integer"),
     Column("delivered", show=lambda row: f"{row['delivered']:,} of {row['packets']:,}"),
     Column("lost", show=lambda row: "not recorded" if row["lost"] is None else f"{row['lost']:,}"),
+    Column("unreachable", show=lambda row: f"{row.get('unreachable', 0):,}"),
     Column("collisions", kind="integer"),
 )
 
@@ -201,8 +204,12 @@ def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, 
     network = of.network
     whose = {"router": of.router, "variant": of.variant, "d": network.d, "g": network.g}
     counts = {name: getattr(found, name) for name in ("slots", "delivered", "lost", "collisions")}
-    packets = of.packets
-    return {**whose, "packets": packets, **counts}
+    of_faults = {}
+    if isinstance(found, Outcome) and found.faulty is not None:
+        of_faults = {"unreachable": found.faulty.unreachable, "held": found.faulty.held}
+    elif isinstance(found, TraceCheck) and found.faulty:
+        of_faults = {"unreachable": found.unreachable}
+    return {**whose, "packets": of.packets, **counts, **of_faults}
 
 
 def _checked(path: Path) -> dict[str, object]:
@@ -228,7 +235,11 @@ def _limit_reached(run: Run) -> list[int]:
 
 def _verdict(rows: Sequence[Row]) -> str:
     """Return which checks failed, if any did."""
-    missing = sum(row["packets"] - row["delivered"] for row in rows if "held" not in row)
+    missing = sum(
+        row["packets"] - row["delivered"] - row.get("unreachable", 0)
+        for row in rows
+        if "refused" not in row
+    )
     if missing:
         return f"FAILED: {counted(missing, 'packet')} not delivered."
     broken = any(row.get("violation_count") for row in rows)

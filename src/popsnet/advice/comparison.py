@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any, TypeAlias
@@ -13,16 +13,19 @@ import numpy.typing as npt
 from popsnet.advice.recommendation import Forecast, forecast
 from popsnet.errors import InputError, PopsnetError
 from popsnet.experiment import MAX_STEPS, Experiment, whole_number
+from popsnet.faults import Faults
+from popsnet.faults.faults import faults_of
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_notes
-from popsnet.network import Network, shape_of
+from popsnet.network import Network
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
-from popsnet.routing import Route, Router, all_routers, find_variant
+from popsnet.routing import Route, Router, Variant, all_routers, find_variant
+from popsnet.routing.router import Relation
 from popsnet.runs.demands import with_demand
-from popsnet.runs.route import route
+from popsnet.runs.route import network_of, route
 from popsnet.runs.run import Runs
-from popsnet.runs.summary import cure_of, described
+from popsnet.runs.summary import cure_of, described, facts_of_faults, fates_of, faults_in_words
 from popsnet.runs.times import propagation_of, run_times
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
@@ -93,6 +96,11 @@ class Compared:
         return self._ran.failed
 
     @property
+    def missing(self) -> int:
+        """The packets that were lost, or held though they had a live path, in all runs together."""
+        return self.undelivered - int(self._ran.unreachable.sum())
+
+    @property
     def _ran(self) -> Runs:
         assert self.runs is not None
         return self.runs
@@ -121,6 +129,8 @@ class Compared:
                 "lost": int(runs.lost.sum()),
                 "undelivered": runs.undelivered,
             }
+            if fates := fates_of(self.experiment, runs.fault_counts):
+                figures |= {"delivered": int(runs.delivered.sum()), **fates}
         return {
             "router": self.router.name,
             "variant": self.experiment.variant,
@@ -152,8 +162,9 @@ class Comparison(Reported):
         The network.
     runs : int
         The runs of each router.
-    lower_bound : float
-        The mean lower bound of the permutations.
+    lower_bound : float or None
+        The mean over the permutations of the slots that any schedule of each needs. None with
+        faults, which need not leave every packet a path.
     done, left_out : tuple of Compared
         The routers that were run, and those that were not because they would take long.
     demand : Demand, optional
@@ -162,8 +173,7 @@ class Comparison(Reported):
 
     network: Network
     runs: int
-    lower_bound: float
-    """The mean over the permutations of the slots that any schedule of each needs."""
+    lower_bound: float | None
     done: tuple[Compared, ...]
     left_out: tuple[Compared, ...]
     demand: Demand | None = None
@@ -196,30 +206,32 @@ class Comparison(Reported):
             The length of a slot, to print times as well.
         """
         title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
-        bound = f"Lower bound for any schedule, mean: {self.lower_bound:.1f}"
-        if self.demand is not None:
-            title = f"{self.network}: {described(self.demand)}; {counted(self.runs, 'run')}"
-            bound = f"Lower bound for any schedule: {self.lower_bound:,.0f}"
+        bound = f"Lower bound for any schedule, mean: {self.lower_bound or 0:.1f}"
+        hidden = {"control_bits"}
         left_out = [one.to_record() for one in self.left_out]
         notes = [one.why_left_out() for one in self.left_out]
         facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
         if self.demand is not None:
+            title = f"{self.network}: {described(self.demand)}; {counted(self.runs, 'run')}"
+            bound = f"Lower bound for any schedule: {self.lower_bound or 0:,.0f}"
+            hidden = set()
             sizes = Fact("packets", self.demand.packets), Fact("max_per_processor", self.demand.h)
             facts = (*facts, *sizes)
-        missing = any(one.undelivered for one in self.done)
-        shown = (*_COLUMNS, Column("online", "on-line", "text", self._online))
-        hidden = set() if missing else {"undelivered"}
-        hidden |= {"control_bits"} if self.demand is None else set()
-        columns = tuple(one for one in shown if one.key not in hidden)
-        table = Table("routers", title, columns, [one.to_record() for one in self.done])
+        records = [one.to_record() for one in self.done]
+        first = next(one.experiment for one in (*self.done, *self.left_out))
+        columns = self._columns(records, hidden)
+        table = Table("routers", f"{title}{faults_in_words(first)}", columns, records)
+        facts = (*facts, *facts_of_faults(first))
+        notes = notes if self.lower_bound is None else [bound, *notes]
         failed = [one.label for one in self.done if one.failed]
-        verdict = "Every packet was delivered." if self.done else "FAILED: no router was run."
+        reached = " with a live path" * (self.lower_bound is None)
+        verdict = f"Every packet{reached} was delivered." if self.done else _NO_ROUTER
         if failed:
             names = ", ".join(failed)
-            verdict = f"FAILED: not every run of {names} ended with all packets delivered."
+            verdict = f"FAILED: not every run of {names} ended with all packets{reached} delivered."
         ok = bool(self.done) and not failed
         cure = cure_of([one._ran for one in self.done])
-        report = Report("", facts, (table, bound, *notes), verdict, ok, cure)
+        report = Report("", facts, (table, *notes), verdict, ok, cure)
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
@@ -242,6 +254,17 @@ class Comparison(Reported):
         notes = timing_notes(timing, "the rule of each router is in the table")
         return report.plus(fact, table, *notes)
 
+    def _columns(self, records: Sequence[Row], hidden: set[str]) -> tuple[Column, ...]:
+        """Return the columns that say something here."""
+        if any("held" in record for record in records):
+            hidden |= {"undelivered", "mean_collisions", "control_bits", "randomness"}
+        else:
+            hidden |= {"lost", "delivered", "unreachable", "held"}
+        if not any(record["undelivered"] for record in records):
+            hidden |= {"undelivered"}
+        shown = (*_COLUMNS, Column("online", "on-line", "text", self._online))
+        return tuple(column for column in shown if column.key not in hidden)
+
     def _online(self, row: Row) -> str:
         if row["idealized"]:
             return "statistics only"
@@ -256,6 +279,8 @@ def _buffers(row: Row) -> str:
     return "–" if row["peak_buffers"] is None else f"{_least(row)}{row['peak_buffers']:,}"
 
 
+_NO_ROUTER = "FAILED: no router was run."
+
 _COLUMNS = (
     Column("label", "router", "text"),
     Column("mean_slots", "slots, mean", show=lambda row: f"{_least(row)}{row['mean_slots']:,.1f}"),
@@ -268,6 +293,10 @@ _COLUMNS = (
     Column("peak_buffers", "buffers", show=_buffers),
     Column("control_bits", "largest message (bits)", "integer"),
     Column("undelivered", "not delivered", "integer"),
+    Column("delivered", kind="integer"),
+    Column("lost", kind="integer"),
+    Column("unreachable", "unreach.", "integer"),
+    Column("held", kind="integer"),
     Column("randomness", "coins", "text"),
 )
 
@@ -286,10 +315,13 @@ def compare(
     demand: Demand | npt.ArrayLike | str | Path | None = None,
     matrix: npt.ArrayLike | str | Path | None = None,
     unit: float | None = None,
+    faults: Faults | str | None = None,
+    fault_seed: int = 0,
+    wavelengths: int | None = None,
 ) -> Comparison:
     """Compare routers on the same permutations, or on the same demand.
 
-    Run r has the same packets for all routers.
+    Run r has the same packets and the same faults for all routers.
 
     Parameters
     ----------
@@ -302,7 +334,8 @@ def compare(
         Names, files, routers or generator functions, or pairs of one of these and a variant. By
         default every router that ships and applies to the network, except for those that are
         expected to take long: more than 5000 slots, or more than 2^25 messages per run. On a
-        demand, every way in which a router that ships serves demands.
+        demand, every way in which a router that ships serves demands. With faults, the variants
+        that survive faults as well.
     runs : int
         The runs of each router, at least 1.
     permutation : str, Path or array
@@ -322,6 +355,12 @@ def compare(
         dealt to the processors of a group in turn.
     unit : float, optional
         The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
+    faults : Faults or str, optional
+        What does not work in every run, as for :func:`route`.
+    fault_seed : int
+        The seed of random faults and lost messages. Each run has its own faults.
+    wavelengths : int
+        Wavelengths per coupler, by default 1, or those of the network.
 
     Returns
     -------
@@ -348,27 +387,26 @@ def compare(
     >>> found = popsnet.compare(4, 3, runs=2, matrix=[[0, 9, 1], [4, 0, 4], [2, 2, 0]])
     >>> found.lower_bound, found.done[0].router.name, found["direct:to-all"].slots
     (6, 'offline', array([13, 13]))
+    >>> found = popsnet.compare(4, 4, routers=["relay:survive", "direct"], faults="coupler:1,0")
+    >>> [(one.router.name, int(one.runs.lost.sum())) for one in found]
+    [('relay', 0), ('direct', 11)]
     """
-    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
+    network, runs = network_of(d, g, wavelengths), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
         raise InputError(
             f"n = {network.n:,}: every message of every router is executed, so n must be at most "
             f"{MOST_PROCESSORS:,}; choose a smaller network, or use recommend()."
         )
-    packets = _packets(
+    packets = packets_of(
         network, permutation=permutation, permutation_seed=permutation_seed, demand=demand,
         matrix=matrix, unit=unit,
     )  # fmt: skip
-    experiments = [
-        Experiment(
-            network.d, network.g, router=router, variant=variant, seed=seed, max_steps=max_steps,
-            **packets,
-        )
-        for router, variant in chosen_routers(network, routers, "demand" in packets)
-    ]  # fmt: skip
+    experiments = candidates(
+        network, routers, bool(faults_of(faults)), seed=seed, max_steps=max_steps, faults=faults,
+        fault_seed=fault_seed, **packets,
+    )  # fmt: skip
     if not experiments:
         raise InputError("routers = []: there is nothing to compare; give at least one router.")
-    require_different(experiments)
     too_long = [one for one in experiments if routers is None and takes_long(one)]
     found = [Compared(one, None, _expected(one)) for one in too_long]
     total = (len(experiments) - len(too_long)) * runs
@@ -388,7 +426,7 @@ def compare(
     return _comparison(experiments[0], runs, found)
 
 
-def _packets(network: Network, **given: Any) -> dict[str, Any]:
+def packets_of(network: Network, **given: Any) -> dict[str, Any]:
     """Return the permutation, or the demand, as parameters of an experiment."""
     given = {name: value for name, value in given.items() if value is not None}
     permutation = given.setdefault("permutation", "random")
@@ -398,37 +436,65 @@ def _packets(network: Network, **given: Any) -> dict[str, Any]:
     return with_demand(network, given)
 
 
-def _comparison(permutations: Experiment, runs: int, found: Sequence[Compared]) -> Comparison:
+def _comparison(first: Experiment, runs: int, found: Sequence[Compared]) -> Comparison:
     ran = (one for one in found if one.runs is not None)
-    done = tuple(sorted(ran, key=lambda one: (one.undelivered > 0, one.mean_slots)))
+    done = tuple(sorted(ran, key=lambda one: (one.missing > 0, one.mean_slots)))
     left_out = tuple(one for one in found if one.runs is None)
-    bound, demand = _bound(permutations, runs), permutations.demand
-    return Comparison(permutations.network, runs, bound, done, left_out, demand)
+    bound = None if first.faults else _bound(first, runs)
+    return Comparison(first.network, runs, bound, done, left_out, first.demand)
 
 
-def chosen_routers(
-    network: Network, routers: Candidates | Candidate | None, demand: bool
-) -> list[tuple[Router, str | None]]:
-    """Return the routers to run, each with a variant, or None if the router chooses."""
-    shipped = [one for one in all_routers() if not one.file]
-    if routers is None and demand:
-        return [(one, name) for one in shipped for name in one.relations]
-    if routers is None:
-        return [(one, None) for one in shipped if one.applies_to(network)]
-    several = routers if isinstance(routers, list | tuple) else [routers]
+def candidates(
+    network: Network, routers: Candidates | Candidate | None, surviving: bool, **parameters: Any
+) -> list[Experiment]:
+    """Return an experiment for each router, or for those that are run by default.
+
+    By default the variants that survive faults are there as well if ``surviving``. A variant that
+    is given twice is refused.
+    """
+    several: Sequence[Any] = routers if isinstance(routers, list | tuple) else [routers]
     pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
-    return [find_variant(*pair) for pair in pairs]
-
-
-def require_different(experiments: Sequence[Experiment]) -> None:
-    """Refuse a router that is given twice."""
-    for place, one in enumerate(experiments):
-        if one in experiments[:place]:
-            name = Compared(one, None, None).full_name
+    chosen: Iterable[tuple[Router, str | None]] = (find_variant(*pair) for pair in pairs)
+    if routers is None:
+        chosen = _default(network, "demand" in parameters, surviving)
+    experiments: list[Experiment] = []
+    for router, variant in chosen:
+        experiment = Experiment(
+            network.d, network.g, router=router, variant=variant, wavelengths=network.wavelengths,
+            **parameters,
+        )  # fmt: skip
+        if experiment in experiments:
+            name = Compared(experiment, None, None).full_name
             raise InputError(
                 f"router = {name}: this variant is given twice; give it once. Without a variant a "
-                f"router runs the one that it chooses itself on {one.network}."
+                f"router runs the one that it chooses itself on {network}."
             )
+        experiments.append(experiment)
+    return experiments
+
+
+def _default(
+    network: Network, demand: bool, surviving: bool
+) -> Iterator[tuple[Router, str | None]]:
+    """Yield the routers that ship and apply; on a demand, every way in which they serve it."""
+    shipped = [router for router in all_routers() if not router.file]
+
+    def usable(way: Variant | Relation) -> bool:
+        return way.wavelengths or network.wavelengths == 1
+
+    if demand:
+        ways = ((router, *way) for router in shipped for way in router.relations.items())
+        yield from ((router, name) for router, name, way in ways if usable(way))
+        return
+    single = replace(network, wavelengths=1)
+    able = [router for router in shipped if router.applies_to(single)]
+    if single != network:
+        able = [router for router in shipped if router.uses_wavelengths_on(network)]
+    yield from ((router, None) for router in able)
+    for router in able if surviving else ():
+        for name, variant in router.variants.items():
+            if variant.survives and usable(variant) and variant.obstacle(network) is None:
+                yield router, name
 
 
 def _expected(experiment: Experiment) -> Forecast | None:

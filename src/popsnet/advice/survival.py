@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +15,21 @@ from popsnet.advice.comparison import (
     Candidate,
     Candidates,
     Compared,
-    chosen_routers,
-    require_different,
+    candidates,
+    packets_of,
     takes_long,
 )
 from popsnet.errors import InputError, require_several
 from popsnet.experiment import Experiment, whole_number
 from popsnet.faults import Faults
 from popsnet.faults.faults import PARTS
-from popsnet.network import Network, shape_of
+from popsnet.network import Network
 from popsnet.progress import Progress, patient_progress
-from popsnet.report import Column, Report, Reported, Row, Table, counted, facts_of
-from popsnet.runs.route import route
+from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.runs.route import network_of, route
 from popsnet.runs.run import Runs
+from popsnet.runs.summary import described
+from popsnet.schedules.demand import Demand
 
 NUMBERS = (0, 1, 2, 4, 8, 16)
 """The numbers of dead parts by default."""
@@ -125,6 +126,8 @@ class Survival(Reported):
         The seed of the faults.
     rows : tuple of FaultRow
         A row per router and number of dead parts.
+    demand : Demand, optional
+        The packets of every run, None if the routers were run on permutations.
     """
 
     network: Network
@@ -133,6 +136,7 @@ class Survival(Reported):
     runs: int
     fault_seed: int
     rows: tuple[FaultRow, ...]
+    demand: Demand | None = field(default=None, compare=False)
 
     @classmethod
     def from_json(cls, text: str) -> Survival:
@@ -164,7 +168,8 @@ class Survival(Reported):
         """
         try:
             said = json.loads(text)
-            network = Network(said["network"]["d"], said["network"]["g"])
+            shape = said["network"]
+            network = Network(shape["d"], shape["g"], shape.get("wavelengths", 1))
             rows = tuple(FaultRow(**row) for row in said["routers"])
             facts = {name: said[name] for name in ("kind", "loss", "runs", "fault_seed")}
             return cls(network=network, rows=rows, **facts)
@@ -185,11 +190,16 @@ class Survival(Reported):
     def report(self) -> Report:
         """Return the report that the command line prints."""
         lossy = f", each message lost with probability {self.loss:g}" if self.loss else ""
-        title = (
-            f"{self.network}: {counted(self.runs, 'run')} with each number of dead {self.kind}"
-            f"{lossy}; the same permutations, coins and faults for all routers"
-        )
+        packets, of = "permutations", ""
         facts = facts_of(self, "network", "kind", "loss", "runs", "fault_seed")
+        if self.demand is not None:
+            packets, of = "packets", f" of {described(self.demand)},"
+            sizes = Fact("packets", self.demand.packets), Fact("max_per_processor", self.demand.h)
+            facts = (*facts, *sizes)
+        title = (
+            f"{self.network}: {counted(self.runs, 'run')}{of} with each number of dead {self.kind}"
+            f"{lossy}; the same {packets}, coins and faults for all routers"
+        )
         table = Table("routers", title, _COLUMNS, [asdict(row) for row in self.rows], _CAPTION)
         failed = [row for row in self.rows if row.survives and (row.lost or row.held or row.capped)]
         claimed = any(row.survives and (row.dead or self.loss) for row in self.rows)
@@ -239,10 +249,14 @@ def survival(
     runs: int = 20,
     permutation: str | Path | npt.ArrayLike = "random",
     seed: int = 0,
-    permutation_seed: int = 0,
+    permutation_seed: int | None = None,
     fault_seed: int = 0,
     max_steps: int = _MAX_STEPS,
     progress: Progress = None,
+    demand: Demand | npt.ArrayLike | str | Path | None = None,
+    matrix: npt.ArrayLike | str | Path | None = None,
+    unit: float | None = None,
+    wavelengths: int | None = None,
 ) -> Survival:
     """Run routers with more and more random faults, on the same permutations.
 
@@ -277,6 +291,10 @@ def survival(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
+    demand, matrix, unit
+        The packets of every run instead of a permutation, as for :func:`compare`.
+    wavelengths : int
+        Wavelengths per coupler, by default 1, or those of the network.
 
     Returns
     -------
@@ -295,7 +313,7 @@ def survival(
     >>> [(row.dead, row.lost) for row in found.rows]
     [(0, 0.0), (2, 1.9)]
     """
-    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 1)
+    network, runs = network_of(d, g, wavelengths), whole_number("runs", runs, 1)
     if network.n > MOST_PROCESSORS:
         raise InputError(f"n = {network.n:,}: it must be at most {MOST_PROCESSORS:,}.")
     if kind not in PARTS:
@@ -304,14 +322,11 @@ def survival(
     dead = sorted({whole_number("numbers", number, 0) for number in numbers})
     if not dead:
         raise InputError("numbers = []: give at least one number of dead parts.")
-    experiments = [
-        Experiment(
-            network.d, network.g, router=router, variant=variant, seed=seed,
-            permutation=permutation, permutation_seed=permutation_seed, max_steps=max_steps,
-        )
-        for router, variant in _routers(network, routers)
-    ]  # fmt: skip
-    require_different(experiments)
+    packets = packets_of(
+        network, permutation=permutation, permutation_seed=permutation_seed, demand=demand,
+        matrix=matrix, unit=unit,
+    )  # fmt: skip
+    experiments = candidates(network, routers, True, seed=seed, max_steps=max_steps, **packets)
     broken = [Faults(random={kind: number}, loss=loss) for number in dead]
     for faults in broken:
         faults.require_on(network)
@@ -336,17 +351,5 @@ def survival(
                 with_faults = one.replaced(faults=faults, fault_seed=fault_seed)
                 found = run(with_faults) if faults else without
                 rows.append(FaultRow.of(found, without, number, kinds))
-    return Survival(network, kind, loss, runs, fault_seed, tuple(rows))
-
-
-def _routers(network: Network, routers: Candidates | Candidate | None) -> list[tuple[Any, Any]]:
-    """Return the routers to run: by default the variants that survive faults as well."""
-    found: list[tuple[Any, Any]] = list(chosen_routers(network, routers, False))
-    if routers is None:
-        for router, _ in tuple(found):
-            found += [
-                (router, name)
-                for name, variant in router.variants.items()
-                if variant.survives and variant.obstacle(network) is None
-            ]
-    return found
+    demand = experiments[0].demand if experiments else None
+    return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand)

@@ -195,6 +195,11 @@ class Outcomes:
         values = self.table[:, _PLACE[name]]
         return values != 0 if name == "capped" else values
 
+    @property
+    def fault_counts(self) -> Counter[str]:
+        """The sums of the counts that only runs with faults have."""
+        return Counter({name: int(self.column(name).sum()) for name in FaultCounts._fields})
+
     def at(self, place: int) -> Outcome:
         """Return the outcome of one run."""
         before = self.table[:place]
@@ -339,6 +344,8 @@ class TalliedRuns:
         The histograms of the runs that were capped. It has no sums.
     delivered : int
         The packets that were delivered, in all these runs together.
+    fault_counts : Counter
+        The counts of :class:`FaultCounts`, in all these runs together.
 
     Examples
     --------
@@ -352,6 +359,7 @@ class TalliedRuns:
     tally: Tally
     capped: Tally
     delivered: int
+    fault_counts: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, outcomes: Outcomes) -> TalliedRuns:
@@ -359,7 +367,8 @@ class TalliedRuns:
         places = np.flatnonzero(outcomes.column("capped"))
         capped = Tally.of(outcomes.take(places)) if len(places) else Tally()
         capped = replace(capped, collisions=0, destroyed=0, messages=0)
-        return cls(Tally.of(outcomes), capped, int(outcomes.column("delivered").sum()))
+        delivered = int(outcomes.column("delivered").sum())
+        return cls(Tally.of(outcomes), capped, delivered, outcomes.fault_counts)
 
 
 def _histogram(outcomes: Outcomes, name: str) -> Counter[int]:

@@ -49,18 +49,19 @@ def draw_comparison(found: Comparison) -> Figure:
     axes.xaxis.set_major_formatter(plain_number)
     axes.xaxis.set_minor_formatter(LogFormatter())  # without powers, if decades are few
     capped = ",\ncapped runs, so at least this (hollow dot)" * any(one.capped for one in done)
-    axes.set_xlabel(
-        f"slots: mean (dot), worst (tick),\nlower bound for any schedule (dashes){capped}"
-    )
+    bounds = [] if found.lower_bound is None else [found.lower_bound]
+    dashes = ",\nlower bound for any schedule (dashes)" * len(bounds)
+    axes.set_xlabel(f"slots: mean (dot), worst (tick){dashes}{capped}")
     axes.grid(axis="y", visible=False)
     places = range(len(done))
     for place, one in enumerate(done):
         _draw_router(axes, place, one)
-    axes.axvline(max(found.lower_bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
+    for bound in bounds:
+        axes.axvline(max(bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
     labels = [visible(one.label) + ("" if one.router.online else ", off-line") for one in done]
     axes.set_yticks(places, labels)
     axes.set_ylim(len(done) - 0.4, -0.6)  # the fastest on top, and room above and below
-    _leave_room(axes, [found.lower_bound, *(max(one.mean_slots, one.worst_slots) for one in done)])
+    _leave_room(axes, [*bounds, *(max(one.mean_slots, one.worst_slots) for one in done)])
     return settled(figure)
 
 

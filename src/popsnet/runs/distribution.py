@@ -16,6 +16,7 @@ import numpy.typing as npt
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.errors import InputError, as_path
 from popsnet.experiment import Experiment, whole_number
+from popsnet.faults import Faults
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
 from popsnet.network import Network
@@ -25,8 +26,17 @@ from popsnet.routing import Route, Router
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.kept import Keeper, Kept, read_kept, write_kept
 from popsnet.runs.route import experiment_of
-from popsnet.runs.summary import packets_in_words, raise_max_steps
+from popsnet.runs.summary import (
+    facts_of_demand,
+    facts_of_fates,
+    facts_of_faults,
+    fates_of,
+    faults_in_words,
+    packets_in_words,
+    raise_max_steps,
+)
 from popsnet.runs.times import propagation_of, times_of
+from popsnet.schedules.demand import Demand
 from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.theory import smallest_g
 from popsnet.theory.tails import square_fails
@@ -34,7 +44,7 @@ from popsnet.trace import Event, Observer
 
 _MEASURES: tuple[Measure, Measure] = ("slots", "steps")
 
-_KEPT = ("engine", "numbers", "tally", "capped_tally", "undelivered", "seconds")
+_KEPT = ("engine", "numbers", "tally", "capped_tally", "undelivered", "seconds", "fault_counts")
 """What a file has of a distribution, besides its experiment."""
 
 _FOLDED = (14, 14)
@@ -115,6 +125,8 @@ class RunsDistribution(Reported):
         What is known without runs.
     seconds : float
         The time that the runs took.
+    fault_counts : Counter
+        Unreachable and held packets and other counts of faults, in all runs together.
 
     Examples
     --------
@@ -134,6 +146,7 @@ class RunsDistribution(Reported):
     confidence: float
     expected: ExpectedTails
     seconds: float = field(default=0.0, compare=False)
+    fault_counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def runs(self) -> int:
@@ -147,8 +160,13 @@ class RunsDistribution(Reported):
 
     @property
     def failed(self) -> bool:
-        """Whether a run was capped, or did not deliver every packet."""
-        return bool(self.capped or self.undelivered)
+        """Whether a run was capped, or did not deliver every packet that it could deliver."""
+        return bool(self.capped or self.undelivered > self.fault_counts["unreachable"])
+
+    @property
+    def lost(self) -> int:
+        """The number of packets that were lost, in all runs together."""
+        return sum(lost * runs for lost, runs in self.tally.lost.items())
 
     def summary(self, measure: Measure = "slots") -> Summary:
         """Return mean, standard deviation and range of the slots or the steps.
@@ -248,6 +266,7 @@ class RunsDistribution(Reported):
             undelivered=self.undelivered + other.undelivered,
             expected=self.expected if self.expected.exact else other.expected,
             seconds=self.seconds + other.seconds,
+            fault_counts=self.fault_counts + other.fault_counts,
         )
 
     def write(self, path: str | Path) -> None:
@@ -292,10 +311,11 @@ class RunsDistribution(Reported):
         """
         one, network = self.experiment, self.experiment.network
         summaries = {measure: self.summary(measure) for measure in _MEASURES}
+        fates = facts_of_fates(one, self.fault_counts)
         title = (
             f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
             f"{counted(self.runs, 'run')} of {one.router} ({one.variant}), engine {self.engine}\n"
-            f"{packets_in_words(one)}"
+            f"{packets_in_words(one)}{faults_in_words(one)}"
         )
         facts = (
             *facts_of(one, "network", "router", "variant"),
@@ -304,6 +324,10 @@ class RunsDistribution(Reported):
             *facts_of(one, "seed", "permutation_seed", "max_steps"),
             Fact("numbers", [[some.start, some.stop] for some in self.numbers]),
             *facts_of(self, "runs", "capped", "undelivered", "confidence"),
+            *facts_of_faults(one),
+            *([Fact("lost", self.lost)] if fates else []),
+            *fates,
+            *facts_of_demand(one),
             *(Fact(f"{name}_summary", asdict(each)) for name, each in summaries.items()),
             Fact("exact_model", self.expected.exact.model if self.expected.exact else None),
             Fact("theorem", asdict(self.expected.bound) if self.expected.bound else None),
@@ -379,6 +403,9 @@ class RunsDistribution(Reported):
     def _verdict(self) -> str:
         missing = self.undelivered
         text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
+        fates = fates_of(self.experiment, self.fault_counts)
+        text += f"; {self.lost:,} lost" * bool(fates)
+        text += "".join(f", {count:,} {name}" for name, count in fates.items())
         text += f"; capped runs: {self.capped:,}"
         text += ", which count as at least what they had when they were stopped" * bool(self.capped)
         if self.experiment.idealized:
@@ -405,6 +432,12 @@ def distribution(
     exact: bool = True,
     keep: str | Path | None = None,
     progress: Progress = None,
+    demand: Demand | npt.ArrayLike | str | Path | None = None,
+    matrix: npt.ArrayLike | str | Path | None = None,
+    unit: float | None = None,
+    faults: Faults | str | None = None,
+    fault_seed: int | None = None,
+    wavelengths: int | None = None,
 ) -> RunsDistribution:
     """Return the histograms of steps and slots of very many runs, with intervals of the tails.
 
@@ -414,8 +447,8 @@ def distribution(
     Parameters
     ----------
     d : int, Network or Experiment
-        Processors per group; or a network; or an experiment, such as one with a demand, which
-        already has the parameters from ``g`` to ``max_steps`` other than ``runs``.
+        Processors per group; or a network; or an experiment, which already has the parameters
+        from ``g`` to ``max_steps`` other than ``runs``, and those of packets and faults.
     g : int
         Groups, if the first argument is a number.
     router : str, Path, Router or generator function
@@ -448,6 +481,10 @@ def distribution(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
+    demand, matrix, unit, faults, fault_seed, wavelengths
+        The packets of every run instead of a permutation, what does not work, and the wavelengths
+        of the network, as for :func:`route`. Exact chain, fluid limit and theorem are shown for
+        permutations on one wavelength without faults only.
 
     Returns
     -------
@@ -472,7 +509,8 @@ def distribution(
     """
     experiment = experiment_of(
         d, g, router=router, variant=variant, permutation=permutation, seed=seed,
-        permutation_seed=permutation_seed, max_steps=max_steps,
+        permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
+        unit=unit, faults=faults, fault_seed=fault_seed, wavelengths=wavelengths,
     )  # fmt: skip
     runs = whole_number("runs", runs, 1)
     first = whole_number("first", first, 0, 2**62 - runs)
@@ -637,6 +675,7 @@ def _with_block(
         capped_tally=found.capped_tally + block.capped,
         undelivered=found.undelivered + missing,
         seconds=found.seconds + seconds,
+        fault_counts=found.fault_counts + block.fault_counts,
     )
 
 

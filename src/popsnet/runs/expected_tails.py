@@ -113,7 +113,9 @@ def expected_tails(
         Whether to show how far the solution of the chain is.
     """
     network, router, variant = experiment.network, experiment.router, experiment.variant
-    known = experiment.resolved_router.is_registered and experiment.demand is None
+    known = experiment.resolved_router.is_registered
+    if experiment.demand is not None or experiment.faults or network.wavelengths > 1:
+        return ExpectedTails()  # chain, limit and theorem are of permutations on live parts
     if not known or network.d < network.g or experiment.permutation in _DRAWN:
         return ExpectedTails()
     uniform = experiment.permutation == "random"

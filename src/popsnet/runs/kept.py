@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -66,6 +66,7 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Annotated[float, Meta(ge=0)]
     tally: _Tallied
     capped_tally: _Tallied
+    fault_counts: dict[str, _Count] = {}  # of runs with faults alone
 
     def flaw(self) -> str:
         """Return in which way the numbers contradict each other; empty if they do not."""
@@ -96,6 +97,7 @@ class Kept:
     capped_tally: Tally
     undelivered: int
     seconds: float
+    fault_counts: Counter[str] = field(default_factory=Counter)
 
     def require(self, experiment: Experiment, path: Path) -> None:
         """Refuse an experiment other than that of the file."""
@@ -129,6 +131,7 @@ def read_kept(path: Path) -> Kept:
     return Kept(
         found.experiment, found.engine, tuple(range(*some) for some in found.numbers),
         found.tally.tally(), found.capped_tally.tally(), found.undelivered, found.seconds,
+        Counter(found.fault_counts),
     )  # fmt: skip
 
 
@@ -145,6 +148,8 @@ def write_kept(path: Path, kept: Kept) -> None:
         "tally": _Tallied.of(kept.tally),
         "capped_tally": _Tallied.of(kept.capped_tally),
     }
+    if any(kept.fault_counts.values()):
+        record["fault_counts"] = dict(kept.fault_counts)
     with write_whole(path) as file:
         file.write(json.dumps(record, indent=1) + "\n")
 

@@ -175,7 +175,7 @@ def experiment_of(
     """Return the experiment of parameters that are not None, or the one that is given alone."""
     given = {name: value for name, value in parameters.items() if value is not None}
     if not isinstance(network, Experiment):
-        whole = _network(network, g, given)
+        whole = network_of(network, g, given.pop("wavelengths", None))
         return Experiment(
             whole.d, whole.g, wavelengths=whole.wavelengths, **with_demand(whole, given)
         )
@@ -187,15 +187,14 @@ def experiment_of(
     return network
 
 
-def _network(network: Network | int, g: int | None, given: dict[str, Any]) -> Network:
-    """Return the network, and take its wavelengths out of the parameters."""
-    several = given.pop("wavelengths", None)
+def network_of(network: Network | int, g: int | None, several: int | None) -> Network:
+    """Return the network of a call: given as such, or as its sizes and its wavelengths."""
     if not isinstance(network, Network):
         return Network(*shape_of(network, g), 1 if several is None else several)
     if several is not None:
         raise InputError(
-            f"wavelengths = {several!r}: {network!r} has a number of wavelengths already; leave "
-            "it out."
+            f"wavelengths = {several!r}: {network!r} has a number of wavelengths already; "
+            "leave it out."
         )
     shape_of(replace(network, wavelengths=1), g)
     return network

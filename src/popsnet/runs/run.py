@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -20,7 +21,7 @@ from popsnet.experiment import Experiment
 from popsnet.files import write_whole
 from popsnet.hardware import Timing
 from popsnet.report import Report, counted, data_frame
-from popsnet.runs.summary import LABELS, RunsSummary, bars
+from popsnet.runs.summary import LABELS, RunsSummary, bars, facts_of_faults
 from popsnet.stats.inference import summarize_array
 from popsnet.trace import Observer, TraceWriter
 
@@ -356,6 +357,11 @@ class Runs(Sequence[Run]):
         return Tally.of(self.outcomes)
 
     @property
+    def fault_counts(self) -> Counter[str]:
+        """What became of packets and messages because of faults, in all runs together."""
+        return self.outcomes.fault_counts
+
+    @property
     def undelivered(self) -> int:
         """The number of packets that were not delivered, in all runs together."""
         return int((self.experiment.packets - self.delivered).sum())
@@ -418,9 +424,8 @@ class Runs(Sequence[Run]):
         """
         if not len(self):
             raise InputError("There are no runs to summarize; give at least one.")
-        kept = [name for name in LABELS if self._known(name) is not None]
-        if not self.experiment.faults:
-            kept = [name for name in kept if name not in FaultCounts._fields]
+        absent = set(FaultCounts._fields) - set(self._names)
+        kept = [name for name in LABELS if self._known(name) is not None and name not in absent]
         figures = {name: summarize_array(self.outcomes.column(name)) for name in kept}
         return RunsSummary(self, figures)
 
@@ -500,14 +505,17 @@ class Runs(Sequence[Run]):
         names = ("d", "g", "router", "variant", "seed", "permutation_seed")
         said = {name: [getattr(one, name)] * len(self) for name in names}
         said["permutation"] = [one.shown_permutation] * len(self)
-        if one.faults:
-            said |= {name: [getattr(one, name)] * len(self) for name in ("faults", "fault_seed")}
+        said |= {fact.key: [fact.value] * len(self) for fact in facts_of_faults(one)}
         return data_frame({"run": columns.pop("run"), **said, **columns}).set_index("run")
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
-        names = COLUMNS + (FaultCounts._fields if self.experiment.faults else ())
-        counts = {name: self.outcomes.column(name) for name in names}
+        counts = {name: self.outcomes.column(name) for name in self._names}
         return {"run": np.array(self.numbers), **counts, "seconds": self.seconds}
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The counts that these runs have."""
+        return COLUMNS + (FaultCounts._fields if self.experiment.faults else ())
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'run')} of {self.experiment}{self._in_short()}>"

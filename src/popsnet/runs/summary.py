@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from itertools import pairwise
@@ -63,18 +64,18 @@ class RunsSummary(Reported, dict[str, Summary]):
         title = (
             f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
             f"{counted(len(runs), 'run')} of {one.router} ({one.variant}), engine {runs.engine}\n"
-            f"{packets_in_words(one)}{_faults_in_words(runs)}"
+            f"{packets_in_words(one)}{faults_in_words(one)}{_drawn_faults(runs)}"
         )
         facts = (
             *facts_of(one, "network", "router", "variant"),
             Fact("engine", runs.engine),
             Fact("permutation", one.shown_permutation),
             *facts_of(one, "seed", "permutation_seed"),
-            *(facts_of(one, "faults", "fault_seed") if one.faults else ()),
+            *facts_of_faults(one),
             Fact("lost", int(runs.lost.sum())),
-            *(_facts_of_faults(runs) if one.faults else ()),
+            *facts_of_fates(one, runs.fault_counts),
             Fact("capped", self.capped),
-            *_facts_of_demand(one),
+            *facts_of_demand(one),
         )
         steps = [_steps(runs)] if len(runs) == 1 else []
         records = runs.to_records()
@@ -106,11 +107,8 @@ class RunsSummary(Reported, dict[str, Summary]):
             f"{counted(missing, 'packet')} not delivered" if missing else "Every packet delivered"
         )
         text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}"
-        if runs.experiment.faults:
-            text += "".join(
-                f", {int(getattr(runs, name).sum()):,} {name}"
-                for name in ("unreachable", "held", "duplicated")
-            )
+        fates = fates_of(runs.experiment, runs.fault_counts)
+        text += "".join(f", {count:,} {name}" for name, count in fates.items())
         text += f"; capped runs: {self.capped:,}."
         if runs.experiment.idealized:
             text += f" Variant {variant} is idealized: these are statistics, not routes."
@@ -126,24 +124,38 @@ def packets_in_words(experiment: Experiment) -> str:
     return f"permutation {experiment.shown_permutation}, {seeds}"
 
 
-def _faults_in_words(runs: Runs) -> str:
-    """Return the faults and whether the router is built for them, in lines of their own."""
+def faults_in_words(experiment: Experiment) -> str:
+    """Return the faults in a line of their own; nothing without faults."""
+    faults = experiment.faults
+    return f"\nfaults: {faults}, fault seed {experiment.fault_seed}" if faults else ""
+
+
+def _drawn_faults(runs: Runs) -> str:
+    """Return the faults that were drawn for a single run, in a line of their own."""
     one = runs.experiment
-    if not one.faults:
-        return ""
-    said = f"\nfaults: {one.faults}, fault seed {one.fault_seed}"
     active = one.faults_of(runs.numbers[0]) if len(runs) == 1 else None
-    if active is not None and str(active.faults) != one.faults:
-        said += f"\nfaults of this run: {active.faults}"
-    return said
+    if active is None or str(active.faults) == one.faults:
+        return ""
+    return f"\nfaults of this run: {active.faults}"
 
 
-def _facts_of_faults(runs: Runs) -> list[Fact]:
-    names = ("unreachable", "held", "duplicated")
-    facts = [Fact(name, int(getattr(runs, name).sum())) for name in names]
-    kinds = Faults.parse(runs.experiment.faults).kinds
-    survives = kinds <= runs.experiment.resolved_variant.survives
-    return [*facts, Fact("survives", survives)]
+def facts_of_faults(experiment: Experiment) -> tuple[Fact, ...]:
+    """Return the faults of an experiment as facts; none without faults."""
+    return facts_of(experiment, "faults", "fault_seed") if experiment.faults else ()
+
+
+def fates_of(experiment: Experiment, counts: Counter[str]) -> dict[str, int]:
+    """Return what became of packets besides delivery and loss; empty without faults."""
+    names = ("unreachable", "held", "duplicated") if experiment.faults else ()
+    return {name: counts[name] for name in names}
+
+
+def facts_of_fates(experiment: Experiment, counts: Counter[str]) -> list[Fact]:
+    """Return the same as facts, and whether the variant states that it survives the faults."""
+    fates = fates_of(experiment, counts)
+    survives = Faults.parse(experiment.faults).kinds <= experiment.resolved_variant.survives
+    facts = [Fact(name, count) for name, count in fates.items()]
+    return [*facts, Fact("survives", survives)] if fates else []
 
 
 def described(demand: Demand) -> str:
@@ -151,15 +163,16 @@ def described(demand: Demand) -> str:
     return f"{counted(demand.packets, 'packet')}, at most {demand.h:,} from or for a processor"
 
 
-def _facts_of_demand(experiment: Experiment) -> list[Fact]:
+def facts_of_demand(experiment: Experiment) -> list[Fact]:
+    """Return the size of the demand, if there is one, and the lower bound for its schedules.
+
+    The bound is of all packets, and faults need not leave each of them a path.
+    """
     demand = experiment.demand
     if demand is None:
         return []
-    return [
-        Fact("packets", demand.packets),
-        Fact("max_per_processor", demand.h),
-        Fact("lower_bound", lower_bound(demand)),
-    ]
+    facts = [Fact("packets", demand.packets), Fact("max_per_processor", demand.h)]
+    return facts if experiment.faults else [*facts, Fact("lower_bound", lower_bound(demand))]
 
 
 def _bound(facts: Iterable[Fact]) -> list[str]:
