@@ -9,6 +9,7 @@ import sys
 from collections.abc import Generator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from popsnet.engines import ENGINES
 from popsnet.routing import Router, get_router
 from popsnet.routing.relay import router as relay_router
 from popsnet.routing.relay.schedule import parse_schedule
+from popsnet.schedules import Demand
 from popsnet.slot import Ints
 from popsnet.sweeps.shard import SHARD_RUNS
 from tests.each import each
@@ -105,7 +107,23 @@ EXPERIMENTS = {
     ),
     "own, detected": lambda folder: Experiment(3, 2, router=one_hop, variant="standard+or"),
     "a router from a file": lambda folder: Experiment(2, 2, router=_written(folder / "own.py")),
+    "packets from a file": lambda folder: Experiment(
+        2, 2, router="direct", demand=_packets(folder / "p.csv")
+    ),
+    "a matrix from a file": lambda folder: Experiment(
+        2, 2, router="relay", matrix=str(_packets(folder / "p.csv"))
+    ),
+    "packets": lambda folder: Experiment(2, 2, router="direct", demand=_demand()),
 }
+
+
+def _packets(path: Path) -> Path:
+    path.write_text("0,2\n1,0\n")
+    return path
+
+
+def _demand() -> Demand:
+    return Demand(Network(2, 2), np.array([0, 1]), np.array([2, 0]))
 
 
 def _saved(path: Path) -> Path:
@@ -145,6 +163,7 @@ WITHOUT_NAME = {
     "a function and a shift",
     "a file, an array",
     "own, detected",
+    "packets",
 }
 
 
@@ -169,6 +188,39 @@ def test_what_has_no_name_cannot_come_back_from_json() -> None:
     ):
         with pytest.raises(InputError, match=message):
             Experiment.from_json(text)
+
+
+def test_a_demand_of_a_file_is_known_by_the_file(tmp_path: Path) -> None:
+    path = _packets(tmp_path / "p.csv")
+    packets = Experiment(2, 2, router="direct", demand=path)
+    matrix = Experiment(2, 2, router="direct", matrix=path)
+    assert (packets.packets, matrix.packets, packets.way, matrix.way) == (2, 3, "demand", "matrix")
+    digest = blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    assert packets.permutation == f"demand.csv:{digest}"
+    assert packets.files == {"demand": (str(path), packets.permutation)}
+    assert packets.replaced(d=4).packets == 2
+    stored = Experiment.recorded(packets.identity, packets.given)
+    assert route(stored.reopened()).tally == route(2, 2, router="direct", demand=_demand()).tally
+    copy = tmp_path / "copy.csv"
+    path.rename(copy)
+    assert stored.reopened({"demand": copy}) == packets
+    copy.write_text("0,2\n1,1\n")
+    with pytest.raises(InputError, match=r"the permutation here is demand\.csv:"):
+        stored.reopened({"demand": copy})
+    unnamed = Experiment(2, 2, router="direct", demand=_demand())
+    with pytest.raises(InputError, match="its demand was not given as a file, and is not kept"):
+        Experiment.recorded(unnamed.identity, unnamed.given).reopened()
+
+
+def test_runs_of_demands_are_kept(tmp_path: Path) -> None:
+    """Three packets on four processors."""
+    whole = Experiment(2, 2, router="direct", matrix=_packets(tmp_path / "p.csv"))
+    (tally,) = collect([whole], 10, tmp_path / "r", progress=False)
+    assert tally == route(whole, runs=10).tally
+    with Store(tmp_path / "r") as store:
+        assert store.find(whole.digest[:6]) == whole
+        found = verify(store, shards=1)
+        assert (found.flaws, found.compared) == ((), 1)
 
 
 def test_other_processes_get_what_has_no_name(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -15,7 +16,7 @@ from inspect import signature
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar, Self, TypeAlias, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +25,12 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError, wrong
 from popsnet.faults import ActiveFaults, Faults
 from popsnet.faults.faults import faults_of
+from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.permutations.resolved import Destinations, ResolvedPermutation, resolve_permutation
 from popsnet.routing import Route, Router, Variant, find_variant
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.files import demand_of_matrix, read_demand, read_matrix
 from popsnet.slot import Ints
 
 MOST_STEPS = 10**6
@@ -38,8 +41,8 @@ MAX_STEPS = 1000
 
 _FILES = ("router_file", "permutation_file")
 
-_DEMAND = "demand:"
-"""What the name of a demand begins with, before its digest."""
+_DEMAND = re.compile(r"(demand|matrix)[.:]")
+"""How the name of a demand begins: with the parameter that gives it."""
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -160,9 +163,11 @@ class Experiment:
         The seed of the permutations, from 0 to 2^64 - 1.
     max_steps : int
         A run is capped after this many steps, at most 10^6.
-    demand : Demand, optional
-        The packets of every run, any number per processor, instead of a permutation. The router
-        must serve demands.
+    demand : Demand, str or Path, optional
+        The packets of every run, any number per processor, instead of a permutation; or a file of
+        them. The router must serve demands.
+    matrix : str or Path, optional
+        A file with the packets from each group to each group, instead of a demand.
     faults : Faults or str, optional
         What does not work, as :class:`Faults` or as the text of it. By default everything works.
     fault_seed : int
@@ -235,31 +240,32 @@ class Experiment:
         seed: int = 0,
         permutation_seed: int = 0,
         max_steps: int = MAX_STEPS,
-        demand: Demand | None = None,
+        demand: Demand | ResolvedDemand | str | Path | None = None,
+        matrix: ResolvedDemand | str | Path | None = None,
         faults: Faults | str | None = None,
         fault_seed: int = 0,
         wavelengths: int = 1,
     ) -> None:
         network = Network(d, g, wavelengths)
         found, variant = find_variant(router, variant)
-        if demand is None:
+        workload: Workload
+        if demand is None and matrix is None:
             chosen = _resolved(found, variant, network)
+            workload = resolve_permutation(permutation, network)
         else:
-            demand = _own_demand(demand, network, permutation)
-            chosen = found.serve(variant, demand)
+            workload = resolve_demand(network, permutation, demand=demand, matrix=matrix)
+            chosen = found.serve(variant, workload.demand)
         max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
         seed = seed_number("seed", seed)
         permutation_seed = seed_number("permutation_seed", permutation_seed)
         fault_seed = seed_number("fault_seed", fault_seed)
         broken = faults_of(faults)
         broken.require_on(network)
-        resolved = resolve_permutation(permutation, network)
-        name = resolved.name if demand is None else f"{_DEMAND}{demand.digest}"
         self._fill(
-            program=found.name, version=_version(found), variant=chosen.name, workload=name,
-            seed=seed, workload_seed=permutation_seed, max_steps=max_steps,
-            given=dict(zip(_FILES, (found.file, resolved.file), strict=True)),
-            _parts=_Parts(found, chosen, resolved, demand),
+            program=found.name, version=_version(found), variant=chosen.name,
+            workload=workload.name, seed=seed, workload_seed=permutation_seed, max_steps=max_steps,
+            given=dict(zip(_FILES, (found.file, workload.file), strict=True)),
+            _parts=_Parts(found, chosen, workload),
             **medium_fields(network, broken, fault_seed),
         )  # fmt: skip
 
@@ -399,11 +405,17 @@ class Experiment:
         del given["version"]
         if self.workload.startswith("array:") and "permutation" not in objects:
             raise InputError("its permutation was given as an array, which is not kept.")
-        if self.workload.startswith(_DEMAND):
-            if "demand" not in objects:
-                raise InputError("its demand is not kept.")
+        if self.way != "permutation":
             del given["permutation"]
+            if self.way not in {**given, **objects}:
+                raise InputError("its demand was not given as a file, and is not kept.")
         return {**given, **objects}
+
+    @property
+    def way(self) -> str:
+        """The parameter that gives the packets: ``permutation``, ``demand`` or ``matrix``."""
+        named = _DEMAND.match(self.workload)
+        return named[1] if named else "permutation"
 
     def _decided(self, changes: Mapping[str, Any]) -> set[str]:
         """Return the parameters that are chosen again if others change."""
@@ -412,13 +424,9 @@ class Experiment:
     @property
     def _objects(self) -> dict[str, Any]:
         """The parameters that need not be found under their names, since they are here."""
-        here = self._here
-        if here.demand is not None:
-            return {"router": here.router, "demand": here.demand}
-        if here.permutation.array is None:
-            return {"router": here.router}
-        same = here.permutation if here.permutation.file else here.permutation.array
-        return {"router": here.router, "permutation": same}
+        objects, workload = {"router": self._here.router}, self._here.workload
+        given = workload if workload.file else workload.given
+        return objects if given is None else {**objects, self.way: given}
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -564,7 +572,8 @@ class Experiment:
         """The files that it was made from, each with a part of the identity that has its digest."""
         named = {use: self.given.get(f"{use}_file") for use in self.spelling.files}
         texts = {use: getattr(self, name) for use, name in self.spelling.files.items()}
-        return {use: (path, texts[use]) for use, path in named.items() if path}
+        uses = {"permutation": self.way}
+        return {uses.get(use, use): (path, texts[use]) for use, path in named.items() if path}
 
     def _spelled(self, key: str) -> Any:
         """Return the value of a key, which experiments of another kind do not have."""
@@ -594,7 +603,7 @@ class Experiment:
 
     @property
     def permutation_file(self) -> str:
-        """The file that the permutation was read from, if any."""
+        """The file that the permutation or the demand was read from, if any."""
         return str(self.given.get("permutation_file", ""))
 
     @property
@@ -615,7 +624,7 @@ class Experiment:
     @property
     def demand(self) -> Demand | None:
         """The packets of every run, None if the runs route permutations."""
-        return None if self._parts is None else self._here.demand
+        return None if self._parts is None else self._here.workload.demand
 
     @property
     def packets(self) -> int:
@@ -649,11 +658,12 @@ class Experiment:
 
     def __repr__(self) -> str:
         """Return the call that makes the experiment, if router and permutation have names."""
+        way = self.way if self.permutation_file else "permutation"
         more = f", faults={self.faults!r}, fault_seed={self.fault_seed}" if self.faults else ""
         more += f", wavelengths={self.wavelengths}" if self.wavelengths > 1 else ""
         return (
             f"Experiment({self.d}, {self.g}, router={self.router_file or self.router!r}, "
-            f"variant={self.variant!r}, permutation={self.shown_permutation!r}, seed={self.seed}, "
+            f"variant={self.variant!r}, {way}={self.shown_permutation!r}, seed={self.seed}, "
             f"permutation_seed={self.permutation_seed}, max_steps={self.max_steps}{more})"
         )
 
@@ -677,14 +687,12 @@ class Experiment:
         array([3, 2, 1, 0], dtype=int32)
         """
         here, coins = self._here, Coins(self.seed).for_run(run)
-        whose = self.network, here.router, here.variant
-        faults = self.faults_of(run)
-        if here.demand is not None:
-            ends = here.demand.destination, here.demand.source
-            return Instance(*whose, ends[0], coins, self.max_steps, ends[1], faults)
         of_run = Coins(self.permutation_seed).for_run(run)
-        destination = here.permutation.destination(self.network, of_run)
-        return Instance(*whose, destination, coins, self.max_steps, faults=faults)
+        return Instance(
+            self.network, here.router, here.variant,
+            here.workload.destination(self.network, of_run), coins, self.max_steps,
+            here.workload.start, self.faults_of(run),
+        )  # fmt: skip
 
     def faults_of(self, run: int) -> ActiveFaults | None:
         """Return the faults of one run, with the random ones drawn, None if there are none.
@@ -747,8 +755,7 @@ class _Parts:
 
     router: Router
     variant: Variant
-    permutation: ResolvedPermutation
-    demand: Demand | None = None
+    workload: Workload
 
 
 _unregistered: list[Router] = []
@@ -842,18 +849,79 @@ def _resolved(router: Router, variant: str | None, network: Network) -> Variant:
         raise InputError(text, parameter=error.parameter, others=["router"]) from error
 
 
-def _own_demand(demand: Demand, network: Network, permutation: object) -> Demand:
-    """Return a copy of a demand that cannot change; refuse one beside a permutation."""
-    if not isinstance(demand, Demand):
-        raise wrong("demand", f"{demand!r:.40}")("give a Demand, or use route(demand=…).")
-    if demand.network != network:
-        raise InputError(f"The demand is for {demand.network}, not for {network}.")
+@dataclass(frozen=True, slots=True, eq=False)
+class ResolvedDemand:
+    """The packets of all runs of an experiment that has a demand."""
+
+    name: str
+    """How it was given, with a digest of the file or of the packets."""
+    file: str
+    """The file that it was read from, if any."""
+    demand: Demand
+
+    @property
+    def given(self) -> Demand:
+        """What must be given to make it again, if there is no file."""
+        return self.demand
+
+    @property
+    def start(self) -> Ints:
+        """Where the packets start."""
+        return self.demand.source
+
+    def destination(self, network: Network, coins: Coins) -> Ints:
+        """Return where the packets go, in every run."""
+        return self.demand.destination
+
+
+Workload: TypeAlias = ResolvedPermutation | ResolvedDemand
+"""What the runs of an experiment send."""
+
+
+def resolve_demand(
+    network: Network, permutation: object = "random", **ways: object
+) -> ResolvedDemand:
+    """Return what one of the parameters ``demand`` and ``matrix`` gives, and refuse several."""
+    (way, given), *others = ((way, one) for way, one in ways.items() if one is not None)
+    if others:
+        raise InputError("demand and matrix each give the packets to send; give only one.")
     if not (isinstance(permutation, str) and permutation == "random"):
-        raise InputError("permutation and demand each give the packets to send; give only one.")
-    own = Demand(network, demand.source.copy(), demand.destination.copy())
-    for ends in (own.source, own.destination):
-        ends.flags.writeable = False  # a router reads them, never changes them
-    return own
+        raise InputError(f"permutation and {way} each give the packets to send; give only one.")
+    if isinstance(given, ResolvedDemand):
+        given = given if given.demand.network == network else given.file or given.demand
+    if isinstance(given, ResolvedDemand):
+        return given
+    if isinstance(given, str | Path):
+        return _demand_of_file(network, way, Path(given))
+    if way != "demand" or not isinstance(given, Demand):
+        raise wrong(way, f"{given!r:.40}")(f"give a file or a Demand, or use route({way}=…).")
+    if given.network != network:
+        raise InputError(f"The demand is for {given.network}, not for {network}.")
+    own = _constant(Demand(network, given.source.copy(), given.destination.copy()))
+    return ResolvedDemand(f"demand:{own.digest}", "", own)
+
+
+def _demand_of_file(network: Network, way: str, path: Path) -> ResolvedDemand:
+    """Return the demand of a file of packets, or of a matrix between groups."""
+    if not is_file(path):
+        raise wrong(way, repr(str(path)))("this file does not exist.")
+    data = path.read_bytes()
+    if way == "demand":
+        demand = read_demand(path, network).demand
+    else:
+        demand = demand_of_matrix(network, read_matrix(path, network).counts)
+    if path.read_bytes() != data:
+        raise InputError(f"{path} changed while it was being read; try again.")
+    digest = blake2b(data, digest_size=16).hexdigest()
+    name = f"{way}{path.suffix.lower()}:{digest}"
+    return ResolvedDemand(name, str(path.resolve()), _constant(demand))
+
+
+def _constant(demand: Demand) -> Demand:
+    """Return a demand whose packets a router can read and not change."""
+    for ends in (demand.source, demand.destination):
+        ends.flags.writeable = False
+    return demand
 
 
 def seed_number(name: str, value: object) -> int:

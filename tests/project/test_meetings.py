@@ -21,7 +21,7 @@ from popsnet.sweeps import collect_traffic, open_cluster
 from popsnet.traffic import TrafficExperiment
 from tests.conftest import Cli
 
-MOST_REFUSED = 21
+MOST_REFUSED = 19
 
 FLAGS = {
     "demand": "--matrix matrix.csv",
@@ -69,8 +69,6 @@ NO_OPTION = r"popsnet {} has no option {}\."
 NOT_KEPT = "[Aa] store keeps"
 REFUSED = {
     ("demand", "fused"): "it routes permutations, and no demands",
-    ("demand", "store"): NOT_KEPT,
-    ("demand", "cluster"): NOT_KEPT,
     ("demand", "faults"): NO_OPTION.format("faults", "--matrix"),
     ("demand", "view"): NO_OPTION.format("view", "--matrix"),
     ("demand", "distribution"): NO_OPTION.format("distribution", "--matrix"),

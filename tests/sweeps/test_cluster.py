@@ -22,15 +22,16 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, collect
+from popsnet.engines import Tally
 from popsnet.errors import InputError, PopsnetError
 from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import STORE, carry_out
 from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
-from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel
+from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel, unpack
 from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import Pace
-from popsnet.sweeps.shard import execute_shards
+from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Subject, Work
@@ -304,6 +305,22 @@ def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, sl
         origin = store.provenances(experiment)[0]
         files = origin.router_file, origin.permutation_file
         assert files == tuple(str(tmp_path / name) for name in ("mine.py", "p.npy"))
+
+
+def test_files_of_demands_travel_by_their_digest(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("0,2\n1,0\n")
+    for way in ("demand", "matrix"):
+        experiment = Experiment(2, 2, router="direct", **{way: path})  # type: ignore[arg-type]
+        sender, work = Sender(), [(experiment, range(1))]
+        parcel, digests = sender.pack(work)
+        contents = [sender.contents.pop(digest) for digest in digests]
+        path.rename(tmp_path / "elsewhere.csv")
+        results = execute_parcel(popsnet.__version__, parcel, digests, *contents)
+        (tmp_path / "elsewhere.csv").rename(path)
+        (done,) = unpack(work, results)
+        assert isinstance(done, Shards)
+        assert Tally.of(done.outcomes) == popsnet.route(experiment, runs=10).tally
 
 
 def test_a_file_that_has_changed_is_not_sent(tmp_path: Path) -> None:

@@ -244,6 +244,22 @@ BAD = {
         "[[grid]]\nd = 4\ng = 5\nskip_inapplicable = true",
         "nothing in it applies: mei-rizzi needs d ≥ g: POPS(4, 5).",
     ),
+    "no faults": (SQUARE + "faults = 'couplr:1,0'", "grid 1: faults: fault 'couplr:1,0': it"),
+    "two losses": (
+        SQUARE + "faults = 'loss:0.1'\nloss = 0.2",
+        "grid 1: loss: 'loss:0.1' of faults",
+    ),
+    "a loss above 1": (SQUARE + "loss = 1.5", "loss = 1.5: the probability that a message is lost"),
+    "faults elsewhere": (SQUARE + "faults = 'coupler:9,9'", "POPS(4, 4): there is no coupler:9,9"),
+    "no wavelengths": (SQUARE + "wavelengths = 0", "wavelengths = 0: the number of wavelengths"),
+    "too few wavelengths": (SQUARE + "wavelengths = 2", "(published) uses one wavelength"),
+    "no fault seed": (SQUARE + "faults = 'loss:0.1'\nfault_seed = -1", "fault_seed = -1: a seed"),
+    "known faults": (SQUARE + "known_faults = true", "'known_faults' belongs in a [[traffic]]"),
+    "no demand": (SQUARE + "demands = 'd.csv'", "demands = 'd.csv': the file d.csv does not exist"),
+    "two workloads": (
+        SQUARE + "demands = 'd.csv'\npermutations = 'random'",
+        "permutations and demands: give one of them",
+    ),
     "the second grid": (SQUARE + "[[grid]]\nd = 5", "sweep.toml, grid 2: networks are given"),
 }
 
@@ -620,3 +636,85 @@ def test_a_sweep_is_made_of_a_grid() -> None:
     assert [one.d for one in both.experiments] == [4, 8, 2]
     with pytest.raises(InputError, match="did you mean 'routers'"):
         Sweep.of_grid(d=4, g=4, router="direct")
+
+
+def test_a_grid_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
+    sweep = sweep_of(
+        tmp_path,
+        """
+        [[grid]]
+        d = 8
+        g = [2, 4]
+        routers = "relay"
+        wavelengths = [1, 2]
+        faults = ["", "coupler:1,0", "random:processors=1"]
+        loss = [0, 0.125]
+        fault_seed = [3, 4]
+        seed = [1, 2]
+        permutation_seed = 5
+        max_steps = 7
+        """,
+    )
+    found = [
+        (one.g, one.wavelengths, one.faults, one.fault_seed, one.seed) for one in sweep.experiments
+    ]
+    texts = [
+        " ".join(filter(None, (dead, loss)))
+        for dead in ("", "coupler:1,0", "random:processors=1")
+        for loss in ("", "loss:0.125")
+    ]
+    assert found == [
+        (g, wavelengths, faults, fault_seed, seed)
+        for g in (2, 4)
+        for wavelengths in (1, 2)
+        for faults in texts
+        for fault_seed in ((3, 4) if faults else (0,))
+        for seed in (1, 2)
+    ]
+    assert {(one.permutation_seed, one.max_steps) for one in sweep.experiments} == {(5, 7)}
+    one = next(one for one in sweep.experiments if one.faults == texts[3] and one.wavelengths == 2)
+    assert one == Experiment(
+        8, 2, router="relay", seed=1, permutation_seed=5, max_steps=7, faults=texts[3],
+        fault_seed=3, wavelengths=2,
+    )  # fmt: skip
+
+
+def test_a_grid_takes_files_of_demands(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("0,3\n0,2\n5,1\n")
+    (tmp_path / "m.csv").write_text("0,2\n1,0\n")
+    routers = "[[grid]]\nshapes = [[4, 2]]\nrouters = ['direct', 'relay']\n"
+    packets = sweep_of(tmp_path, routers + "demands = 'p.csv'")
+    assert [(one.router, one.way, one.packets) for one in packets.experiments] == [
+        ("direct", "demand", 3), ("relay", "demand", 3),
+    ]  # fmt: skip
+    matrix = sweep_of(
+        tmp_path, routers + "matrices = 'm.csv'\nvariants = 'folds'\nskip_inapplicable = true"
+    )
+    assert [(one.variant, one.way, one.packets) for one in matrix.experiments] == [
+        ("folds", "matrix", 3),
+    ]  # fmt: skip
+    assert matrix.skipped[0].startswith("direct (folds) on POPS(4, 2): Router direct does not ")
+
+
+NOT_THERE = """
+[[grid]]
+shapes = [[4, 2], [4, 4]]
+routers = ["direct", "mei-rizzi"]
+wavelengths = [1, 2]
+faults = ["coupler:3,3", "processor:1"]
+skip_inapplicable = {skip}
+"""
+
+
+def test_faults_and_wavelengths_that_a_network_does_not_have_are_skipped(tmp_path: Path) -> None:
+    sweep = sweep_of(tmp_path, NOT_THERE.format(skip="true"))
+    assert [(one.router, one.g, one.faults) for one in sweep.experiments] == [
+        ("direct", 2, "processor:1"), ("mei-rizzi", 2, "processor:1"),
+        ("direct", 4, "coupler:3,3"), ("direct", 4, "processor:1"),
+        ("mei-rizzi", 4, "coupler:3,3"), ("mei-rizzi", 4, "processor:1"),
+    ]  # fmt: skip
+    words = in_words(sweep.skipped)
+    assert "faults coupler:3,3 on POPS(4, 2): there is no coupler:3,3" in words
+    assert "uses one wavelength" in words
+    with pytest.raises(InputError, match=r"grid 1: .*on POPS\(4, 2\).*from the grid, or set skip"):
+        sweep_of(tmp_path, NOT_THERE.format(skip="false"))

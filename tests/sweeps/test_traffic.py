@@ -181,6 +181,46 @@ def test_what_does_not_apply_is_skipped_only_if_the_file_says_so(tmp_path: Path)
     assert len(over.traffic) > len(sweep.traffic)
 
 
+def test_a_table_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
+    sweep = sweep_of(
+        tmp_path,
+        """
+        [[traffic]]
+        d = 4
+        g = 2
+        schedulers = "tdm"
+        loads = [0.1, 0.2]
+        wavelengths = [1, 2]
+        faults = ["", "coupler:1,0"]
+        loss = [0, 0.125]
+        known_faults = [false, true]
+        fault_seed = 3
+        seed = [1, 2]
+        arrival_seed = [0, 9]
+        slots = 50
+        """,
+    )
+    faults = (
+        ("", 0, False), ("loss:0.125", 3, False),
+        ("coupler:1,0", 3, False), ("coupler:1,0", 3, True),
+        ("coupler:1,0 loss:0.125", 3, False), ("coupler:1,0 loss:0.125", 3, True),
+    )  # fmt: skip
+    assert [
+        (
+            *(one.wavelengths, one.faults, one.fault_seed, one.known_faults),
+            *(one.seed, one.arrival_seed, one.load),
+        )
+        for one in sweep.traffic
+    ] == [
+        (wavelengths, *medium, seed, arrival_seed, load)
+        for wavelengths in (1, 2)
+        for medium in faults
+        for seed in (1, 2)
+        for arrival_seed in (0, 9)
+        for load in (0.1, 0.2)
+    ]
+
+
 def test_two_spellings_of_a_point_are_one(tmp_path: Path) -> None:
     text = "[[traffic]]\nd = 4\ng = 4\nloads = 0.1\npatterns = ['hotspot:1:0.2', 'hotspot:1:0.20']"
     sweep = sweep_of(tmp_path, text)
@@ -266,6 +306,9 @@ BAD = {
         "[[traffic]]\nd = 4\ng = 2\nloads = 0.9\nskip_inapplicable = true",
         "nothing in it applies: Load 0.9 of uniform on POPS(4, 2)",
     ),
+    "no faults": (SQUARE + "faults = 'couplr:1,0'", "traffic 1: faults: fault 'couplr:1,0': it"),
+    "known, without faults": (SQUARE + "known_faults = true", "known_faults = True: no part is"),
+    "no wavelengths": (SQUARE + "schedulers='aloha'\nwavelengths = 2", "uses one wavelength"),
     "the second table": (SQUARE + "[[traffic]]\nd = 5", "sweep.toml, traffic 2: "),
 }
 

@@ -211,6 +211,19 @@ class ResolvedPermutation:
     array: Array | None = None
     """The permutation of all runs, if it was given as a file or an array."""
 
+    @property
+    def given(self) -> Array | None:
+        """What must be given to make it again, if it has no name and no file."""
+        return self.array
+
+    @property
+    def start(self) -> None:
+        """Where the packets start, None if packet i starts at processor i."""
+
+    @property
+    def demand(self) -> None:
+        """The packets, if it is not a permutation."""
+
     def destination(self, network: Network, coins: Coins) -> Destinations:
         """Return the permutation of the run that has these coins."""
         if self.array is not None:

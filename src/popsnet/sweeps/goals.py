@@ -196,11 +196,6 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
 
 
 def _require_storable(experiment: Experiment) -> None:
-    if experiment.demand is not None:
-        raise InputError(
-            f"{experiment} routes a demand, and a store keeps runs of permutations only; use "
-            "route() or compare() for demands."
-        )
     if experiment.faults:
         raise InputError(
             f"{experiment} has faults ({experiment.faults}), and a store keeps runs without faults "

@@ -147,12 +147,13 @@ def memory_of(experiment: Experiment) -> int:
 
 
 def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
-    """Refuse runs that ended with packets neither delivered nor lost."""
-    left = experiment.network.n - outcomes.column("delivered") - outcomes.column("lost")
+    """Refuse runs that ended with packets that nothing kept from being delivered."""
+    accounted = ("delivered", "lost", "unreachable", "held")
+    left = experiment.packets - np.sum([outcomes.column(name) for name in accounted], axis=0)
     unfinished = (left > 0) & ~outcomes.column("capped")
     if unfinished.any():
         raise PopsnetError(
-            f"Router {experiment.router} ended on {experiment.network}, permutation "
+            f"Router {experiment.router} ended on {experiment.network}, {experiment.way} "
             f"{experiment.shown_permutation}, with {left[np.argmax(unfinished)]:,} packets not "
             "delivered."
         )

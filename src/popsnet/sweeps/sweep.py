@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import reduce
 from operator import add
@@ -20,27 +20,268 @@ from msgspec.structs import replace
 
 from popsnet.engines.engine import engine_of_many
 from popsnet.errors import InputError, PermutationError, wrong
-from popsnet.experiment import MAX_STEPS, Experiment
+from popsnet.experiment import MAX_STEPS, Experiment, Workload, resolve_demand
+from popsnet.faults import Faults
 from popsnet.network import Network
 from popsnet.permutations import find_permutation
+from popsnet.permutations.resolved import resolve_permutation
 from popsnet.report import counted
 from popsnet.routing import Router, Schedules, find_variant
 from popsnet.sweeps import tables
 from popsnet.sweeps.shard import MOST_RUNS
-from popsnet.sweeps.tables import NETWORK_KEYS, NetworksTable, Several, in_words
+from popsnet.sweeps.tables import NetworksTable, Several, in_words
 from popsnet.traffic.bounds import require_admissible
 from popsnet.traffic.curves import read_loads
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.scheduler import Scheduler, find_scheduler_variant
 
-_TRAFFIC_LISTS = (*NETWORK_KEYS, "schedulers", "loads", "patterns", "burst", "buffer")
+__all__ = ["GRID_KEYS", "TRAFFIC_KEYS", "Sweep", "in_words"]
+
 _Positive = Annotated[int, Meta(ge=1)]
+_Runs = Annotated[int, Meta(ge=1, le=MOST_RUNS)]
 
 
-class TrafficTable(NetworksTable, frozen=True):
-    """Every network with every scheduler, pattern, burst, buffer and load."""
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """Hold experiments of any kind with the number of runs of each.
+
+    :meth:`read` makes a sweep from a TOML file, :meth:`of_grid` and :meth:`of_traffic` from the
+    keys of one table of such a file. Sweeps can be added.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> sweep = popsnet.Sweep.of_grid(d=[4, 8], g=4, routers=["mei-rizzi", "direct"], runs=20)
+    >>> [str(experiment) for experiment in sweep.experiments]  # doctest: +NORMALIZE_WHITESPACE
+    ['mei-rizzi (published) on POPS(4, 4)', 'direct (standard) on POPS(4, 4)',
+     'mei-rizzi (deferred) on POPS(8, 4)', 'direct (standard) on POPS(8, 4)']
+    """
+
+    everything: tuple[Experiment, ...]
+    """The experiments with routers, and the points of continuous traffic."""
+    numbers: tuple[int, ...]
+    """The runs of each of them."""
+    names: tuple[str, ...]
+    """A label for the reader for each of them; it may be empty."""
+    skipped: tuple[str, ...] = ()
+    """What was skipped because it does not apply, and why."""
+
+    @classmethod
+    def read(cls, path: str | Path) -> Sweep:
+        """Return the sweep that a TOML file describes.
+
+        The format is in docs/reference/sweep-format.md. Names of files in it are relative to its
+        folder.
+
+        Raises
+        ------
+        InputError
+            If something in the file is wrong; the message says where.
+        """
+        path = Path(path)
+        top = tables.read_toml(path)
+        kinds = [kind for kind in _KINDS if kind in top] or ["grid"]
+        known = dict.fromkeys(key for kind in kinds for key in tables.top_keys(_KINDS[kind]))
+        tables.require_known(str(path), top, (*known, *_KINDS), _elsewhere(kinds))
+        found = tables.tables_of(path, top, _KINDS)
+        sweeps = (
+            _table(kind, f"{path}, {kind} {number}", {**_part(top, kind), **table}, path.parent)
+            for kind, several in found.items()
+            for number, table in enumerate(several, start=1)
+        )
+        sweep = reduce(add, sweeps)
+        if not sweep.everything:
+            raise InputError(f"{path}: nothing in it applies: {in_words(sweep.skipped)}.")
+        return sweep
+
+    @classmethod
+    def of_grid(cls, **keys: Any) -> Sweep:
+        """Return the sweep of one grid, given by the keys that a ``[[grid]]`` of a file has.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> keys = {"routers": "relay:survive", "faults": ["", "coupler:1,0"], "loss": [0, 0.01]}
+        >>> sweep = popsnet.Sweep.of_grid(d=4, g=4, **keys)
+        >>> [experiment.faults for experiment in sweep.experiments]
+        ['', 'loss:0.01', 'coupler:1,0', 'coupler:1,0 loss:0.01']
+        """
+        return _table("grid", "the grid", keys, Path())
+
+    @classmethod
+    def of_traffic(cls, **keys: Any) -> Sweep:
+        """Return the sweep of one table ``[[traffic]]``, given by the keys that it has in a file.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> sweep = popsnet.Sweep.of_traffic(d=4, g=4, schedulers="tdm", loads="0.1:0.5:3")
+        >>> [point.load for point in sweep.traffic]
+        [0.1, 0.3, 0.5]
+        """
+        return _table("traffic", "the traffic", keys, Path())
+
+    @property
+    def experiments(self) -> tuple[Experiment, ...]:
+        """The experiments with routers."""
+        return tuple(experiment for experiment, _, _ in self._of("format"))
+
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """The runs of each experiment with a router."""
+        return tuple(runs for _, runs, _ in self._of("format"))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A label for the reader for each experiment with a router; it may be empty."""
+        return tuple(label for _, _, label in self._of("format"))
+
+    @property
+    def traffic(self) -> tuple[TrafficExperiment, ...]:
+        """The points of continuous traffic."""
+        return tuple(point for point, _, _ in self._of("traffic"))
+
+    @property
+    def traffic_labels(self) -> tuple[str, ...]:
+        """A label for the reader for each point; it may be empty."""
+        return tuple(label for _, _, label in self._of("traffic"))
+
+    def _of(self, tag: str) -> Iterator[tuple[Any, int, str]]:
+        """Yield the experiments of a kind with their runs and labels."""
+        for entry in zip(self.everything, self.numbers, self.names, strict=True):
+            if entry[0].spelling.tag == tag:
+                yield entry
+
+    @property
+    def wanted(self) -> list[tuple[Experiment, int]]:
+        """The experiments with routers, and their runs."""
+        return list(zip(self.experiments, self.runs, strict=True))
+
+    def __repr__(self) -> str:
+        runs = f"{len(self.experiments):,} experiments, {sum(self.runs):,} runs"
+        points = f"{counted(len(self.traffic), 'point')} of traffic"
+        parts = [runs] * bool(self.experiments or not self.traffic) + [points] * bool(self.traffic)
+        return f"<sweep of {', '.join(parts)}>"
+
+    def __add__(self, other: Sweep) -> Sweep:
+        return Sweep(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+def _table(kind: str, where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
+    """Return the sweep of one table; names of files are relative to a folder."""
+    tables.require_known(where, table, _KINDS[kind].__struct_fields__, _elsewhere([kind]))
+    try:
+        return _KINDS[kind].of(table, folder).sweep()
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _part(top: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return the values above all tables that hold for a kind of table."""
+    known = tables.top_keys(_KINDS[kind])
+    return {key: value for key, value in top.items() if key in known}
+
+
+def _elsewhere(here: Collection[str]) -> dict[str, str]:
+    """Return the keys of all tables with the kind of table that has them, those here first."""
+    kinds = sorted(_KINDS, key=lambda kind: kind in here)
+    return {key: kind for kind in kinds for key in _KINDS[kind].__struct_fields__}
+
+
+class _ExperimentsTable(NetworksTable, frozen=True):
+    """What grids and tables of traffic have in common: wavelengths, faults and seeds."""
+
+    wavelengths: Several[int] = (1,)
+    faults: Several[str] = ("",)
+    loss: Several[float] = ()
+    fault_seed: Several[int] = (0,)
+    seed: Several[int] = (0,)
+    skip_inapplicable: bool = False
+
+    files: ClassVar[Mapping[str, Callable[[Path, str], str]]] = {}
+    """Turns the names of a key, which may be files, into paths."""
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], folder: Path) -> _ExperimentsTable:
+        """Return what a table describes; names of files are relative to a folder."""
+        read = tables.checked(table, cls)
+        paths = {
+            key: tuple(path(folder, name) for name in getattr(read, key))
+            for key, path in cls.files.items()
+        }
+        return replace(read, **paths)
+
+    def made(self) -> Iterator[Experiment | str]:
+        """Yield the experiments, or why there is none."""
+        raise NotImplementedError
+
+    def sweep(self) -> Sweep:
+        """Return all experiments that apply."""
+        made = list(dict.fromkeys(self.made()))  # two texts may be one experiment
+        skipped = [reason for reason in made if isinstance(reason, str)]
+        tables.require_all(skipped, self.skip_inapplicable, self.what)
+        experiments = tuple(one for one in made if not isinstance(one, str))
+        count = len(experiments)
+        return Sweep(experiments, (self.number,) * count, (self.label,) * count, tuple(skipped))
+
+    @property
+    def number(self) -> int:
+        """The runs of each experiment."""
+        return 1
+
+    def networks(self) -> list[Network]:
+        """Return the networks, each with every number of wavelengths."""
+        shapes = itertools.product(super().networks(), self.wavelengths)
+        return [Network(one.d, one.g, wavelengths) for one, wavelengths in shapes]
+
+    def broken(self) -> list[Faults]:
+        """Return the faults, each with every loss."""
+        try:
+            broken = list(map(Faults.parse, self.faults))
+        except InputError as error:
+            raise InputError(f"faults: {error}") from error
+        for faults in broken if self.loss else ():
+            if faults.loss:
+                raise InputError(
+                    f"loss: {str(faults)!r} of faults has a loss already; give it in one of the "
+                    "two."
+                )
+        losses = [[faults.with_loss(loss) for loss in self.loss] or [faults] for faults in broken]
+        return list(itertools.chain.from_iterable(losses))
+
+    def crossed(self, **values: Iterable[Any]) -> list[dict[str, Any]]:
+        """Return every combination of some values, by name."""
+        return [
+            dict(zip(values, combination, strict=True))
+            for combination in itertools.product(*values.values())
+        ]
+
+
+def _reason(what: str, network: Network, error: InputError) -> str:
+    """Return why something does not apply to a network: the first sentence of an error."""
+    _, _, reason = f"{network}: {error}".rpartition(f"{network}: ")
+    reason = re.sub(r"^(faults|wavelengths = \d+|known_faults = \w+): ", "", reason)
+    reason = reason.removeprefix(f"on {network} ")
+    return f"{what} on {network}: {re.split(r'(?<=[.]) |; ', reason)[0].rstrip('.')}."
+
+
+def _faults_there(faults: Faults, network: Network) -> str | None:
+    """Return why a network cannot have some faults, None if it can."""
+    try:
+        faults.require_on(network)
+    except InputError as error:
+        return _reason(f"faults {faults}", network, error)
+    return None
+
+
+class TrafficTable(_ExperimentsTable, frozen=True):
+    """Every network with every scheduler, fault, seed, buffer, pattern, burst and load."""
 
     what: ClassVar[str] = "table"
+    files: ClassVar[Mapping[str, Callable[[Path, str], str]]] = {
+        "schedulers": tables.program_file,
+        "patterns": tables.permutation_file,
+    }
 
     schedulers: Several[str] = ("rotor",)
     loads: Several[float] = ()
@@ -52,32 +293,26 @@ class TrafficTable(NetworksTable, frozen=True):
     slots: _Positive = 0  # as long as the precision needs
     precision: float | None = None  # by default
     max_slots: _Positive = 0  # by default
-    seed: int = 0
-    arrival_seed: int = 0
+    arrival_seed: Several[int] = (0,)
+    known_faults: Several[bool] = (False,)
     overload: bool = False
-    skip_inapplicable: bool = False
 
     @classmethod
     def of(cls, table: Mapping[str, Any], folder: Path) -> TrafficTable:
         """Return what a table describes; names of files are relative to a folder."""
         loads = table.get("loads")
         listed = {**table, "loads": read_loads(loads)} if isinstance(loads, str) else table
-        found = tables.checked(listed, cls, _TRAFFIC_LISTS)
-        found._require_arrivals()
-        patterns = tuple(tables.permutation_file(folder, one) for one in found.patterns)
-        for one in patterns:
-            tables.require_file("patterns", one)
-        return replace(
-            found,
-            schedulers=tuple(tables.program_file(folder, one) for one in found.schedulers),
-            patterns=patterns,
-            matrix=_file(folder, "matrix", found.matrix),
-            packets=_file(folder, "packets", found.packets),
-        )
+        read = super().of(listed, folder)
+        assert isinstance(read, TrafficTable)
+        read._require_arrivals()
+        for pattern in read.patterns:
+            tables.require_file("patterns", pattern)
+        files = {key: tables.file_of(folder, key, getattr(read, key)) for key in _ARRIVAL_FILES}
+        return replace(read, **files)
 
     def _require_arrivals(self) -> None:
         """Refuse two ways to say what arrives, and a load that cannot be one."""
-        given = [key for key in ("patterns", "matrix", "packets") if getattr(self, key)]
+        given = [key for key in ("patterns", *_ARRIVAL_FILES) if getattr(self, key)]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)}: give one of them; each says what arrives.")
         for key in ("loads", "burst", "overload") if self.packets else ():
@@ -96,64 +331,73 @@ class TrafficTable(NetworksTable, frozen=True):
                     "a load must be above 0 and at most 1 packet per processor and slot."
                 )
 
-    def points(self) -> tuple[tuple[TrafficExperiment, ...], tuple[str, ...]]:
-        """Return all points that apply, and why others do not."""
-        schedulers = list(map(_scheduler, self.schedulers))
-        found = list(
-            dict.fromkeys(  # two texts may be one pattern
-                self._point(network, *one, **arrivals)
-                for network, one in itertools.product(self.networks(), schedulers)
-                for arrivals in self._arrivals()
-            )
+    def made(self) -> Iterator[TrafficExperiment | str]:
+        """Yield all points, or why there is none."""
+        schedulers, arrivals = list(map(_scheduler, self.schedulers)), self._arrivals()
+        seeds = self.crossed(
+            fault_seed=self.fault_seed, seed=self.seed, arrival_seed=self.arrival_seed
         )
-        inapplicable = [one for one in found if isinstance(one, str)]
-        tables.require_all(inapplicable, self.skip_inapplicable, self.what)
-        points = tuple(one for one in found if isinstance(one, TrafficExperiment))
-        return points, tuple(inapplicable)
-
-    def _arrivals(self) -> Iterator[dict[str, Any]]:
-        """Yield what arrives, and the room for it."""
-        for buffer in self.buffer:
-            if self.packets:
-                yield {"packets": self.packets, "buffer": buffer}
+        broken = self._broken()
+        for network, (scheduler, variant) in itertools.product(self.networks(), schedulers):
+            try:
+                scheduler.require_wavelengths(network)
+            except InputError as error:
+                yield _reason(f"{scheduler.name} ({variant})", network, error)
                 continue
-            where = [{"matrix": self.matrix}] if self.matrix else self._patterns()
-            for one, burst, load in itertools.product(where, self.burst or (None,), self.loads):
-                yield {**one, "burst": burst, "load": load, "buffer": buffer}
+            for medium, seed, arriving in itertools.product(broken, seeds, arrivals):
+                lacks = _faults_there(medium["faults"], network)
+                given = {"scheduler": scheduler, "variant": variant, **medium, **seed, **arriving}
+                yield lacks or self._point(network, given)
 
-    def _patterns(self) -> list[dict[str, str]]:
-        return [{"pattern": one} for one in self.patterns or ("uniform",)]
+    def _broken(self) -> list[dict[str, Any]]:
+        """Return the faults, and whether they are known, which is the same if no part is dead."""
+        broken = self.broken()
+        dead = [bool(faults.kinds - {"loss"}) for faults in broken]
+        if any(self.known_faults) and not any(dead):
+            raise wrong("known_faults", "True")(
+                "no part is dead; give a dead part in faults, such as 'coupler:1,0', or leave "
+                "known_faults out."
+            )
+        return [
+            {"faults": faults, "known_faults": known and some}
+            for faults, some in zip(broken, dead, strict=True)
+            for known in self.known_faults
+        ]
 
-    def _point(
-        self, network: Network, scheduler: Scheduler, variant: str, **arrivals: Any
-    ) -> TrafficExperiment | str:
+    def _arrivals(self) -> list[dict[str, Any]]:
+        """Return what arrives, and the room for it."""
+        if self.packets:
+            return self.crossed(buffer=self.buffer, packets=[self.packets])
+        where: dict[str, Iterable[str]] = {"pattern": self.patterns or ("uniform",)}
+        where = {"matrix": [self.matrix]} if self.matrix else where
+        return self.crossed(
+            buffer=self.buffer, **where, burst=self.burst or (None,), load=self.loads
+        )
+
+    def _point(self, network: Network, given: dict[str, Any]) -> TrafficExperiment | str:
         """Return a point, or why it does not apply."""
+        where = str(given.get("pattern") or given.get("matrix") or given.get("packets"))
         try:
             point = TrafficExperiment(
-                network.d, network.g, scheduler=scheduler, variant=variant,
-                overload=not self.packets, slots=self.slots or None, precision=self.precision,
-                max_slots=self.max_slots or None, seed=self.seed, arrival_seed=self.arrival_seed,
-                **arrivals,
+                network.d, network.g, wavelengths=network.wavelengths, overload=not self.packets,
+                slots=self.slots or None, precision=self.precision,
+                max_slots=self.max_slots or None, **given,
             )  # fmt: skip
             if not self.overload:
                 require_admissible(point.bounds, point.load)
         except PermutationError as error:
-            return f"Pattern {arrivals.get('pattern')} on {network}: {error}"
+            return f"Pattern {where} on {network}: {error}"
         except InputError as error:
             key, _, rest = str(error).partition(" = ")
             if key not in ("load", "pattern"):
                 raise
             value, _, reason = rest.partition(": ")
-            what = value.strip("'") + f" of {_pattern(arrivals)}" * (key == "load")
+            what = value.strip("'") + f" of {where}" * (key == "load")
             return f"{key.capitalize()} {what} on {network}: {_first(reason, network)}"
-        return point
+        return point.labelled(self.label)
 
 
-TRAFFIC_KEYS = TrafficTable.__struct_fields__
-
-
-def _pattern(arrivals: Mapping[str, Any]) -> str:
-    return str(arrivals.get("pattern") or arrivals.get("matrix") or arrivals.get("packets"))
+_ARRIVAL_FILES = ("matrix", "packets")
 
 
 def _first(reason: str, network: Network) -> str:
@@ -168,192 +412,85 @@ def _scheduler(name: str) -> tuple[Scheduler, str]:
         raise InputError(f"schedulers: {error}") from error
 
 
-def _file(folder: Path, key: str, name: str) -> str:
-    """Return the path of a file, which must exist."""
-    if name and not (folder / name).is_file():
-        raise wrong(key, repr(name))(f"the file {folder / name} does not exist.")
-    return str(folder / name) if name else ""
-
-
-__all__ = ["GRID_KEYS", "Sweep", "in_words"]
-
-
-@dataclass(frozen=True, repr=False)
-class Sweep:
-    """Hold experiments with the number of runs of each, and points of continuous traffic.
-
-    :meth:`read` makes a sweep from a TOML file, :meth:`of_grid` and :meth:`of_traffic` from the
-    keys of one table of such a file. Sweeps can be added.
-
-    Examples
-    --------
-    >>> import popsnet
-    >>> sweep = popsnet.Sweep.of_grid(d=[4, 8], g=4, routers=["mei-rizzi", "direct"], runs=20)
-    >>> [str(experiment) for experiment in sweep.experiments]  # doctest: +NORMALIZE_WHITESPACE
-    ['mei-rizzi (published) on POPS(4, 4)', 'direct (standard) on POPS(4, 4)',
-     'mei-rizzi (deferred) on POPS(8, 4)', 'direct (standard) on POPS(8, 4)']
-    """
-
-    experiments: tuple[Experiment, ...]
-    runs: tuple[int, ...]
-    """The runs of each experiment."""
-    labels: tuple[str, ...]
-    """A label for the reader for each experiment; it may be empty."""
-    skipped: tuple[str, ...] = ()
-    """What was skipped because it does not apply, and why."""
-    traffic: tuple[TrafficExperiment, ...] = ()
-    """The points of continuous traffic, each of which is simulated once."""
-    traffic_labels: tuple[str, ...] = ()
-    """A label for the reader for each point; it may be empty."""
-
-    @classmethod
-    def read(cls, path: str | Path) -> Sweep:
-        """Return the sweep that a TOML file describes.
-
-        The format is in docs/reference/sweep-format.md. Names of files in it are relative to its
-        folder.
-
-        Raises
-        ------
-        InputError
-            If something in the file is wrong; the message says where.
-        """
-        path = Path(path)
-        top = tables.read_toml(path)
-        kinds = [kind for kind in _KEYS if kind in top] or ["grid"]
-        known = dict.fromkeys(key for kind in kinds for key in _TOP_KEYS[kind])
-        tables.require_known(str(path), top, (*known, *_KEYS), _elsewhere(kinds))
-        found = tables.tables_of(path, top, _KEYS)
-        sweeps = (
-            _table(kind, f"{path}, {kind} {number}", {**_part(top, kind), **one}, path.parent)
-            for kind, several in found.items()
-            for number, one in enumerate(several, start=1)
-        )
-        sweep = reduce(add, sweeps)
-        if not sweep.experiments and not sweep.traffic:
-            raise InputError(f"{path}: nothing in it applies: {in_words(sweep.skipped)}.")
-        return sweep
-
-    @classmethod
-    def of_grid(cls, **keys: Any) -> Sweep:
-        """Return the sweep of one grid, given by the keys that a ``[[grid]]`` of a file has."""
-        return _table("grid", "the grid", keys, Path())
-
-    @classmethod
-    def of_traffic(cls, **keys: Any) -> Sweep:
-        """Return the sweep of one table ``[[traffic]]``, given by the keys that it has in a file.
-
-        Examples
-        --------
-        >>> import popsnet
-        >>> sweep = popsnet.Sweep.of_traffic(d=4, g=4, schedulers="tdm", loads="0.1:0.5:3")
-        >>> [point.load for point in sweep.traffic]
-        [0.1, 0.3, 0.5]
-        """
-        return _table("traffic", "the traffic", keys, Path())
-
-    @property
-    def wanted(self) -> list[tuple[Experiment, int]]:
-        """The experiments and their runs."""
-        return list(zip(self.experiments, self.runs, strict=True))
-
-    def __repr__(self) -> str:
-        runs = f"{len(self.experiments):,} experiments, {sum(self.runs):,} runs"
-        points = f"{counted(len(self.traffic), 'point')} of traffic"
-        said = [runs] * bool(self.experiments or not self.traffic) + [points] * bool(self.traffic)
-        return f"<sweep of {', '.join(said)}>"
-
-    def __add__(self, other: Sweep) -> Sweep:
-        return Sweep(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
-
-
-def _table(kind: str, where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
-    tables.require_known(where, table, _KEYS[kind], _elsewhere([kind]))
-    try:
-        return _SWEEPS[kind](table, folder)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-
-
-def _traffic(table: Mapping[str, Any], folder: Path) -> Sweep:
-    of_table = TrafficTable.of(table, folder)
-    found, skipped = of_table.points()
-    points = tuple(point.labelled(of_table.label) for point in found)
-    return Sweep((), (), (), skipped, points, (of_table.label,) * len(points))
-
-
-class _Grid(NetworksTable, frozen=True):
-    """A grid: every network with every router, variant and permutation."""
+class _Grid(_ExperimentsTable, frozen=True):
+    """A grid: every network with every router, variant, permutation or demand, fault and seed."""
 
     what: ClassVar[str] = "grid"
+    files: ClassVar[Mapping[str, Callable[[Path, str], str]]] = {
+        "routers": tables.program_file,
+        "permutations": tables.permutation_file,
+        "demands": tables.any_file,
+        "matrices": tables.any_file,
+    }
 
     routers: Several[str] = ("mei-rizzi",)
     variants: tuple[str, ...] = ()
-    permutations: Several[str] = ("random",)
-    runs: Annotated[int, Meta(ge=1, le=MOST_RUNS)] = 10
-    seed: int = 0
-    permutation_seed: int = 0
+    permutations: Several[str] = ()
+    demands: Several[str] = ()
+    matrices: Several[str] = ()
+    runs: _Runs = 10
+    permutation_seed: Several[int] = (0,)
     max_steps: int = MAX_STEPS
-    skip_inapplicable: bool = False
 
-    @classmethod
-    def of(cls, table: Mapping[str, Any], folder: Path) -> _Grid:
-        """Return the grid that a table describes; names of files are relative to a folder."""
-        grid = tables.checked(table, cls, _LISTS)
-        return replace(
-            grid,
-            routers=tuple(tables.program_file(folder, one) for one in grid.routers),
-            permutations=tuple(tables.permutation_file(folder, one) for one in grid.permutations),
-        )
+    @property
+    def number(self) -> int:
+        """The runs of each experiment."""
+        return self.runs
 
-    def sweep(self) -> Sweep:
-        """Return all experiments that apply."""
+    def made(self) -> Iterator[Experiment | str]:
+        """Yield the experiments, or why there is none."""
+        ways = [key for key in _WORKLOADS if getattr(self, key)]
+        if len(ways) > 1:
+            raise InputError(f"{' and '.join(ways)}: give one of them; each says what to send.")
         routers = list(map(_router, self.routers))
         self._require_variants([router for router, variant in routers if variant is None])
         several = self.variants or (None,)
         pairs = [
-            (router, one)
+            (router, name)
             for router, variant in routers
-            for one in (several if variant is None else (variant,))
+            for name in (several if variant is None else (variant,))
         ]
-        found = list(
-            dict.fromkeys(  # relay and relay:S may be one experiment
-                one
-                for network, pair in itertools.product(self.networks(), pairs)
-                for one in self._experiments(network, *pair)
-            )
+        seeds = self.crossed(
+            fault_seed=self.fault_seed, seed=self.seed, permutation_seed=self.permutation_seed
         )
-        inapplicable = [one for one in found if isinstance(one, str)]
-        tables.require_all(inapplicable, self.skip_inapplicable, self.what)
-        experiments = tuple(one for one in found if isinstance(one, Experiment))
-        count = len(experiments)
-        return Sweep(experiments, (self.runs,) * count, (self.label,) * count, tuple(inapplicable))
+        broken = self.broken()
+        for network in self.networks():
+            workloads = list(self._workloads(network))
+            for (router, variant), (way, workload) in itertools.product(pairs, workloads):
+                if isinstance(workload, str):
+                    yield workload
+                    continue
+                try:
+                    chosen = _variant(router, variant, network, workload)
+                except InputError as error:
+                    name = router.name if variant is None else f"{router.name} ({variant})"
+                    yield _reason(name, network, error)
+                    continue
+                for faults, seed in itertools.product(broken, seeds):
+                    given: dict[str, Any] = {way: workload, "faults": faults, **seed}
+                    yield _faults_there(faults, network) or _fitting(
+                        Experiment(
+                            network.d, network.g, router=router, variant=chosen,
+                            max_steps=self.max_steps, wavelengths=network.wavelengths, **given,
+                        )
+                    )  # fmt: skip
 
-    def _experiments(
-        self, network: Network, router: Router, variant: str | None
-    ) -> Iterator[Experiment | str]:
-        """Yield the experiments of a network and a variant, or why there is none."""
-        try:
-            chosen = router.choose_variant(variant, network)
-        except InputError as error:
-            name = router.name if variant is None else f"{router.name} ({variant})"
-            _, _, reason = str(error).rpartition(f"{network}: ")
-            yield f"{name} on {network}: {re.split(r'(?<=[.]) |; ', reason)[0].rstrip('.')}."
-            return
-        for permutation in self.permutations:
-            tables.require_file("permutations", permutation)
+    def _workloads(self, network: Network) -> Iterator[tuple[str, Workload | str]]:
+        """Yield what is sent on a network, or why it cannot be."""
+        for name in self.permutations or ("random",) * (not self.demands and not self.matrices):
+            tables.require_file("permutations", name)
             try:
-                experiment = Experiment(
-                    network.d, network.g, router=router, variant=chosen, permutation=permutation,
-                    seed=self.seed, permutation_seed=self.permutation_seed,
-                    max_steps=self.max_steps,
-                )  # fmt: skip
+                yield "permutation", resolve_permutation(name, network)
             except PermutationError as error:
-                find_permutation(permutation)  # an unknown name is an error in any case
-                yield f"Permutation {permutation} on {network}: {error}"
-            else:
-                engine_of_many(experiment, fitting=True)  # refuses what does not fit
-                yield experiment
+                find_permutation(name)  # an unknown name is an error in any case
+                yield "permutation", f"Permutation {name} on {network}: {error}"
+        for key, way in (("demands", "demand"), ("matrices", "matrix")):
+            for name in getattr(self, key):
+                tables.file_of(Path(), key, name)
+                try:
+                    yield way, resolve_demand(network, **{way: name})
+                except InputError as error:
+                    yield way, f"{way.capitalize()} {name} on {network}: {error}"
 
     def _require_variants(self, routers: list[Router]) -> None:
         """Refuse a variant that no router of the grid has, even if others may be skipped."""
@@ -361,8 +498,10 @@ class _Grid(NetworksTable, frozen=True):
             raise InputError(
                 "variants: every router of this grid names its variant; leave variants out."
             )
-        known = [variant for router in routers for variant in router.variants]
-        making = [router.schedules for router in routers if router.schedules is not None]
+        serving = bool(self.demands or self.matrices)
+        named = [router.relations if serving else router.variants for router in routers]
+        known = list(itertools.chain.from_iterable(named))
+        making = [router.schedules for router in routers if router.schedules and not serving]
         for variant in self.variants:
             if variant not in known:
                 if not making:
@@ -370,25 +509,25 @@ class _Grid(NetworksTable, frozen=True):
                 _require_schedule(variant, making)
 
 
-GRID_KEYS = _Grid.__struct_fields__
-_LISTS = (*NETWORK_KEYS, "routers", "variants", "permutations")
-_KEYS = {"grid": GRID_KEYS, "traffic": TRAFFIC_KEYS}
-_TOP_KEYS = {"grid": tables.top_keys(_Grid), "traffic": tables.top_keys(TrafficTable)}
-_SWEEPS: Mapping[str, Callable[[Mapping[str, Any], Path], Sweep]] = {
-    "grid": lambda table, folder: _Grid.of(table, folder).sweep(),
-    "traffic": _traffic,
-}
+def _variant(
+    router: Router, variant: str | None, network: Network, workload: Workload
+) -> str | None:
+    """Return the name of the variant that routes a permutation or serves a demand."""
+    packets = workload.demand
+    if packets is None:
+        return router.choose_variant(variant, network)
+    return router.serve(variant, packets).name
 
 
-def _part(top: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Return the values above all tables that hold for a kind of table."""
-    return {key: value for key, value in top.items() if key in _TOP_KEYS[kind]}
+def _fitting(experiment: Experiment) -> Experiment:
+    """Return an experiment, and refuse one that does not fit in memory."""
+    engine_of_many(experiment, fitting=True)
+    return experiment
 
 
-def _elsewhere(here: Collection[str]) -> dict[str, str]:
-    """Return the keys of all tables with the kind of table that has them, those here first."""
-    kinds = sorted(_KEYS, key=lambda kind: kind in here)
-    return {key: kind for kind in kinds for key in _KEYS[kind]}
+_WORKLOADS = ("permutations", "demands", "matrices")
+_KINDS: Mapping[str, type[_ExperimentsTable]] = {"grid": _Grid, "traffic": TrafficTable}
+GRID_KEYS, TRAFFIC_KEYS = (kind.__struct_fields__ for kind in _KINDS.values())
 
 
 def _require_schedule(variant: str, making: list[Schedules]) -> None:

@@ -31,6 +31,8 @@ class NetworksTable(Struct, frozen=True):
 
     what: ClassVar[str] = "table"
     """What a message calls the table."""
+    own: ClassVar[tuple[str, ...]] = ()
+    """Keys that hold for no table if they stand above the tables."""
 
     label: str = ""
     shapes: Several[tuple[int, int]] = ()
@@ -60,7 +62,9 @@ _Table = TypeVar("_Table", bound=NetworksTable)
 def top_keys(table: type[NetworksTable]) -> tuple[str, ...]:
     """Return the keys that may stand above the tables of a kind and hold for all of them."""
     return tuple(
-        key for key in table.__struct_fields__ if key not in NetworksTable.__struct_fields__
+        key
+        for key in table.__struct_fields__
+        if key not in NetworksTable.__struct_fields__ and key not in table.own
     )
 
 
@@ -102,8 +106,10 @@ def require_known(
             raise InputError(f"{where}: there is no key {key!r} here; {meant}")
 
 
-def checked(table: Mapping[str, Any], kind: type[_Table], lists: Collection[str]) -> _Table:
+def checked(table: Mapping[str, Any], kind: type[_Table]) -> _Table:
     """Return a table whose values have the right types; a value may stand for a list of one."""
+    defaults = zip(kind.__struct_fields__, kind.__struct_defaults__, strict=True)
+    lists = [key for key, default in defaults if isinstance(default, tuple)]
     single = {key for key in lists if not isinstance(table.get(key, []), list)}
     listed = {key: [value] if key in single else value for key, value in table.items()}
     try:
@@ -146,7 +152,7 @@ def in_words(skipped: Iterable[str]) -> str:
     return "; ".join(_sentence(names, why, where) for (why, where), names in alike.items())
 
 
-_SKIPPED = r"(.+) on (POPS\(\d+, \d+\)): (.+?)\.?"
+_SKIPPED = r"(.+) on (POPS\(\d+, \d+\)(?: with \d+ wavelengths)?): (.+?)\.?"
 
 
 def _sentence(names: list[str], why: str, networks: tuple[str, ...]) -> str:
@@ -233,6 +239,18 @@ _KINDS = {
 def program_file(folder: Path, name: str) -> str:
     """Return the name of a program, relative to the folder if it is that of a file."""
     return str(folder / name) if re.match(r".+\.py(:|$)", name) else name
+
+
+def any_file(folder: Path, name: str) -> str:
+    """Return the name of a file, relative to the folder of the sweep."""
+    return str(folder / name)
+
+
+def file_of(folder: Path, key: str, name: str) -> str:
+    """Return the path of a file, which must exist; empty if there is none."""
+    if name and not is_file(folder / name):
+        raise wrong(key, repr(name))(f"the file {folder / name} does not exist.")
+    return str(folder / name) if name else ""
 
 
 def permutation_file(folder: Path, name: str) -> str:
