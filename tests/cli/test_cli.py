@@ -544,11 +544,11 @@ def test_parameters_that_are_no_options_of_the_command_stay(cli: Cli) -> None:
     assert in_flags("runs = 0: d = 2.", "runs") == "runs = 0: d = 2."
 
 
-def test_errors_name_the_options_of_the_command(cli: Cli) -> None:
-    """Also those that give a parameter of another name."""
+def test_errors_name_the_options_of_the_command(cli: Cli, tmp_path: Path) -> None:
     assert "Error: --engine 'no': there" in cli("route", 2, 2, "--engine", "no").err
     assert "Use --engine slots" in cli("route", 2, 2, "--router", "aks", "--engine", "fused").err
     assert "Error: --shards 3 chooses" in cli("results", "verify", "--all", "--shards", 3).err
     lines = "[[grid]]\nrouters = 'direct'\nd = 2\ng = 2\nmax_steps = 0\n"
-    Path("s.toml").write_text(lines)
-    assert "max_steps = 0" in cli("sweep", "s.toml").err
+    path = tmp_path / "s.toml"
+    path.write_text(lines)
+    assert "max_steps = 0" in cli("sweep", path).err
