@@ -21,7 +21,7 @@ from popsnet.sweeps import collect_traffic, open_cluster
 from popsnet.traffic import TrafficExperiment
 from tests.conftest import Cli
 
-MOST_REFUSED = 19
+MOST_REFUSED = 18
 
 FLAGS = {
     "demand": "--matrix matrix.csv",
@@ -85,7 +85,6 @@ REFUSED = {
     ("wavelengths", "compare"): NO_OPTION.format("compare", "--wavelengths"),
     ("wavelengths", "faults"): NO_OPTION.format("faults", "--wavelengths"),
     ("wavelengths", "distribution"): NO_OPTION.format("distribution", "--wavelengths"),
-    ("wavelengths", "traffic fused"): "one wavelength",
     ("wavelengths", "traffic store"): NOT_KEPT,
 }
 """What the message of each refusal has to say, as a regular expression."""
