@@ -237,7 +237,7 @@ def test_an_experiment_with_a_demand_is_a_value() -> None:
     assert one.replaced(seed=1).seed == 1
     with pytest.raises(InputError, match="demand has no name"):
         one.to_json()
-    with pytest.raises(InputError, match="its demand is not kept"):
+    with pytest.raises(InputError, match="its demand was not given as a file, and is not kept"):
         Experiment.recorded(one.identity.values()).reopened()
     with pytest.raises(InputError, match="it routes permutations, and no demands"):
         route(one, engine="fused")

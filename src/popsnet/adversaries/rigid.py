@@ -196,7 +196,8 @@ def attack_rigid(
         try:
             return attack(slots)
         except _Differs as first:
-            raise InputError(f"{first}{_up_to(attack, first.slot - 1)}") from None
+            text = f"{first}{_up_to(attack, first.slot - 1)}"
+            raise InputError(text, others=["slots"]) from None
 
 
 def _up_to(attack: Callable[[int], RigidAttack], slots: int) -> str:

@@ -135,7 +135,9 @@ class Program:
         if variant is not None:
             raise InputError(
                 f"{cls.kind} = {given!r} and variant = {variant!r} name two variants; give one of "
-                "them."
+                "them.",
+                parameter=cls.kind,
+                others=["variant"],
             )
         return cls.find(named[1]), named[2]
 

@@ -84,7 +84,9 @@ def open_session(
     if not supports(scheduler, variant):
         raise InputError(
             f"scheduler = {scheduler!r}, variant = {variant!r}: it is not compiled. Use the "
-            "message-level engine."
+            "message-level engine.",
+            parameter="scheduler",
+            others=["variant"],
         )
     if scheduler == "epochs":
         from popsnet.traffic.fused.epochs import EpochsSession
