@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins, number_of
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.network import Network
 from popsnet.traffic.block import Block
 from popsnet.traffic.log import Log
@@ -158,8 +158,7 @@ def open_session(
     """
     kernel = find_kernel(scheduler)
     if kernel is None or not supports(scheduler, variant, network.wavelengths):
-        raise InputError(
-            f"scheduler = {scheduler!r}, variant = {variant!r}: it is not compiled for "
-            f"{network.wavelengths} wavelengths per coupler. Use the message-level engine."
+        raise wrong("scheduler", f"{scheduler!r}, variant = {variant!r}", "variant")(
+            f"it is not compiled for W = {network.wavelengths}. Use the message-level engine."
         )
     return kernel.open(Opening(network, variant, seed, buffer))
