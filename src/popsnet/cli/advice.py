@@ -20,12 +20,10 @@ def compare(
     d: opt.D,
     g: opt.G,
     router: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help="A router, or a file.py that registers one. Repeat the option for more (default: "
-            "every router that ships, applies and does not take long).",
-            autocompletion=opt.complete_router,
+        opt.Names,
+        opt.of_routers(
+            "A router, or a file.py that registers one. Repeat the option for more (default: "
+            "every router that ships, applies and does not take long)."
         ),
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each router.")] = 10,
@@ -53,12 +51,11 @@ def plan(
     d: opt.D,
     g: opt.G,
     router: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A router to choose from, or a file.py that registers one. Repeat the option for "
+        opt.Names,
+        opt.of_routers(
+            "A router to choose from, or a file.py that registers one. Repeat the option for "
             "more (default: every router that ships).",
-            autocompletion=opt.complete_router,
+            "NAME",
         ),
     ] = None,
     timing: opt.Timed,
@@ -82,12 +79,10 @@ def faults(
     d: opt.D,
     g: opt.G,
     router: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help="A router, or a file.py that registers one. Repeat the option for more (default: "
-            "every router that ships, applies and does not take long, and those that survive).",
-            autocompletion=opt.complete_router,
+        opt.Names,
+        opt.of_routers(
+            "A router, or a file.py that registers one. Repeat the option for more (default: "
+            "every router that ships, applies and does not take long, and those that survive)."
         ),
     ] = None,
     kind: Annotated[

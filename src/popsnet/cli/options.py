@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -121,13 +121,19 @@ PERMUTATIONS = (
 
 D = Annotated[int, typer.Argument(metavar="D", help="Processors per group.")]
 G = Annotated[int, typer.Argument(metavar="G", help="Number of groups.")]
+
+
+def of_routers(text: str, metavar: str = "NAME[:VARIANT]") -> Any:
+    """Return an option that takes a router, or several."""
+    return typer.Option(metavar=metavar, help=text, autocompletion=complete_router)
+
+
+Names: TypeAlias = list[str] | None
 Router = Annotated[
     str,
-    typer.Option(
-        metavar="NAME[:VARIANT]",
-        help="A router (popsnet routers lists them) or a file.py that registers one, and a "
-        "variant of it.",
-        autocompletion=complete_router,
+    of_routers(
+        "A router (popsnet routers lists them) or a file.py that registers one, and a variant of "
+        "it."
     ),
 ]
 Variant = Annotated[str | None, typer.Option(help="A variant of the router.")]
@@ -266,7 +272,20 @@ Timed = Annotated["Timing | None", TimeOptions]
 
 
 @dataclass(frozen=True)
-class RunOptions(Options):
+class Keywords(Options):
+    """Options that are keywords of a function of the library."""
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the keywords: all options that are given, and faults as the library takes them."""
+        given = dict(vars(self))
+        if "fault" in given:
+            names = "fault", "loss", "loss_per", "fault_seed"
+            given |= faults(*(given.pop(name, None) for name in names))
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class RunOptions(Keywords):
     """What decides the runs of any router on a network, if everything works."""
 
     permutation: Permutation = "random"
@@ -280,15 +299,13 @@ class RunOptions(Options):
 
     def keywords(self) -> dict[str, Any]:
         """Return the keywords of :func:`popsnet.route` and other functions of the library."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
+        given = super().keywords()
         ways = {"--demand": self.demand, "--matrix": self.matrix}
         if self.permutation != "random":
             ways = {"--permutation": Path(self.permutation), **ways}
         names = [name for name, value in ways.items() if value]
         if len(names) > 1:
             raise InputError(f"{' and '.join(names)} each give the packets to send; give only one.")
-        if self.has_demand:
-            del given["permutation"]
         return given
 
     @property
@@ -324,12 +341,6 @@ class ExperimentOptions(RunOptions):
     loss: Loss = None
     loss_per: LossPer = None
     fault_seed: FaultSeed = None
-
-    def keywords(self) -> dict[str, Any]:
-        """Return the keywords of :func:`popsnet.route` and other functions of the library."""
-        given = super().keywords()
-        of_faults = [given.pop(name, None) for name in ("fault", "loss", "loss_per", "fault_seed")]
-        return {**given, **faults(*of_faults)}
 
 
 @dataclass(frozen=True, kw_only=True)

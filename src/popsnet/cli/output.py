@@ -121,6 +121,17 @@ class Options:
             for name, default in defaults.items()
         ]
 
+    @classmethod
+    def typed(cls, options: Options) -> list[str]:
+        """Return these of some options as they would be typed, without those left as they are."""
+        words = []
+        for one in fields(cls):
+            value = getattr(options, one.name)
+            for text in value if isinstance(value, list) else [value]:
+                if value != one.default:
+                    words += [f"--{one.name.replace('_', '-')}", str(text)]
+        return words
+
     def value(self) -> Any:
         """Return what the command gets."""
         return self

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Annotated
 
 import typer
@@ -111,23 +110,13 @@ def _report(done: popsnet.Runs, options: RouteOptions, timing: popsnet.Timing | 
 
 def _pointer(experiment: popsnet.Experiment, options: RouteOptions) -> list[str]:
     """Return the command that shows the first run, if the viewer can show it."""
-    if experiment.network.n > _MOST_SEEN or experiment.idealized or experiment.demand is not None:
+    if experiment.network.n > _MOST_SEEN or experiment.idealized:
         return []
     router = options.router
     if options.chosen is not None or options.detect:
         router = _with_variant(router, experiment.variant)
-    defaults = {
-        "--router": (router, opt.DEFAULT_ROUTER),
-        "--permutation": (options.permutation, "random"),
-        "--seed": (experiment.seed, 0),
-        "--permutation-seed": (experiment.permutation_seed, 0),
-        "--max-steps": (experiment.max_steps, 1000),
-        "--wavelengths": (experiment.wavelengths, 1),
-        "--fault-seed": (experiment.fault_seed, 0),
-    }
-    given = [(key, str(value)) for key, (value, default) in defaults.items() if value != default]
-    given += [("--fault", one) for one in experiment.faults.split()]
-    words = (str(experiment.d), str(experiment.g), *chain.from_iterable(given))
+    shown = ["--router", router] if router != opt.DEFAULT_ROUTER else []
+    words = [str(options.d), str(options.g), *shown, *opt.ExperimentOptions.typed(options)]
     return [f"See it: popsnet view {shlex.join(words)}"]
 
 

@@ -15,7 +15,7 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.options import refuse_table
-from popsnet.cli.output import Interrupted, Options, reporting, with_figure, with_file, with_trace
+from popsnet.cli.output import Interrupted, reporting, with_figure, with_file, with_trace
 from popsnet.errors import InputError
 from popsnet.files import is_file
 from popsnet.progress import patient_progress
@@ -40,7 +40,7 @@ _PATTERNS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrafficOptions(Options):
+class TrafficOptions(opt.Keywords):
     """One or several points of traffic."""
 
     d: opt.D
@@ -139,16 +139,13 @@ class TrafficOptions(Options):
         """Return an experiment for each scheduler and load."""
         from popsnet.traffic import TrafficExperiment, read_loads
 
-        given = dict(vars(self))
+        given = {**self.keywords(), "packets": self.arrivals}
         for name in ("scheduler", "load", "loads", "saturation", "arrivals"):
-            del given[name]
-        broken = (given.pop(name) for name in ("fault", "loss", "loss_per", "fault_seed"))
-        given |= {"packets": self.arrivals, **opt.faults(*broken)}
-        given["overload"] = self.overload or self.saturation
+            given.pop(name, None)
+        given["overload"] |= self.saturation
         names = self.scheduler or self._schedulers()
-        loads = [_ANY if self.saturation else self.load]
-        if self.loads is not None:
-            loads = [*read_loads(self.loads)]
+        one = _ANY if self.saturation else self.load
+        loads = [one] if self.loads is None else read_loads(self.loads)
         with _load_of(self.loads):
             return [
                 TrafficExperiment(scheduler=name, load=one, **given)
@@ -304,7 +301,7 @@ _MOST_GROUPS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScheduleOptions(Options):
+class ScheduleOptions(opt.Keywords):
     """The packets of a schedule, and what is dead."""
 
     d: opt.D
@@ -330,13 +327,6 @@ class ScheduleOptions(Options):
     seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0
     fault: opt.Fault = None
     fault_seed: opt.FaultSeed = None
-
-    def keywords(self) -> dict[str, Any]:
-        """Return the parameters of :func:`popsnet.schedule`."""
-        given = dict(vars(self))
-        sizes = [given.pop(name) for name in ("d", "g", "wavelengths")]
-        broken = opt.faults(given.pop("fault"), None, None, given.pop("fault_seed"))
-        return {"network": popsnet.Network(*sizes), **given, **broken}
 
 
 @reporting
@@ -366,14 +356,16 @@ def schedule(
     schedule goes around dead parts, and lists the packets that have no path.
     """
     tables = {"--out": out, "--ports": ports}
-    given = {"--demand": options.demand, "--matrix": options.matrix}
-    _require_files(tables, {**given, **tables, "--trace": trace, "--figure": figure})
+    files = {"--demand": options.demand, "--matrix": options.matrix, **tables}
+    _require_files(tables, {**files, "--trace": trace, "--figure": figure})
     if figure is not None and options.wavelengths > 1:
         raise InputError(
             f"--figure {figure}: the figure shows one packet per coupler and slot; leave it out "
             f"with --wavelengths {options.wavelengths}."
         )
-    made = popsnet.schedule(**options.keywords(), trace=trace)
+    given = options.keywords()
+    network = popsnet.Network(*map(given.pop, ("d", "g", "wavelengths")))
+    made = popsnet.schedule(network, **given, trace=trace)
     report = with_trace(made.report(timing), trace)
     if out is not None:
         made.write_csv(out)

@@ -28,12 +28,10 @@ _NUMBER = re.compile(r"\s?-?[0-9]+")
 @dataclass(frozen=True)
 class _RouterOptions(Options):
     router: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help=f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. "
-            "Repeat the option for runs side by side.",
-            autocompletion=opt.complete_router,
+        opt.Names,
+        opt.of_routers(
+            f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. "
+            "Repeat the option for runs side by side."
         ),
     ] = None
 
