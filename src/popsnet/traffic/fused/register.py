@@ -50,7 +50,7 @@ class Opening:
         return np.array([number_of(f"retry {place}") for place in range(window)], dtype=np.uint64)
 
 
-class Session(Protocol):
+class BlockSession(Protocol):
     """A compiled scheduler that runs block by block."""
 
     def advance(self, block: Block) -> Log:
@@ -60,7 +60,7 @@ class Session(Protocol):
         """Free the memory of the session."""
 
 
-Open: TypeAlias = Callable[[Opening], Session]
+Open: TypeAlias = Callable[[Opening], BlockSession]
 
 Opens = TypeVar("Opens", bound=Open)
 
@@ -75,13 +75,13 @@ class CompiledScheduler:
         Returns the kernel, or a session of its own.
     has_variant : function of a text
         Returns whether the kernel runs a variant.
-    wavelengths : bool
-        Whether the kernel runs networks with several wavelengths.
+    most_wavelengths : float
+        The most wavelengths per coupler of a network that the kernel runs.
     """
 
     open: Open
     has_variant: Callable[[str], bool] = lambda variant: variant == "standard"
-    wavelengths: bool = False
+    most_wavelengths: float = 1
 
 
 _REGISTER: dict[str, CompiledScheduler] = {}
@@ -117,12 +117,12 @@ def supports(scheduler: str, variant: str = "standard", wavelengths: int = 1) ->
     kernel = find_kernel(scheduler)
     if kernel is None or not kernel.has_variant(variant):
         return False
-    return kernel.wavelengths or wavelengths == 1
+    return wavelengths <= kernel.most_wavelengths
 
 
 def open_session(
     network: Network, scheduler: str, variant: str = "standard", seed: int = 0, buffer: int = 0
-) -> Session:
+) -> BlockSession:
     """Open a session of a compiled scheduler.
 
     Parameters
@@ -138,7 +138,7 @@ def open_session(
 
     Returns
     -------
-    Session
+    BlockSession
         Advances block by block.
 
     Raises

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -95,7 +96,7 @@ class Rotor:
         self.own = settled(self.own, grown)
 
 
-@register_kernel("rotor", wavelengths=True)
+@register_kernel("rotor", most_wavelengths=inf)
 def open_rotor(opening: Opening) -> FusedSession:
     """Open a session of rotor."""
     n = opening.network.n

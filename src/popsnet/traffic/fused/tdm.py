@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Tdm:
         _advance(state, block, log, self.own)
 
 
-@register_kernel("tdm", wavelengths=True)
+@register_kernel("tdm", most_wavelengths=inf)
 def open_tdm(opening: Opening) -> FusedSession:
     """Open a session of tdm."""
     return FusedSession(opening, Tdm(new_lists(opening.network.n)))

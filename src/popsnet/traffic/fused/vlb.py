@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Vlb:
         _advance(state, block, log, self.relayed, self.public, self.keeper)
 
 
-@register_kernel("vlb", wavelengths=True)
+@register_kernel("vlb", most_wavelengths=inf)
 def open_vlb(opening: Opening) -> FusedSession:
     """Open a session of vlb."""
     relayed = new_lists(opening.network.n)
