@@ -6,14 +6,11 @@ Also which packets have a live path of two hops to their destination, and one ba
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.faults.faults import Faults
-from popsnet.network import I32, Network
+from popsnet.network import I32, I64, Bools, Network
 from popsnet.slot import Ints
-
-Bools = npt.NDArray[np.bool_]
 
 LOSS = "lost message"
 """The purpose of the coins that say which messages are lost."""
@@ -96,7 +93,7 @@ class ActiveFaults:
         return hears
 
 
-def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.int64] | None:
+def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> I64 | None:
     """Return for each processor the slot from which on its part is dead, None if none is."""
     if not dead:
         return None
@@ -106,9 +103,7 @@ def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.int64] | 
     return until
 
 
-def two_way_paths(
-    network: Network, faults: Faults, sources: Ints, destinations: Ints
-) -> npt.NDArray[np.bool_]:
+def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations: Ints) -> Bools:
     """Return whether each packet has a live path of two hops both ways.
 
     A packet from group a to group b has one if its source and its destination can send and hear,

@@ -23,10 +23,11 @@ import numpy.typing as npt
 from popsnet.arrays import named_errors, parse_integers, read_npy, read_rows
 from popsnet.errors import PermutationError
 from popsnet.files import require_writable, write_whole
+from popsnet.network import I32, I64
 from popsnet.slot import Ints
 
 
-def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
+def read_permutation(path: Path, n: int) -> I32:
     """Read a permutation of [0, n) from a file.
 
     Parameters
@@ -119,7 +120,7 @@ def write_permutation(path: Path, permutation: Ints) -> None:
             file.write("\n".join(map(str, permutation.tolist())) + "\n")
 
 
-def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.NDArray[np.int32]:
+def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> I32:
     """Return the values as destinations, and refuse them if they are not a permutation.
 
     Parameters
@@ -213,7 +214,7 @@ _UNUSUAL = re.compile(rb"[^\t\r\n\x20-\x7e\xef\xbb\xbf]")
 _HEADINGS = (["destination"], ["source", "destination"], ["destination", "source"])
 
 
-def _read_plain_csv(path: Path) -> npt.NDArray[np.int64] | None:
+def _read_plain_csv(path: Path) -> I64 | None:
     """Read a file of numbers below a heading or none, as large ones are; None for all others."""
     if _UNUSUAL.search(path.read_bytes()):
         return None
@@ -222,7 +223,7 @@ def _read_plain_csv(path: Path) -> npt.NDArray[np.int64] | None:
             heading = [cell.strip().lower() for cell in file.readline().split(",")]
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # NumPy warns of an empty file, for example
-            table: npt.NDArray[np.int64] = np.loadtxt(
+            table: I64 = np.loadtxt(
                 path, np.int64, comments=None, delimiter=",", ndmin=2, encoding="utf-8-sig",
                 skiprows=int(heading in _HEADINGS),
             )  # fmt: skip
@@ -282,7 +283,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _as_array(values: list[int], path: Path) -> npt.NDArray[np.int64]:
+def _as_array(values: list[int], path: Path) -> I64:
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:

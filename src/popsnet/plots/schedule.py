@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
@@ -13,11 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from popsnet.network import require_one_wavelength
+from popsnet.network import F64, I64, require_one_wavelength
 from popsnet.plots import style
 from popsnet.schedules.schedule import Schedule
-
-F64 = npt.NDArray[np.float64]
 
 _MOST_FIELDS = 600
 """Up to this many slots, or groups, each has its own field; above, several share one."""
@@ -109,7 +106,7 @@ def _draw_packets(schedule: Schedule) -> Figure:
     return style.settled(figure)
 
 
-def _couplers(schedule: Schedule, slot: int) -> npt.NDArray[np.int64]:
+def _couplers(schedule: Schedule, slot: int) -> I64:
     """Return the lines of a slot's messages, by the sender's group and then the listener's."""
     network = schedule.network
     senders, listeners, _ = schedule.transmissions(slot)
@@ -130,7 +127,7 @@ def _colours(schedule: Schedule, columns: int) -> F64:
     )
 
 
-def _shared(count: int, places: int) -> npt.NDArray[np.int64]:
+def _shared(count: int, places: int) -> I64:
     """Count how many of 0 to count - 1 share each place, if i has the place i·places div count."""
     begins = -(-np.arange(places + 1) * count // max(places, 1))
     return np.diff(begins)

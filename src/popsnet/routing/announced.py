@@ -12,9 +12,8 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import SizeError
-from popsnet.loops import Bools
 from popsnet.memory import Memory
-from popsnet.network import I32, I64, Network
+from popsnet.network import I32, I64, Bools, Network
 from popsnet.routing.direct import direct_slots
 from popsnet.routing.facts import Words
 from popsnet.routing.router import most, register_relation

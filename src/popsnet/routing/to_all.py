@@ -9,15 +9,12 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.routing.facts import Phases, Words, told
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
-
-Bools = npt.NDArray[np.bool_]
 
 OR_PHASES: Phases = {
     "*: groups object*": "One processor of each group sends that its group is done, and every "

@@ -12,10 +12,9 @@ from typing import TextIO
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.network import I64
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
-
-I64 = npt.NDArray[np.int64]
 
 HOPS = (
     "slot", "hop", "from_group", "to_group", "sender", "receiver", "packet", "source",

@@ -11,17 +11,14 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.faults import WorkingParts
 from popsnet.loops import plain
-from popsnet.network import Network
+from popsnet.network import I32, I64, Bools, Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import HOME, Paths, ranks
 from popsnet.slot import Ints
 from popsnet.splitmix import word
 
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
 F32 = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
 
 MOST_PACKETS = 2**21
 """Larger demands are not searched."""

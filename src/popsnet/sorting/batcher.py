@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.errors import wrong
+from popsnet.network import Bools
 from popsnet.slot import Ints
 from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
 
@@ -78,7 +79,7 @@ class Certified(NamedTuple):
 
     keys: npt.NDArray[Any]
     """The sorted keys."""
-    repaired: npt.NDArray[np.bool_]
+    repaired: Bools
     """Which rows of the batch needed merge exchange."""
 
 

@@ -37,18 +37,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.adversaries.two_hop.algorithm import TwoHop
 from popsnet.compiled import compiled
-from popsnet.network import Network
+from popsnet.network import F64, I32, I64, U16, Bools, Network
 from popsnet.slot import Ints
-
-Bools = npt.NDArray[np.bool_]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U16 = npt.NDArray[np.uint16]
-F64 = npt.NDArray[np.float64]
 
 _STARTS, _FEW_STARTS = 16, 4
 _SMALL = 2**14

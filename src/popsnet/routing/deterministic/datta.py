@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import I64, Network
 from popsnet.routing.deterministic.batcher import SORTING_PHASES, place_wires, strips
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes, swap_values
 from popsnet.routing.deterministic.pairs import pair_up
@@ -26,9 +25,6 @@ PHASES: Phases = {
     "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
     "agree in which slot each packet is sent."
 }
-
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def delivery_slots(network: Network) -> int:
@@ -174,7 +170,7 @@ def datta_slots(network: Network) -> int:
     return hops * stages + 2 * k * (reports + 1) + delivery_slots(network) + k
 
 
-def _class_of(network: Network, destination: Ints) -> npt.NDArray[np.int64]:
+def _class_of(network: Network, destination: Ints) -> I64:
     """Return (l + b) mod g for the destination (b, l): d destinations per class."""
     wide = destination.astype(np.int64)
     return (network.group(wide) + network.index(wide)) % network.g
@@ -252,9 +248,7 @@ def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> 
     yield from _deliver_all(sorted_packets)
 
 
-def _sort_strip(
-    sorted_packets: SortedPackets, place: Ints, of: str
-) -> Generator[Slot, Inbox, npt.NDArray[np.int64]]:
+def _sort_strip(sorted_packets: SortedPackets, place: Ints, of: str) -> Generator[Slot, Inbox, I64]:
     """Sort a strip by class and destination, and return the classes by position.
 
     The last stage of merge exchange compares positions 2i + 1 and 2i + 2, so these have seen each
@@ -273,7 +267,7 @@ def _sort_strip(
     else:  # a single wire has no neighbour, and the slots stay empty
         yield Slot(phase=f"{of} neighbours: none")
         yield Slot(phase=f"{of} neighbours: none")
-    classes: npt.NDArray[np.int64] = keys[place][position] // network.n
+    classes: I64 = keys[place][position] // network.n
     return classes
 
 

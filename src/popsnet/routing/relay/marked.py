@@ -42,10 +42,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import F64, Network
 from popsnet.routing.relay.state import Echo, RelayStage, RelayState, distinct
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
-from popsnet.theory.stages import Numbers, after_marked
+from popsnet.theory.stages import after_marked
 
 _PHASES = {
     "marked: attempt": "Every waiting packet is sent to its relay groups, and every destination "
@@ -69,7 +69,7 @@ class _Marked(RelayStage):
         """Return 1 + rk."""
         return 1 + self.bijections * network.blocks
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_marked(network, rho, self.bijections)
 

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import F64, Bools, Network
 from popsnet.routing.relay.park import WindowedStage
-from popsnet.routing.relay.state import Bools, RelayStage, RelayState
+from popsnet.routing.relay.state import RelayStage, RelayState
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
-from popsnet.theory.stages import Numbers, after_shower, after_verified_park, after_verified_windows
+from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
 
 _LARGE = 2**30
 """The public numbers of groups are below this, so that they are nearly uniform mod any size."""
@@ -105,7 +105,7 @@ class VerifiedPark(VerifiedStage, WindowedStage):
         """Return Σw + m - 1 + 3k for m windows."""
         return sum(self.windows) + len(self.windows) - 1 + 3 * network.blocks
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         if len(self.windows) == 1:
             return after_verified_park(network, rho, self.windows[0])
@@ -185,7 +185,7 @@ class VerifiedFold(VerifiedStage):
         """Return 4."""
         return 4
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         if network.d == network.g:
             return after_verified_park(network, rho, 1)

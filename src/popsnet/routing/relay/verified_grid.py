@@ -26,9 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.routing.relay.grid import Grid, GridSlots
-from popsnet.routing.relay.state import Bools, RelayState
+from popsnet.routing.relay.state import RelayState
 from popsnet.routing.relay.verified import ACKS, CONFIRM
 from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
 

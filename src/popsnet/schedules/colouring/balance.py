@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.network import I32, I64
 from popsnet.schedules.colouring.multigraph import count
-
-I32 = npt.NDArray[np.int32]
 
 _NONE = -1
 
@@ -41,7 +39,7 @@ def balance(left: I32, right: I32, colours: I32, wanted: int) -> I32:
 
 @compiled
 def _level(
-    left: I32, right: I32, colours: I32, members: I32, begins: npt.NDArray[np.int64],
+    left: I32, right: I32, colours: I32, members: I32, begins: I64,
     sizes: I32, goals: I32, seats: I32,
 ) -> None:  # fmt: skip
     """Let every class that is too large give edges to those that are too small, in order.

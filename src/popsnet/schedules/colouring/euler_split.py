@@ -9,13 +9,10 @@ length, and each pair has one edge in each half.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.network import I32, U8
 from popsnet.schedules.colouring.multigraph import lay_out
-
-I32 = npt.NDArray[np.int32]
-Bytes = npt.NDArray[np.uint8]
 
 _UNSEEN = 2
 _DONE = -1
@@ -77,7 +74,7 @@ def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> 
 @compiled
 def _split(
     slots: I32, halves: I32, begin: int, end: int, here: int, parts: int, nodes: int,
-    first: Bytes, turn: Bytes,
+    first: U8, turn: U8,
 ) -> None:  # fmt: skip
     """Split the graphs in these slots, from one set of arrays into the other."""
     there, size = 1 - here, (end - begin) // parts
@@ -93,7 +90,7 @@ def _split(
 
 
 @compiled
-def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes) -> None:
+def _walk(right_slot: I32, left_slot: I32, parts: int, first: U8, turn: U8) -> None:
     """Decide which edge of each pair, on the left and on the right, belongs to the first half.
 
     The slots hold several graphs of one size, one after the other; walks in them are interleaved.
@@ -126,7 +123,7 @@ def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes
 
 
 @compiled
-def _divide(values: I32, first: Bytes, shift: int, out: I32) -> None:
+def _divide(values: I32, first: U8, shift: int, out: I32) -> None:
     """Put one of each pair in the first half, the other in the second; slots become pairs."""
     half = len(first)
     for i in range(half):

@@ -22,13 +22,9 @@ The time is O(log T) per item that still has packets, and O(m log T) at most for
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
+from popsnet.network import I32, I64, U8
 
 NO_SET = -1
 _UNSEEN = 2
@@ -92,7 +88,7 @@ def _round_share(counts: I64, sets: I32, power: int, slots: int) -> I64:
     return rounded
 
 
-def _space(sets: I32) -> tuple[I32, I32, Bytes]:
+def _space(sets: I32) -> tuple[I32, I32, U8]:
     """Return what :func:`_divide` works in: who waits in each set, then partners, then sides."""
     waiting = np.full((4, 1 + sets.max()), NO_SET, dtype=np.int32)
     return waiting, np.empty((4, sets.shape[1]), np.int32), np.empty(sets.shape[1], np.uint8)
@@ -100,7 +96,7 @@ def _space(sets: I32) -> tuple[I32, I32, Bytes]:
 
 @compiled
 def _round_bits(
-    last: I64, sets: I32, items: int, bits: int, waiting: I32, walks: I32, sides: Bytes
+    last: I64, sets: I32, items: int, bits: int, waiting: I32, walks: I32, sides: U8
 ) -> None:
     """Divide numbers by 2^bits, one bit at a time."""
     odd = walks[3]
@@ -119,7 +115,7 @@ def _round_bits(
 @compiled
 def _halve(
     counts: I64, sets: I32, base: int, begins: I64, dealt: I32, room: I64,
-    waiting: I32, walks: I32, sides: Bytes,
+    waiting: I32, walks: I32, sides: U8,
 ) -> None:  # fmt: skip
     """Deal to a power of two slots; ``begins`` is moved on by the packets that were dealt.
 
@@ -175,7 +171,7 @@ def _halve(
 
 
 @compiled
-def _divide(number: int, sets: I32, items: int, waiting: I32, walks: I32, sides: Bytes) -> None:
+def _divide(number: int, sets: I32, items: int, waiting: I32, walks: I32, sides: U8) -> None:
     """Divide the items ``walks[3]`` in two: no set has two more in one part than in the other.
 
     The first part has side 1. It gets at most half of the blanks, which are numbered from

@@ -16,14 +16,11 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
+from popsnet.network import F64, I32, I64
 from popsnet.schedules.groups.one_hop import deal_matrix
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
 from popsnet.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost
 from popsnet.schedules.groups.transport import MatrixBounds, fit
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _MOST_WORK = 1 << 24
 """The most phases tried for all packets together, in a pass."""
@@ -184,9 +181,9 @@ class _State(NamedTuple):
     load: I64
     sends: I64
     receives: I64
-    prices: Floats
-    send_prices: Floats
-    receive_prices: Floats
+    prices: F64
+    send_prices: F64
+    receive_prices: F64
 
 
 def _empty(lengths: I64, d: int, g: int) -> _State:

@@ -9,15 +9,11 @@ packets start and end at any processors that are still free in that slot, in tur
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.network import Network
+from popsnet.network import I32, I64, Network
 from popsnet.schedules.colouring import colour_edges
 from popsnet.schedules.groups.plan import GroupPlan
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 
 _NONE = -1
 

@@ -15,14 +15,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from popsnet.network import F64, I32, I64
 
 MOST_UNITS = 1 << 19
 """The most parts that relayed packets are moved in."""
@@ -238,7 +234,7 @@ def _settle(
 @compiled
 def _price(
     a: int, b: int, weight: int, load: I64, first: I64, second: I64, limits: I64,
-    price: Floats, out: Floats, into: Floats,
+    price: F64, out: F64, into: F64,
 ) -> None:  # fmt: skip
     """Compute the costs of a coupler for first and second hops again."""
     each = cost(load[a, b], weight, limits[0], price[a, b])
@@ -251,7 +247,7 @@ def _price(
 @compiled
 def _price_group(
     t: int, weight: int, sends: I64, receives: I64, through: I64, group: int, most: int,
-    tolls: Floats, via: Floats,
+    tolls: F64, via: F64,
 ) -> None:  # fmt: skip
     """Compute the cost of a group as a relay again."""
     via[t] = 0.5 * cost(sends[t] + through[t], weight, group, tolls[t])

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-
-I64 = npt.NDArray[np.int64]
+from popsnet.network import I64
 
 
 class MatrixBounds(NamedTuple):
