@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -90,10 +90,10 @@ def _draw_packets(schedule: Schedule) -> Figure:
     columns = min(schedule.slots, _MOST_FIELDS)
     figure, (axes,) = style.row_of_axes(1, 1.3 + max(lines * 0.125, 1.2))
     if schedule.slots:
+        extent = 0.5, schedule.slots + 0.5, lines - 0.5, -0.5
         axes.imshow(
-            _colours(schedule, columns), aspect="auto", interpolation="nearest",
-            extent=(0.5, schedule.slots + 0.5, lines - 0.5, -0.5),
-        )  # fmt: skip
+            _colours(schedule, columns), aspect="auto", interpolation="nearest", extent=extent
+        )
         _write_packets(axes, schedule)
     _label_slots(axes, schedule)
     _label_couplers(axes, network.g)
@@ -122,9 +122,8 @@ def _colours(schedule: Schedule, columns: int) -> F64:
         for kind, rows in enumerate((messages.to_relay, ~messages.to_relay)):
             used[:, column, kind] += np.bincount(at[rows], minlength=lines)
     used /= _shared(schedule.slots, columns)[np.newaxis, :, np.newaxis]
-    return np.asarray(
-        np.clip(1 - used @ (1 - np.array([to_rgb(style.BLUE), to_rgb(style.VERMILION)])), 0, 1)
-    )
+    inks = np.array([to_rgb(style.BLUE), to_rgb(style.VERMILION)])
+    return np.asarray(np.clip(1 - used @ (1 - inks), 0, 1))
 
 
 def _shared(count: int, places: int) -> I64:
@@ -172,8 +171,8 @@ def _use(schedule: Schedule) -> _Use:
     for slot, (senders, listeners, _, from_relay, to_relay, _) in enumerate(schedule.messages):
         kinds = np.where(to_relay, _TO_RELAY, np.where(from_relay, _FROM_RELAY, _STRAIGHT))
         by_slot[slot * columns // slots] += np.bincount(kinds, minlength=3)
-        of, to = (network.group(ends).astype(np.int64) * places // network.g
-                  for ends in (senders, listeners))  # fmt: skip
+        both = (network.group(ends).astype(np.int64) for ends in (senders, listeners))
+        of, to = (group * places // network.g for group in both)
         by_coupler += np.bincount(of * places + to, minlength=places * places)
     by_slot /= _shared(slots, columns)[:, np.newaxis] * network.couplers
     groups = _shared(network.g, places)
@@ -220,10 +219,8 @@ def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
 def _draw_couplers(axes: Axes, schedule: Schedule, use: _Use) -> None:
     g = schedule.network.g
     colours = LinearSegmentedColormap.from_list("use", ["white", "#7fb8d8", style.BLUE, "#00263d"])
-    image = axes.imshow(
-        use.by_coupler, cmap=colours, vmin=0, vmax=1, interpolation="nearest",
-        extent=(-0.5, g - 0.5, g - 0.5, -0.5),
-    )  # fmt: skip
+    looks: dict[str, Any] = {"cmap": colours, "vmin": 0, "vmax": 1, "interpolation": "nearest"}
+    image = axes.imshow(use.by_coupler, extent=(-0.5, g - 0.5, g - 0.5, -0.5), **looks)
     axes.grid(False)
     axes.spines[["top", "right"]].set_visible(True)
     for axis in (axes.xaxis, axes.yaxis):
