@@ -275,11 +275,12 @@ def _presets(kind: str, common: str = "") -> Iterator[LinkPreset]:
     known = tomllib.loads(text)
     for name, own in known[kind].items():
         figures = {**own, **known.get(common, {})}
-        values = {figure: one.pop("value") for figure, one in figures.items()}
+        values = {figure: one["value"] for figure, one in figures.items()}
         yield LinkPreset(name, values, {figure: _basis(**one) for figure, one in figures.items()})
 
 
-def _basis(address: str = "", **text: str) -> Basis:
+def _basis(*, value: str, address: str = "", **text: str) -> Basis:
+    """Return the basis of a figure as the file has it, with ``source`` or ``assumption``."""
     ((kind, words),) = text.items()
     return Basis(cast("BasisKind", kind), words, address)
 

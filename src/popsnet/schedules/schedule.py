@@ -217,6 +217,8 @@ class Schedule:
             Numbers from 0 to W - 1, as in :meth:`transmissions`.
         """
         senders, listeners, _ = self.transmissions(slot)
+        if self.network.wavelengths == 1:
+            return np.zeros_like(senders)
         couplers = self.network.coupler(self.network.group(listeners), self.network.group(senders))
         used, places = np.unique(couplers, return_inverse=True)
         return ranks(places.astype(np.int32), len(used))
