@@ -65,8 +65,7 @@ def move(network: Network, values: Values, dimension: int) -> Steps:
     low = network.processors
     low = low[low & bit == 0]
     pairs = pair_up(network, low, low | bit)
-    heard: Values = yield from swap_values(pairs, values, f"dimension {dimension}: ")
-    return heard
+    return (yield from swap_values(pairs, values, f"dimension {dimension}: "))
 
 
 def add_all(network: Network, values: Values) -> Steps:

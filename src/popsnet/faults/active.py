@@ -59,15 +59,13 @@ class ActiveFaults:
         """Return whose transmitters work in a slot, None if all do."""
         if self._sends_until is None:
             return None
-        works: Bools = slot < self._sends_until[senders]
-        return works
+        return slot < self._sends_until[senders]
 
     def act(self, slot: int, processors: Ints) -> Bools | None:
         """Return which processors are not dead after a slot, None if none is."""
         if self._acts_until is None:
             return None
-        acts: Bools = slot < self._acts_until[processors]
-        return acts
+        return slot < self._acts_until[processors]
 
     def hear(
         self, slot: int, listeners: Ints, listened: Ints, wavelengths: Ints | None = None
@@ -160,8 +158,7 @@ def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations:
             shut = closed.get(pair[0], set()) | relays.get(pair[0], set())
             known[pair] = len(shut | closed.get(pair[1], set())) < network.g
         paths[packet] = known[pair]
-    found: Bools = paths & ends
-    return found
+    return paths & ends
 
 
 def _closed(network: Network, faults: Faults) -> dict[int, set[int]]:

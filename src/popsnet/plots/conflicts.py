@@ -144,7 +144,7 @@ def _draw_edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) ->
     drawn.set(linewidth=1.7 if bold else 0.7, alpha=1 if bold else 0.75)
     axes.add_patch(drawn)
     filling, ink = (look.colour, "white") if bold else ("white", "black")
-    dot = style.Look(look.colour, "o", "-").marked(7.5, mew=0.9, mfc=filling)
+    dot = style.Look(look.colour, "o", "-").marks(7.5, mew=0.9, mfc=filling)
     for x, y in ((0.2, start), (_SPAN - 0.2, end)):
         axes.plot(x, y, **dot)
         style.centred(axes, x, y, f"{edge.intermediate}", 5.5, va="center_baseline", color=ink)

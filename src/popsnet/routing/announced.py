@@ -216,7 +216,6 @@ def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, 
                 contents=lists.table[speakers], bits=lists.bits(network), phase=_ACROSS,
                 conflict_free=True,
             )  # fmt: skip
-            assert inbox.contents is not None
             heard[inbox.receivers, turn, spoken] = inbox.contents
             complete &= _hears(network, inbox) | ~listens
     return heard, complete

@@ -95,7 +95,6 @@ def global_or(
         inbox = yield Slot.broadcast(
             speakers, g, listening, contents=said, bits=1, phase=part, step=step
         )
-        assert inbox.contents is not None
         content = np.zeros(n, dtype=np.bool_)
         content[inbox.receivers] = inbox.contents == 0
         misses |= listens & ~content
@@ -104,7 +103,6 @@ def global_or(
     inbox = yield Slot.send_control(
         repeaters, group[repeaters], group, contents=said, bits=1, phase=phase, step=step
     )
-    assert inbox.contents is not None
     return len(inbox.receivers) < n or bool(inbox.contents.any())
 
 

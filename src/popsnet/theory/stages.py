@@ -224,8 +224,7 @@ def first_at_a_set(mean: float) -> F64:
 
 def left_at_a_set(left: F64, window: int) -> F64:
     """Return the distribution of the packets left after one more window, for each row."""
-    after: F64 = left @ _left(window, left.shape[-1] - 1)
-    return after
+    return left @ _left(window, left.shape[-1] - 1)
 
 
 def _gone(network: Network, rho: float, windows: Sequence[int]) -> Iterator[tuple[int, float, F64]]:

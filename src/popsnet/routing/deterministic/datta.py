@@ -96,7 +96,6 @@ class Reservations:
             inbox = yield Slot.send_control(
                 *told, contents=said[now], bits=self._bits, phase=phase, conflict_free=True
             )
-            assert inbox.contents is not None
             heard_by.append(inbox.receivers)
             heard.append(inbox.contents)
         at, first = np.unique(np.concatenate(heard_by), return_index=True)
@@ -111,7 +110,6 @@ class Reservations:
         inbox = yield Slot.broadcast(
             speakers, self.network.g, (place, classes), contents=said, bits=self._bits, **options
         )
-        assert inbox.contents is not None
         told = np.full((self.network.n, 2), -1, dtype=np.int64)
         told[inbox.receivers] = inbox.contents
         return told[place, 0], told[place, 1]
@@ -124,7 +122,6 @@ class Reservations:
         inbox = yield Slot.send_control(
             speakers, own, listened, contents=runs, bits=self._bits, **options
         )
-        assert inbox.contents is not None
         at, (start, count) = inbox.receivers, inbox.contents.T
         number = network.index(at) - self._announced[at]
         mine = (number >= 0) & (number < count)
@@ -267,8 +264,7 @@ def _sort_strip(sorted_packets: SortedPackets, place: Ints, of: str) -> Generato
     else:  # a single wire has no neighbour, and the slots stay empty
         yield Slot(phase=f"{of} neighbours: none")
         yield Slot(phase=f"{of} neighbours: none")
-    classes: I64 = keys[place][position] // network.n
-    return classes
+    return keys[place][position] // network.n
 
 
 def _to_classes(sorted_packets: SortedPackets, reservations: Reservations) -> Slots:

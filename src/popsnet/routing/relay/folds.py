@@ -128,8 +128,7 @@ class FoldPlaces:
         """Return whether a processor of the relay group listens to the group of the source."""
         network = self._network
         turned = (network.group(sources) - relay_groups - self._turn) % network.g
-        listens: Bools = turned < network.d
-        return listens
+        return turned < network.d
 
     def listening(self) -> tuple[Ints, Ints]:
         """Return the relays that listen, and the group of each."""

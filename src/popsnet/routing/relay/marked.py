@@ -162,7 +162,6 @@ class _MarkedSlots:
         ))  # fmt: skip
         at = network.group(heard.receivers)[:, None]
         meant = (self._own.groups[heard.destinations] == at).any(axis=1)
-        assert heard.contents is not None
         waiting = heard.contents == 1
         marked = waiting & (self._own.groups[heard.packets] == at).any(axis=1)
         accepts = meant & ~marked
@@ -180,7 +179,6 @@ class _MarkedSlots:
             return heard.at(heard.kinds == Kind.PACKET)
         relays = echo.relays.at(~np.isin(echo.relays.receivers, slot.senders))
         others = ~np.isin(slot.listeners, echo.listeners)
-        assert slot.contents is not None
         assert slot.fanout is not None
         count = len(relays.receivers)
         heard = yield replace(

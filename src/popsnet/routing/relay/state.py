@@ -228,7 +228,6 @@ class RelayState:
         inbox = yield Slot.send_control(
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options
         )
-        assert inbox.contents is not None
         tried = turns[np.searchsorted(self.pending, inbox.receivers)]
         stored = inbox.contents[np.arange(len(tried)), tried] == 1
         self.acknowledge(inbox.receivers[stored])

@@ -292,7 +292,6 @@ def _hint(
         network.processor(relay_groups, source_groups), source_groups, listening,
         contents=hints[sets], bits=hints.shape[1], **state.without_conflict(phase),
     )  # fmt: skip
-    assert inbox.contents is not None
     rows = np.searchsorted(state.pending, inbox.receivers)
     heard = np.zeros(len(state.pending), dtype=np.bool_)
     heard[rows] = inbox.contents[np.arange(len(rows)), turns[rows]] == 1
@@ -346,7 +345,6 @@ def _acknowledge(relays: _Relays, confirmed: _Stored) -> Slots:
             bits=blocks * network.g.bit_length(),
             **state.without_conflict(_numbered("verified park: acks", turn, network)),
         )  # fmt: skip
-        assert inbox.contents is not None
         own = np.searchsorted(state.pending, inbox.receivers)
         said = inbox.contents[np.arange(len(own)), places[own] // network.g]
         done.append(inbox.receivers[said == groups[own] + 1])
@@ -371,7 +369,6 @@ def _names(relays: _Relays, destinations: Ints) -> Ints:
 
 def _hears(inbox: Inbox, listeners: Ints, names: Ints) -> Bools:
     """Return which listeners heard the name that they listen for."""
-    assert inbox.contents is not None
     hears = np.zeros(len(listeners), dtype=np.bool_)
     order = np.argsort(listeners, kind="stable")
     rows = order[np.searchsorted(listeners, inbox.receivers, sorter=order)]

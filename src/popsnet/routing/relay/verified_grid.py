@@ -113,7 +113,6 @@ class _VerifiedGridSlots(GridSlots):
             told, self.origins[:, told].T[sure], (pending[asks], relays[asks]), contents=contents,
             bits=self.y * network.g.bit_length(), **options,
         )  # fmt: skip
-        assert inbox.contents is not None
         own = np.searchsorted(pending, inbox.receivers)
         said = inbox.contents[np.arange(len(own)), v[own]]
         groups = network.group(state.destination[inbox.receivers])
