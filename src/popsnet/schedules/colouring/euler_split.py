@@ -62,7 +62,7 @@ def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> 
                 colours[halves[here, e]] = base + e // nodes
             top -= 1
             continue
-        _split(slots, halves, begin, end, here, parts, nodes, first, turn)
+        _split(slots, halves, begin, end, depth, nodes, first, turn)
         depths[top] = depth + 1
         if parts == _AT_ONCE:  # the other half waits
             middle = (begin + end) // 2
@@ -73,11 +73,11 @@ def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> 
 
 @compiled
 def _split(
-    slots: I32, halves: I32, begin: int, end: int, here: int, parts: int, nodes: int,
-    first: U8, turn: U8,
-) -> None:  # fmt: skip
+    slots: I32, halves: I32, begin: int, end: int, depth: int, nodes: int, first: U8, turn: U8
+) -> None:
     """Split the graphs in these slots, from one set of arrays into the other."""
-    there, size = 1 - here, (end - begin) // parts
+    parts, here, there = min(1 << depth, _AT_ONCE), depth % 2, 1 - depth % 2
+    size = (end - begin) // parts
     _walk(slots[here, 0, begin:end], slots[here, 1, begin:end], parts, first, turn)
     for part in range(parts):
         at, of = begin + part * size, part * (size // 2)

@@ -86,7 +86,7 @@ def in_many_phases(
     units[:4, : len(item)] = groups
     shares = np.zeros((len(lengths), g, g), dtype=np.int64)
     state = _empty(lengths, d, g)
-    if not _settle(state, units, len(item), weight, divided.straight, shares, PASSES):
+    if not _settle(state, units, len(item), weight, divided.straight, shares):
         return None
     units = units[:, units[3] > 0]
     regrouped = Split(
@@ -224,13 +224,11 @@ def _cost(at: _State, p: int, a: int, b: int, packets: int) -> float:
 
 
 @compiled
-def _settle(
-    at: _State, units: I32, used: int, weight: int, straight: I64, shares: I64, passes: int
-) -> bool:
+def _settle(at: _State, units: I32, used: int, weight: int, straight: I64, shares: I64) -> bool:
     """Choose the phases of both hops of relayed units and of straight packets, in place."""
     phases, g = shares.shape[0], shares.shape[1]
     best, idle = 1 << 62, 0
-    for turn in range(passes + 1):
+    for turn in range(PASSES + 1):
         if turn > 0:
             weight = max(1, weight // 2)
         gain = GAIN * (turn % 2)
