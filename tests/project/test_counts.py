@@ -16,7 +16,7 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 42174
+MOST_LINES = 42177
 MOST_MODULES = 338
 
 MOST_CASES = 4_500

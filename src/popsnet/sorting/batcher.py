@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.errors import wrong
-from popsnet.network import Bools
 from popsnet.slot import Ints
 from popsnet.sorting.comparators import ComparatorNetwork, ComparatorStage
 
@@ -79,7 +78,7 @@ class Certified(NamedTuple):
 
     keys: npt.NDArray[Any]
     """The sorted keys."""
-    repaired: Bools
+    repaired: npt.NDArray[np.bool_]
     """Which rows of the batch needed merge exchange."""
 
 

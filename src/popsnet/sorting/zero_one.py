@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.errors import InputError
-from popsnet.network import U64, Bools
+from popsnet.loops import Bools
 from popsnet.slot import Ints
 from popsnet.sorting.comparators import ComparatorNetwork
 
@@ -36,6 +37,7 @@ _POPULATION = 4 * LANES
 """The inputs of a round of the adversary."""
 _PARENTS = _POPULATION // 4
 
+U64 = npt.NDArray[np.uint64]
 
 _ALTERNATING = np.array(
     [0xAAAAAAAAAAAAAAAA, 0xCCCCCCCCCCCCCCCC, 0xF0F0F0F0F0F0F0F0,

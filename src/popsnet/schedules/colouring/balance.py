@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.network import I32, I64
+from popsnet.loops import I32, I64
 from popsnet.schedules.colouring.multigraph import count
 
 _NONE = -1

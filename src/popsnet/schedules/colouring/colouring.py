@@ -7,7 +7,7 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.errors import InputError, wrong
-from popsnet.network import I32
+from popsnet.loops import I32
 from popsnet.schedules.colouring.balance import balance
 from popsnet.schedules.colouring.euler_split import split_down, split_once
 from popsnet.schedules.colouring.multigraph import count, make_regular

@@ -9,10 +9,13 @@ length, and each pair has one edge in each half.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.network import I32, U8
+from popsnet.loops import I32
 from popsnet.schedules.colouring.multigraph import lay_out
+
+U8 = npt.NDArray[np.uint8]
 
 _UNSEEN = 2
 _DONE = -1

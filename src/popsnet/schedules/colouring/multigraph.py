@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.network import I32
+from popsnet.loops import I32
 
 _MANY_NODES = 4
 
