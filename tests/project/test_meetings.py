@@ -21,7 +21,7 @@ from popsnet.sweeps import collect_traffic, open_cluster
 from popsnet.traffic import TrafficExperiment
 from tests.conftest import Cli
 
-MOST_REFUSED = 10
+MOST_REFUSED = 9
 
 FLAGS = {
     "demand": "--matrix matrix.csv",
@@ -71,7 +71,6 @@ REFUSED = {
     ("faults", "fused"): "everything works in its networks",
     ("faults", "store"): NOT_KEPT,
     ("faults", "cluster"): NOT_KEPT,
-    ("faults", "traffic fused"): "the compiled engine runs networks without faults",
     ("faults", "traffic store"): NOT_KEPT,
     ("wavelengths", "fused"): "one wavelength",
     ("wavelengths", "store"): NOT_KEPT,

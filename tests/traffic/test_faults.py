@@ -336,8 +336,14 @@ def test_what_is_refused() -> None:
         TrafficExperiment(4, 4, load=0.1, faults="loss:0.1", known_faults=True)
     with pytest.raises(InputError, match="there is no coupler:4,0"):
         TrafficExperiment(4, 4, load=0.1, faults="coupler:4,0")
-    with pytest.raises(InputError, match="without faults"):
-        popsnet.simulate(4, 4, load=0.1, faults="coupler:1,0", engine="fused")
+    for faults, known, scheduler in (("loss:0.1", False, "tdm"), ("coupler:1,0", False, "aloha"),
+                                     ("receiver:1", True, "relay")):  # fmt: skip
+        one = TrafficExperiment(
+            4, 4, scheduler=scheduler, load=0.02, slots=20, faults=faults, known_faults=known
+        )
+        with pytest.raises(InputError, match=r"no compiled code .* with faults"):
+            popsnet.simulate(one, engine="fused")
+        assert popsnet.simulate(one).engine == "slots"
     with pytest.raises(InputError, match="keeps no points with faults"):
         require_storable(TrafficExperiment(4, 4, load=0.1, faults="coupler:1,0"))
 

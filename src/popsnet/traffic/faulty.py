@@ -125,6 +125,11 @@ class TrafficFaults:
         return kind(self.network, buffer)
 
     @property
+    def paths(self) -> str:
+        """The paths that the scheduler can use."""
+        return self._scheduler.paths
+
+    @property
     def told(self) -> dict[str, Any]:
         """The keywords for the scheduler's generator function."""
         return {"known": self.live} if self.known and self._scheduler.takes_map else {}
@@ -139,6 +144,16 @@ class TrafficFaults:
             return np.zeros(len(sources), dtype=np.bool_)
         working = self.live if self.known else self._working_in(slot + 1)
         return ~working.reach(self._scheduler.paths, sources, destinations)
+
+    def hopeless(self, slots: Ints, sources: Ints, destinations: Ints) -> Bools:
+        """Return which packets have no path when they arrive, each in a slot of its own."""
+        begun = np.searchsorted(self._slots, slots + 1, side="right")
+        found = np.empty(len(slots), dtype=np.bool_)
+        for number in np.unique(begun):
+            rows = np.flatnonzero(begun == number)
+            ends = sources[rows], destinations[rows]
+            found[rows] = self.unreachable(int(slots[rows[0]]), *ends)
+        return found
 
     def _working_in(self, slot: int) -> LiveParts:
         begun = bisect_right(self._slots, slot)

@@ -8,6 +8,7 @@ from typing import Unpack
 
 from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import whole_number
+from popsnet.faults import Faults
 from popsnet.files import require_writable, write_whole
 from popsnet.network import Network, shape_of
 from popsnet.progress import Progress
@@ -151,19 +152,18 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
         raise wrong("engine", repr(engine))(f"give one of {', '.join(ENGINES)}.")
     found = experiment.resolved_scheduler
     ships = found.is_registered and not found.file
-    compiled = ships and fused.supports(found.name, experiment.variant, experiment.wavelengths)
-    if engine == "fused" and experiment.faults:
-        raise wrong("engine", "'fused'", "engine")(
-            "the compiled engine runs networks without faults. Use engine='slots', or leave it out."
-        )
+    kinds = Faults.parse(experiment.faults).kinds
+    compiled = ships and fused.supports(
+        found.name, experiment.variant, experiment.wavelengths, kinds, experiment.known_faults
+    )
     if engine == "fused" and not compiled:
         raise wrong("engine", "'fused'", "engine")(
-            f"there is no compiled code for scheduler {found.name} ({experiment.variant}). Use "
-            "engine='slots'."
+            f"there is no compiled code for scheduler {found.name} ({experiment.variant})"
+            f"{f' with faults {experiment.faults}' * bool(kinds)}. Use engine='slots'."
         )
     if engine != "auto":
         return engine
-    return "fused" if compiled and not experiment.faults else "slots"
+    return "fused" if compiled else "slots"
 
 
 def open_session(
@@ -175,7 +175,7 @@ def open_session(
     if engine == "fused":
         return fused.open_session(
             experiment.network, experiment.scheduler, experiment.variant, experiment.seed,
-            experiment.buffer,
+            experiment.buffer, experiment.open_faults(),
         )  # fmt: skip
     return MessageSession(
         experiment.network, experiment.resolved_scheduler, experiment.variant, experiment.seed,

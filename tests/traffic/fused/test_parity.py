@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from popsnet import Network
+from popsnet import Faults, Network
 from popsnet.errors import InputError
 from popsnet.network import I32, I64
 from popsnet.traffic.block import Block
 from popsnet.traffic.engine import MessageSession
+from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.fused import open_session, supports
-from popsnet.traffic.log import Log
+from popsnet.traffic.log import FaultLog, Log
 from popsnet.traffic.scheduler import find_scheduler
 from tests.each import each, rarely
 
@@ -67,33 +68,46 @@ def blocks_of(rows: Rows, size: int) -> Iterator[Block]:
 
 def joined(session: Any, rows: Rows, size: int) -> Log:
     """Run a session in blocks of a size, and return one log of all slots."""
-    logs, delivered, arrived = [], 0, 0
+    logs, starts, delivered, arrived = [], [], 0, 0
     for block in blocks_of(rows, size):
         log: Log = session.advance(block)
+        starts.append(arrived)
         ends, refused = log.ends + delivered, log.refused_rows + arrived
         logs.append(log._replace(ends=ends, refused_rows=refused))
         delivered, arrived = delivered + len(log.arrival), arrived + len(block.sources)
     session.close()
     columns: list[Any] = list(zip(*logs, strict=True))
     arrays, most = columns[:13], columns[13:15]
-    return Log._make([*map(np.concatenate, arrays), *map(max, most), None])
+    faults = None if logs[0].faults is None else joined_faults([log.faults for log in logs], starts)
+    return Log._make([*map(np.concatenate, arrays), *map(max, most), faults])
 
 
-def require_equal(fused: Log, messages: Log) -> None:
+def joined_faults(logs: list[Any], starts: list[int]) -> FaultLog:
+    """Return one log of what faults did, whose lost packets are sorted."""
+    rows = [log.unreachable_rows + start for log, start in zip(logs, starts, strict=True)]
+    flows = np.concatenate([log.lost_flows for log in logs])
+    counts = (sum(log[k] for log in logs) for k in (2, 3, 4))
+    return FaultLog(np.concatenate(rows), flows[np.lexsort(flows.T)], *counts)
+
+
+def require_equal(fused: Any, messages: Any) -> None:
     """Compare logs, types included."""
-    for name, one, other in zip(Log._fields, fused, messages, strict=True):
+    for name, one, other in zip(fused._fields, fused, messages, strict=True):
+        if name == "faults" and one is not None:
+            require_equal(one, other)
+            continue
         np.testing.assert_array_equal(one, other, err_msg=name)
         assert getattr(one, "dtype", int) == getattr(other, "dtype", int), name
 
 
 def compare(
     network: Network, scheduler: tuple[str, str], rows: Rows, buffer: int, seed: int = 5,
-    sizes: tuple[int, int] = (41, 64),
+    sizes: tuple[int, int] = (41, 64), dead: TrafficFaults | None = None,
 ) -> Log:  # fmt: skip
     """Run both engines, in blocks of different sizes, and compare."""
     name, variant = scheduler
-    fused = joined(open_session(network, name, variant, seed, buffer), rows, sizes[0])
-    session = MessageSession(network, find_scheduler(name), variant, seed, buffer)
+    fused = joined(open_session(network, name, variant, seed, buffer, dead), rows, sizes[0])
+    session = MessageSession(network, find_scheduler(name), variant, seed, buffer, faults=dead)
     require_equal(fused, joined(session, rows, sizes[1]))
     return fused
 
@@ -127,6 +141,55 @@ def test_logs_are_equal_with_several_wavelengths(
         rows = rows_of(network.n, slots, load, network.n, several=buffer == 3)
         messages += compare(network, (scheduler, "standard"), rows, buffer).messages.sum()
     assert messages > slots // 4
+
+
+COUPLERS = "coupler:1,0 coupler:0,1@50 coupler:1,1@90"
+PARTS = "coupler:0,1 transmitter:1 receiver:3@40 processor:5 receiver:4 transmitter:2@70"
+DEAD_PARTS = [
+    *((name, COUPLERS, known) for name in ("tdm", "ideal", "relay") for known in (False, True)),
+    *((name, COUPLERS, True) for name in ("aloha", "epochs")),
+    *((name, PARTS, known) for name in ("tdm", "ideal", "rotor", "vlb", "hop3")
+      for known in (False, True)),
+    ("epochs", PARTS, True),
+]  # fmt: skip
+"""Schedulers, dead parts, and whether these are known."""
+
+DEAD_SHAPES = [
+    (4, 3, 1), (5, 2, 1), (2, 4, 1), (9, 2, 1), (1, 7, 1), (11, 5, 1), (3, 2, 1), (5, 2, 2),
+    (7, 3, 2), (3, 4, 3), (17, 2, 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [*DEAD_SHAPES[:3], *rarely(DEAD_SHAPES[3:])], ids=str)
+@each(("scheduler", "parts", "known"), DEAD_PARTS)
+def test_logs_are_equal_with_dead_parts(
+    shape: tuple[int, int, int], scheduler: str, parts: str, known: bool
+) -> None:
+    """The same packets are lost, and as many messages unheard. Some parts die later."""
+    network, stated = Network(*shape), find_scheduler(scheduler)
+    if network.wavelengths > 1 and not stated.wavelengths:
+        return
+    variant, _ = stated.variant()
+    dead = TrafficFaults(network, stated, Faults.parse(parts), known=known)
+    slots, lost = max(3 * network.n, 140), 0
+    for load, buffer in ((0.1, 0), (0.5, 2)):
+        rows = rows_of(network.n, slots, load, network.n, several=buffer == 2)
+        log = compare(network, (scheduler, variant), rows, buffer, dead=dead)
+        assert log.messages.sum() > 0
+        assert log.faults is not None
+        assert len(log.faults.unreachable_rows) > 0 or parts == COUPLERS
+        lost += len(log.faults.lost_flows)
+    assert lost > 0 or known or scheduler not in ("vlb", "hop3")
+
+
+def test_dead_parts_of_a_kind_that_a_kernel_does_not_know_are_refused() -> None:
+    for scheduler, parts, known in (("aloha", "coupler:1,0", False), ("relay", "receiver:1", True)):
+        dead = TrafficFaults(
+            Network(3, 3), find_scheduler(scheduler), Faults.parse(parts), known=known
+        )
+        variant, _ = find_scheduler(scheduler).variant()
+        with pytest.raises(InputError, match="not compiled for W = 1 and these faults"):
+            open_session(Network(3, 3), scheduler, variant, dead=dead)
 
 
 @each("scheduler", SCHEDULERS)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from popsnet.compiled import compiled
 from popsnet.traffic.block import Block
-from popsnet.traffic.fused.couplers import Couplers, new_couplers
+from popsnet.traffic.fused.dead import DeadParts
 from popsnet.traffic.fused.frame import reduced
-from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.register import COUPLERS, NOTHING, Opening, register_kernel
 from popsnet.traffic.fused.session import FusedSession
 from popsnet.traffic.fused.state import (
     COLLISIONS,
@@ -42,10 +42,12 @@ from popsnet.traffic.fused.stripes import (
 )
 from popsnet.traffic.fused.tries import (
     Chances,
+    Couplers,
     Tries,
     chances_of,
     make_keys,
     mark_alone,
+    new_couplers,
     new_tries,
     passes,
     pick,
@@ -65,8 +67,13 @@ class Aloha:
     chances: Chances
     tries: Tries
 
-    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
-        """Execute the slots of a block."""
+    def advance(
+        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
+    ) -> None:
+        """Execute the slots of a block.
+
+        No packet that is inside needs a dead coupler: they are known, or there are none.
+        """
         grown = _advance(state, block, log, self.turns, self.couplers, self.chances, self.tries)
         self.turns = settled(self.turns, grown)
 
@@ -78,7 +85,7 @@ def _has_variant(variant: str) -> bool:
         return False
 
 
-@register_kernel("aloha", has_variant=_has_variant)
+@register_kernel("aloha", has_variant=_has_variant, survives=NOTHING, survives_known=COUPLERS)
 def open_aloha(opening: Opening) -> FusedSession:
     """Open a session of a variant of aloha."""
     d, g, variant = opening.network.d, opening.network.g, opening.variant
@@ -119,14 +126,14 @@ def _advance(
             met = put(couplers, tries.couplers, tries.cells, out)
             counts[COLLISIONS, k], counts[DESTROYED, k] = met
             mark_alone(couplers, tries.cells, out, tries.alone)
-            heard = pick(out, tries, state)
+            heard = pick(out, tries.alone, tries, state)
             gather(heard, state)
             deliver(t, heard, state, log)
             counters[PENDING], counts[MESSAGES, k] = out, out
         else:
             out = counters[PENDING]
             _conclude(s % g, out, turns, state, tries)
-            heard = pick(out, tries, state)
+            heard = pick(out, tries.alone, tries, state)
             release(heard, state)
             counters[OWN] -= heard
             counters[PENDING], counts[MESSAGES, k] = 0, heard

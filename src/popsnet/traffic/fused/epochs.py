@@ -6,35 +6,41 @@ from typing import NamedTuple
 
 import numpy as np
 
+from popsnet.loops import Bools
 from popsnet.network import I32, I64
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
-from popsnet.schedules.schedule import TO_DESTINATION, Schedule
+from popsnet.schedules.schedule import TO_DESTINATION
 from popsnet.traffic.arrivals import Block
-from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.register import NOTHING, Opening, register_kernel
+from popsnet.traffic.fused.session import Lost, advance_with_dead_parts
 from popsnet.traffic.log import Log
+from popsnet.traffic.schedulers.epochs import Sends, around, hops_of
 
 _COUNTS = 7
 _REFUSED, _MESSAGES, _OWN, _RELAYED = 0, 2, 5, 6
 
 
 class _Epoch(NamedTuple):
-    """A schedule that is executed, with the source of each packet and the slot of its arrival."""
+    """A schedule that is executed, and of each packet: source, slot of arrival, if it was sent."""
 
-    schedule: Schedule
+    slots: list[Sends]
     source: I64
     arrival: I64
+    is_sent: Bools
 
 
-@register_kernel("epochs")
+@register_kernel("epochs", survives=NOTHING)
 class EpochsSession:
     """Executes schedules of the packets that wait, one after another.
 
-    No message collides, and a relay holds a packet for one slot only, so nothing is lost.
+    No message collides, and a relay holds a packet for one slot only, so nothing is lost. Where
+    parts are dead, they are known.
     """
 
     def __init__(self, opening: Opening) -> None:
         self._network, self._most = opening.network, opening.buffer or np.iinfo(np.int64).max
+        self._dead = opening.dead
         self._held = np.zeros(opening.network.n, dtype=np.int64)
         self._waiting: list[I64] = []
         self._epoch: _Epoch | None = None
@@ -43,6 +49,14 @@ class EpochsSession:
 
     def advance(self, block: Block) -> Log:
         """Execute the slots of a block and return what happened."""
+        if self._dead is None:
+            return self._advance(block)
+        nothing = Lost(np.empty((0, 3), dtype=np.int64), 0)
+        return advance_with_dead_parts(
+            self._dead, block, lambda offered: (self._advance(offered), nothing)
+        )
+
+    def _advance(self, block: Block) -> Log:
         slots = len(block.starts) - 1
         counts = np.zeros((_COUNTS, slots), dtype=np.int32)
         refused: list[I64] = []
@@ -94,25 +108,29 @@ class EpochsSession:
             self._waiting, self._number = [], 0
             if len(sources):
                 demand = Demand(self._network, sources, destinations)
-                self._epoch = _Epoch(make_two_hops(demand), sources, arrival)
+                schedule, sent = make_two_hops(demand), np.zeros(len(sources), dtype=np.bool_)
+                slots = hops_of(schedule)
+                if self._dead is not None:
+                    slots = around(schedule, demand, self._dead.live)
+                self._epoch = _Epoch(slots, sources, arrival, sent)
 
     def _execute(self) -> tuple[int, I64]:
         """Execute a slot; return the messages, and a column per delivered packet."""
         nothing = np.empty((4, 0), dtype=np.int64)
         if self._epoch is None:
             return 0, nothing
-        schedule, source, arrival = self._epoch
-        senders, listeners, packets, from_relay, _, phase = schedule.messages[self._number]
-        if not from_relay.any():
-            np.subtract.at(self._held, senders, 1)
-        is_last = phase == TO_DESTINATION
-        self._relayed = 0 if is_last else len(packets)
+        slots, source, arrival, is_sent = self._epoch
+        senders, listeners, packets, phase = slots[self._number]
+        from_relay = is_sent[packets]
+        np.subtract.at(self._held, senders[~from_relay], 1)
+        self._relayed -= int(from_relay.sum())
         self._number += 1
-        if self._number == schedule.slots:
+        if self._number == len(slots):
             self._epoch = None
-        if not is_last:
+        if phase != TO_DESTINATION:
+            is_sent[packets] = True
+            self._relayed += len(packets)
             return len(packets), nothing
         order = np.argsort(listeners)
-        hops = 1 + from_relay
-        home = np.array((arrival[packets], source[packets], listeners, hops))
+        home = np.array((arrival[packets], source[packets], listeners, 1 + from_relay))
         return len(packets), home[:, order]

@@ -91,6 +91,37 @@ def look_at(heads: QueueHeads, stripes: I32, classes: I32, m: int) -> int:
 
 
 @compiled
+def find(heads: QueueHeads, stripe: int, one: int, class_of: I32) -> int:
+    """Return the record of a class in a segment that is not empty, or the one that it would get."""
+    records, first, size = heads.records, heads.base[stripe], int(heads.sizes[stripe])
+    at = home(one, size)
+    while records[first + at, TO] >= 0 and class_of[records[first + at, TO]] != one:
+        at = (at + 1) & (size - 1)
+    return int(first + at)
+
+
+@compiled
+def remove(heads: QueueHeads, stripe: int, record: int, class_of: I32) -> None:
+    """Remove a record, and move up those that were placed after it."""
+    records, first, size = heads.records, heads.base[stripe], int(heads.sizes[stripe])
+    hole = record - first
+    heads.used[stripe] -= 1
+    records[record, TO] = -1
+    if size >= len(heads.base):
+        return  # each class has a place of its own
+    at = (hole + 1) & (size - 1)
+    while records[first + at, TO] >= 0:
+        wanted = home(class_of[records[first + at, TO]], size)
+        if ((at - wanted) & (size - 1)) >= ((at - hole) & (size - 1)):
+            records[first + hole, TO] = records[first + at, TO]
+            records[first + hole, SINCE] = records[first + at, SINCE]
+            heads.tails[first + hole] = heads.tails[first + at]
+            records[first + at, TO] = -1
+            hole = at
+        at = (at + 1) & (size - 1)
+
+
+@compiled
 def put_back(
     heads: QueueHeads, stripe: int, some: I32, tails: I32, low: int, high: int, class_of: I32
 ) -> None:

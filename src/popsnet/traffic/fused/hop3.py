@@ -11,6 +11,7 @@ from popsnet.compiled import compiled
 from popsnet.network import I32
 from popsnet.splitmix import step_key
 from popsnet.traffic.block import Block
+from popsnet.traffic.fused.dead import DeadParts, can_pass_on, lose, meet, take_passed_on
 from popsnet.traffic.fused.frame import draw_at, keeper_of, met, reduced, turn_of
 from popsnet.traffic.fused.lists import (
     CHUNK,
@@ -29,6 +30,7 @@ from popsnet.traffic.fused.session import FusedSession
 from popsnet.traffic.fused.spread import take_oldest
 from popsnet.traffic.fused.state import (
     LOST,
+    LOST_ROWS,
     MESSAGES,
     MOST_RELAYED,
     OWN,
@@ -39,6 +41,7 @@ from popsnet.traffic.fused.state import (
     deliver,
     gather,
     join,
+    note_lost,
     note_slot,
     release,
 )
@@ -78,6 +81,7 @@ class Layout(NamedTuple):
 class Slot3(NamedTuple):
     """A slot: what is fixed in it, and what is met."""
 
+    t: int
     phase: int
     cycle: int
     """The number of the cycle, mod d."""
@@ -95,10 +99,12 @@ class Hop3:
     layout: Layout
     draws: Draws
 
-    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
+    def advance(
+        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
+    ) -> None:
         """Execute the slots of a block."""
         self.relayed = with_chunks(self.relayed, int(state.counters[OWN]) + len(block.sources))
-        _advance(state, block, log, self.relayed, self.layout, self.draws)
+        _advance(state, block, log, self.relayed, self.layout, self.draws, dead)
 
 
 @register_kernel("hop3")
@@ -113,7 +119,13 @@ def open_hop3(opening: Opening) -> FusedSession:
 
 @compiled
 def _advance(
-    state: KernelState, block: Block, log: LogBuffers, relayed: Lists, layout: Layout, draws: Draws
+    state: KernelState,
+    block: Block,
+    log: LogBuffers,
+    relayed: Lists,
+    layout: Layout,
+    draws: Draws,
+    dead: DeadParts | None,
 ) -> None:
     d, g, kept, counters, events = state.d, state.g, state.kept, state.counters, state.events
     turns, groups, width = layout.turns, layout.groups, max(state.d, state.g)
@@ -123,19 +135,31 @@ def _advance(
         join(m, state)
         k, phase = t // 3, t % 3
         turn = 0 if d <= g else draw_at(draws.public, draws.rotation, k // d, g, 0)
-        u = k % (d * g)
+        u, key = k % (d * g), step_key(draws.public, draws.keeper, t)
+        if phase == 1 and d <= g:
+            u = (k % d) * width + draw_at(draws.public, draws.rotation, k, g, 0)
+        elif phase == 1:
+            u = turn * width + k % d
+        if dead is not None:
+            if phase < 2:
+                meet(t, u, state, dead)
+            else:
+                _meet_groups(k, state, dead)
         if phase == 0:
             if d > g and k % d == 0:
                 _begin_epoch(turn, state, relayed, layout)
-            out = take_oldest(u, state)
+            if dead is None or not dead.is_known:
+                out = take_oldest(u, state)
+            else:
+                out = take_passed_on(t, 3, state, dead)
             gather(out, state)
             release(out, state)
             counters[OWN] -= out
         elif phase == 1:
-            u = turn * width + k % d
-            if d <= g:
-                u = (k % d) * width + draw_at(draws.public, draws.rotation, k, g, 0)
-            out = take(relayed, k % d, t, state, 0)
+            if dead is None or not dead.is_known:
+                out = take(relayed, k % d, t, state, 0)
+            else:
+                out = _take_passed_on(k % d, t, state, relayed, dead)
             if d > g:
                 _put_off(k % d, relayed, layout)
         else:
@@ -149,12 +173,14 @@ def _advance(
             for q in range(out):
                 kept[events[q, KEY]] -= 1
             counters[RELAYED] -= out
+        if dead is not None:
+            delivered = lose(t, key, (0, out), 0, state, log, dead)
         if phase < 2:
-            key, slot = step_key(draws.public, draws.keeper, t), Slot3(phase, k % d, turn, u)
-            delivered, stored = _hear(slot, key, out, state, relayed, layout)
+            slot = Slot3(t, phase, k % d, turn, u)
+            delivered, stored = _hear(slot, key, delivered, state, relayed, layout, log, dead)
             state.hops[:delivered] = phase + 1
         else:
-            _count_hops(out, state)
+            _count_hops(delivered, state)
         deliver(t, delivered, state, log)
         log.counts[LOST, row] = out - delivered - stored
         log.counts[MESSAGES, row] = out
@@ -202,7 +228,14 @@ def _put_off(number: int, lists: Lists, layout: Layout) -> None:
 
 @compiled
 def _hear(
-    slot: Slot3, key: np.uint64, m: int, state: KernelState, relayed: Lists, layout: Layout
+    slot: Slot3,
+    key: np.uint64,
+    m: int,
+    state: KernelState,
+    relayed: Lists,
+    layout: Layout,
+    log: LogBuffers,
+    dead: DeadParts | None,
 ) -> tuple[int, int]:
     """Let the classes that are met in a slot hear packets, and keep or deliver them.
 
@@ -225,10 +258,15 @@ def _hear(
             continue
         keeper = keeper_of(key, a, b, r, j, d, g, g)
         if buffer > 0 and kept[keeper] >= buffer:
+            note_lost(slot.t, source, to, since, log.lost, counters[LOST_ROWS])
+            counters[LOST_ROWS] += 1
             continue
         kept[keeper] += 1
         counters[MOST_RELAYED] = max(counters[MOST_RELAYED], int(kept[keeper]))
-        if z == r:
+        is_fixed = z == r
+        if dead is not None:
+            is_fixed = is_fixed and not (dead.is_known and dead.blocked[c, b])
+        if is_fixed:
             number = layout.groups + reduced(reduced(c - b, g) - r, g)
             if d > g:
                 part = int(index[keeper]) // g
@@ -246,6 +284,46 @@ def _hear(
     append_all(relayed, numbers, coming, 0, stored)
     counters[RELAYED] += stored
     return delivered, stored
+
+
+@compiled
+def _meet_groups(k: int, state: KernelState, dead: DeadParts) -> None:
+    """Write whom each processor meets if it sends to fix the group, in cycle k."""
+    g, residues = state.g, min(state.d, state.g)
+    for p in range(len(state.held)):
+        a, r = int(state.group[p]), int(state.residue[p])
+        dead.meets[p, 0], dead.meets[p, 1] = (a + r + k) % g * residues + r, 0
+
+
+@compiled
+def _take_passed_on(number: int, t: int, state: KernelState, lists: Lists, dead: DeadParts) -> int:
+    """Remove the first packet of every queue of a list that the class it meets can pass on.
+
+    As :func:`take`; the list keeps the others, in order, and queues of which a packet was sent
+    before in the slot.
+    """
+    rows, last, events, numbers = lists.rows, state.last, state.events, state.keys
+    chunk, stop, m = int(lists.first[number]), int(lists.end[number]), 0
+    lists.first[number], lists.end[number] = -1, 0
+    numbers[0] = number
+    residues = min(state.d, state.g)
+    while chunk >= 0:
+        following = int(lists.after[chunk])
+        high = stop if following < 0 else (chunk + 1) * CHUNK
+        for row in range(chunk * CHUNK, high):
+            p, to = rows[row, KEY], int(state.class_of[rows[row, TO]])
+            by = int(dead.meets[p, 0])
+            if last[p] != t and can_pass_on(by, to, residues, dead.blocked, dead.relays):
+                last[p] = t
+                for column in range(4):
+                    events[m, column] = rows[row, column]
+                m += 1
+            else:
+                append_all(lists, numbers, rows, row, row + 1)
+        lists.free[lists.top[0]] = chunk
+        lists.top[0] += 1
+        chunk = following
+    return m
 
 
 @compiled

@@ -9,26 +9,31 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.traffic.block import Block
-from popsnet.traffic.fused.couplers import Couplers, cell, empty, new_couplers
+from popsnet.traffic.fused.dead import DeadParts
 from popsnet.traffic.fused.frame import draw_at
+from popsnet.traffic.fused.lists import FROM, SINCE, TO
 from popsnet.traffic.fused.register import Opening, register_kernel
 from popsnet.traffic.fused.session import FusedSession
 from popsnet.traffic.fused.state import (
     ARRIVAL,
     DESTINATION,
+    LOST,
+    LOST_ROWS,
     MESSAGES,
     NEXT,
     OWN,
+    UNHEARD,
     KernelState,
     LogBuffers,
     accept,
     deliver,
     gather,
     join,
+    note_lost,
     note_slot,
     release,
 )
-from popsnet.traffic.fused.tries import unlink
+from popsnet.traffic.fused.tries import Couplers, cell, empty, new_couplers, unlink
 
 _LOW = 0xFFFFFFFF
 
@@ -55,9 +60,11 @@ class Ideal:
     couplers: Couplers
     order: Order
 
-    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
+    def advance(
+        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
+    ) -> None:
         """Execute the slots of a block."""
-        _advance(state, block, log, self.couplers, self.order)
+        _advance(state, block, log, self.couplers, self.order, dead)
 
 
 @register_kernel(
@@ -75,7 +82,12 @@ def open_ideal(opening: Opening) -> FusedSession:
 
 @compiled
 def _advance(
-    state: KernelState, block: Block, log: LogBuffers, couplers: Couplers, order: Order
+    state: KernelState,
+    block: Block,
+    log: LogBuffers,
+    couplers: Couplers,
+    order: Order,
+    dead: DeadParts | None,
 ) -> None:
     n = len(state.held)
     state.hops[:] = 1
@@ -88,7 +100,11 @@ def _advance(
         out = _match(t, start, step, state, couplers, order)
         state.counters[OWN] -= out
         gather(out, state)
-        deliver(t, out, state, log)
+        heard = out
+        if dead is not None:
+            heard = _lose(t, out, state, log, dead)
+            log.counts[LOST, k] = out - heard
+        deliver(t, heard, state, log)
         release(out, state)
         log.counts[MESSAGES, k] = out
         note_slot(k, m, block, state, log)
@@ -138,3 +154,24 @@ def _match(
         p = p - n if p >= n else p
     empty(couplers, cells, m)
     return m
+
+
+@compiled
+def _lose(t: int, m: int, state: KernelState, log: LogBuffers, dead: DeadParts) -> int:
+    """Move packets that their destinations hear up in ``events``, and return how many there are.
+
+    No other processor listens.
+    """
+    events, slot, into = state.events, t + 1, 0
+    for q in range(m):
+        p, to = events[q, FROM], events[q, TO]
+        works = dead.couplers[state.group[to], state.group[p]] > slot and dead.hears[to] > slot
+        if works and dead.sends[p] > slot:
+            for column in range(4):
+                events[into, column] = events[q, column]
+            into += 1
+        else:
+            note_lost(t, p, to, events[q, SINCE], log.lost, state.counters[LOST_ROWS])
+            state.counters[LOST_ROWS] += 1
+            state.counters[UNHEARD] += dead.sends[p] > slot
+    return into

@@ -19,7 +19,9 @@ from popsnet.coins import Coins, number_of
 from popsnet.errors import wrong
 from popsnet.network import Network
 from popsnet.traffic.block import Block
+from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.log import Log
+from popsnet.traffic.scheduler import DEAD
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Opening:
     variant: str
     seed: int
     buffer: int
+    dead: TrafficFaults | None = None
+    """The dead parts, None if there are none."""
 
     @property
     def public(self) -> np.uint64:
@@ -77,12 +81,20 @@ class CompiledScheduler:
         Returns whether the kernel runs a variant.
     most_wavelengths : float
         The most wavelengths per coupler of a network that the kernel runs.
+    survives, survives_known : set of str
+        The kinds of faults with which the kernel runs, and those if they are known.
     """
 
     open: Open
     has_variant: Callable[[str], bool] = lambda variant: variant == "standard"
     most_wavelengths: float = 1
+    survives: frozenset[str] = DEAD
+    survives_known: frozenset[str] = DEAD
 
+
+NOTHING: frozenset[str] = frozenset()
+COUPLERS = frozenset({"couplers"})
+"""Kinds of faults."""
 
 _REGISTER: dict[str, CompiledScheduler] = {}
 
@@ -105,23 +117,38 @@ def find_kernel(scheduler: str) -> CompiledScheduler | None:
     return _REGISTER.get(scheduler)
 
 
-def supports(scheduler: str, variant: str = "standard", wavelengths: int = 1) -> bool:
-    """Return whether there is a kernel for a variant of a scheduler.
+def supports(
+    scheduler: str,
+    variant: str = "standard",
+    wavelengths: int = 1,
+    kinds: frozenset[str] = NOTHING,
+    known: bool = False,
+) -> bool:
+    """Return whether there is a kernel for a variant of a scheduler, on such a network.
+
+    ``kinds`` are the kinds of its faults, and ``known`` says whether dead parts are known.
 
     Examples
     --------
     >>> from popsnet.traffic.fused import supports
     >>> supports("tdm"), supports("tdm", "mine"), supports("ideal", "voq", wavelengths=2)
     (True, False, False)
+    >>> [supports("tdm", kinds=frozenset({kind})) for kind in ("couplers", "loss")]
+    [True, False]
     """
     kernel = find_kernel(scheduler)
-    if kernel is None or not kernel.has_variant(variant):
+    if kernel is None or not kernel.has_variant(variant) or wavelengths > kernel.most_wavelengths:
         return False
-    return wavelengths <= kernel.most_wavelengths
+    return kinds <= (kernel.survives_known if known else kernel.survives)
 
 
 def open_session(
-    network: Network, scheduler: str, variant: str = "standard", seed: int = 0, buffer: int = 0
+    network: Network,
+    scheduler: str,
+    variant: str = "standard",
+    seed: int = 0,
+    buffer: int = 0,
+    dead: TrafficFaults | None = None,
 ) -> BlockSession:
     """Open a session of a compiled scheduler.
 
@@ -135,6 +162,8 @@ def open_session(
         The seed of the scheduler's coins.
     buffer : int
         Packets of its own that a processor may hold, and as many of others; 0 for any number.
+    dead : TrafficFaults, optional
+        The dead parts.
 
     Returns
     -------
@@ -156,9 +185,11 @@ def open_session(
     >>> len(log.messages), log.collisions.sum()
     (1000, np.int64(0))
     """
-    kernel = find_kernel(scheduler)
-    if kernel is None or not supports(scheduler, variant, network.wavelengths):
+    kernel, kinds = find_kernel(scheduler), NOTHING if dead is None else dead.active.faults.kinds
+    is_known = dead is not None and dead.known
+    if kernel is None or not supports(scheduler, variant, network.wavelengths, kinds, is_known):
         raise wrong("scheduler", f"{scheduler!r}, variant = {variant!r}", "variant")(
-            f"it is not compiled for W = {network.wavelengths}. Use the message-level engine."
+            f"it is not compiled for W = {network.wavelengths}"
+            f"{' and these faults' * bool(kinds)}. Use the message-level engine."
         )
-    return kernel.open(Opening(network, variant, seed, buffer))
+    return kernel.open(Opening(network, variant, seed, buffer, dead))

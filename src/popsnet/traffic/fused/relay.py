@@ -11,9 +11,9 @@ from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
 from popsnet.traffic.block import Block
-from popsnet.traffic.fused.couplers import Couplers, new_couplers
+from popsnet.traffic.fused.dead import DeadParts
 from popsnet.traffic.fused.frame import draw, reduced
-from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.register import COUPLERS, Opening, register_kernel
 from popsnet.traffic.fused.session import FusedSession
 from popsnet.traffic.fused.state import (
     COLLISIONS,
@@ -24,6 +24,7 @@ from popsnet.traffic.fused.state import (
     NEXT,
     OWN,
     RELAYED,
+    UNHEARD,
     KernelState,
     LogBuffers,
     accept,
@@ -35,10 +36,12 @@ from popsnet.traffic.fused.state import (
 )
 from popsnet.traffic.fused.tries import (
     Chances,
+    Couplers,
     Tries,
     chances_of,
     make_keys,
     mark_alone,
+    new_couplers,
     new_tries,
     passes,
     pick,
@@ -47,7 +50,8 @@ from popsnet.traffic.fused.tries import (
 )
 from popsnet.traffic.schedulers.relay import relay_patience
 
-_TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED = range(5)
+_TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED, _CONFIRMED, _UNHEARD = range(7)
+"""Places in a plan. The last one is that of the last slot but two; the others follow."""
 
 
 class Cycle(NamedTuple):
@@ -67,7 +71,9 @@ class Cycle(NamedTuple):
     heard: I32
     """Which of these were heard by their relays."""
     plan: I64
-    """Packets tried, heard, and delivered; collisions and messages destroyed when forwarded."""
+    """Packets tried, heard, delivered and confirmed; what was destroyed when forwarded."""
+    delivers: I32
+    """Which of the packets that are tried are delivered, and were not before."""
 
 
 @dataclass
@@ -79,20 +85,22 @@ class Relay:
     tries: Tries
     cycle: Cycle
 
-    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
+    def advance(
+        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
+    ) -> None:
         """Execute the slots of a block."""
-        _advance(state, block, log, self.couplers, self.chances, self.tries, self.cycle)
+        _advance(state, block, log, self.couplers, self.chances, self.tries, self.cycle, dead)
 
 
-@register_kernel("relay")
+@register_kernel("relay", survives=COUPLERS, survives_known=COUPLERS)
 def open_relay(opening: Opening) -> FusedSession:
     """Open a session of relay."""
     d, g, n = opening.network.d, opening.network.g, opening.network.n
     chances = chances_of(opening, relay_patience(n))
-    active, is_active, through, heard = (np.zeros(n, dtype=np.int32) for _ in range(4))
-    size, shift, plan = (np.zeros(size, dtype=np.int64) for size in (1, g, 5))
+    active, is_active, through, heard, delivers = np.zeros((5, n), dtype=np.int32)
+    size, shift, plan = (np.zeros(size, dtype=np.int64) for size in (1, g, 9))
     coins = opening.public, opening.purpose("place")
-    cycle = Cycle(*coins, active, is_active, size, shift, through, heard, plan)
+    cycle = Cycle(*coins, active, is_active, size, shift, through, heard, plan, delivers)
     return FusedSession(opening, Relay(new_couplers(d, g), chances, new_tries(n), cycle))
 
 
@@ -105,6 +113,7 @@ def _advance(
     chances: Chances,
     tries: Tries,
     cycle: Cycle,
+    dead: DeadParts | None,
 ) -> None:
     d, g, counters, counts, plan = state.d, state.g, state.counters, log.counts, cycle.plan
     state.hops[:] = 2
@@ -126,12 +135,17 @@ def _advance(
             met = put(couplers, tries.couplers, tries.cells, out)
             counts[COLLISIONS, row], counts[DESTROYED, row] = met
             mark_alone(couplers, tries.cells, out, tries.alone)
+            if dead is not None:
+                _miss(t, out, state, tries, cycle, dead)
             _forward(out, state, couplers, tries, cycle)
+            if dead is not None:
+                _plan_around(t, state, tries, cycle, dead)
             counts[MESSAGES, row] = out
             counters[RELAYED] = plan[_HEARD]
             counters[MOST_RELAYED] = max(counters[MOST_RELAYED], min(plan[_HEARD], 1))
         elif phase == 1:
-            heard = pick(plan[_TRIED], tries, state)
+            chosen = tries.alone if dead is None else cycle.delivers
+            heard = pick(plan[_TRIED], chosen, tries, state)
             gather(heard, state)
             deliver(t, heard, state, log)
             counts[MESSAGES, row], counts[COLLISIONS, row] = plan[_HEARD], plan[_COLLISIONS]
@@ -140,12 +154,15 @@ def _advance(
             counts[MESSAGES, row] = plan[_DELIVERED]
         else:
             _conclude(plan[_TRIED], state, tries)
-            heard = pick(plan[_TRIED], tries, state)
+            heard = pick(plan[_TRIED], tries.alone, tries, state)
             release(heard, state)
             counters[OWN] -= heard
             counters[RELAYED] = 0
-            counts[MESSAGES, row] = heard
-            plan[:] = 0
+            counts[MESSAGES, row] = heard if dead is None else plan[_CONFIRMED]
+            plan[:_UNHEARD] = 0
+        if dead is not None and phase > 0:
+            counters[UNHEARD] += plan[_UNHEARD + phase - 1]
+            plan[_UNHEARD + phase - 1] = 0
         state.kept[0] = int(counters[RELAYED] > 0)  # for the most at the start of the next block
         note_slot(row, m, block, state, log)
 
@@ -185,7 +202,8 @@ def _choose(turn: int, state: KernelState, chances: Chances, tries: Tries, cycle
             to = pool[row, DESTINATION]
             relays = reduced(int(residue[to]) + shift[group[to]], g)
             exists = d >= g or reduced(a - relays, g) < d
-            if exists and passes(keys, w, source, fails[row], most, -1):
+            failed = fails[row] if fails[row] >= 0 else ~fails[row]
+            if exists and passes(keys, w, source, failed, most, -1):
                 tries.sources[m], tries.rows[m], tries.before[m] = source, row, last
                 cycle.through[m] = relays
                 m += 1
@@ -218,13 +236,54 @@ def _forward(m: int, state: KernelState, couplers: Couplers, tries: Tries, cycle
 
 
 @compiled
+def _miss(t: int, m: int, state: KernelState, tries: Tries, cycle: Cycle, dead: DeadParts) -> None:
+    """Take out what relays do not hear because of dead couplers."""
+    for q in range(m):
+        a = state.group[tries.sources[q]]
+        if tries.alone[q] != 0 and dead.couplers[cycle.through[q], a] <= t + 1:
+            tries.alone[q] = 0
+            state.counters[UNHEARD] += 1
+
+
+@compiled
+def _plan_around(t: int, state: KernelState, tries: Tries, cycle: Cycle, dead: DeadParts) -> None:
+    """Decide what is delivered, confirmed and acknowledged where couplers are dead.
+
+    The failures of a packet that was delivered, and whose source does not know it, are
+    complemented: it is not delivered again.
+    """
+    couplers, fails, plan, slot = dead.couplers, state.fails, cycle.plan, t + 1
+    residues = min(state.d, state.g)
+    plan[_DELIVERED] = 0
+    for q in range(plan[_TRIED]):
+        cycle.delivers[q] = 0
+        if tries.alone[q] == 0:
+            continue
+        row, via, tries.alone[q] = tries.rows[q], cycle.through[q], 0
+        to, a = state.pool[row, DESTINATION], state.group[tries.sources[q]]
+        b = state.group[to]
+        if couplers[b, via] <= slot + 1:  # of all who listen
+            plan[_UNHEARD] += (state.d - 1 - state.residue[to]) // residues + 1
+            continue
+        plan[_DELIVERED] += 1
+        cycle.delivers[q] = fails[row] >= 0
+        fails[row] = fails[row] if fails[row] < 0 else ~fails[row]
+        if couplers[via, b] <= slot + 2:
+            plan[_UNHEARD + 1] += 1
+            continue
+        plan[_CONFIRMED] += 1
+        tries.alone[q] = couplers[a, via] > slot + 3
+        plan[_UNHEARD + 2] += couplers[a, via] <= slot + 3
+
+
+@compiled
 def _conclude(m: int, state: KernelState, tries: Tries) -> None:
     """Remove packets that were acknowledged from their queues, and count failures of others."""
     pool, head, tail = state.pool, state.head, state.tail
     for q in range(m):
         row, source = tries.rows[q], tries.sources[q]
         if tries.alone[q] == 0:
-            state.fails[row] += 1
+            state.fails[row] += 1 if state.fails[row] >= 0 else -1
             continue
         before = tries.before[q]
         head[source], tail[source] = unlink(row, before, pool, head[source], tail[source])

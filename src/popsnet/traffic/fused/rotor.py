@@ -12,15 +12,18 @@ from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
 from popsnet.traffic.block import Block
+from popsnet.traffic.fused.dead import DeadParts, can_pass_on, lose, meet
 from popsnet.traffic.fused.frame import frame_slot, reduced, turn_of, wrapped
 from popsnet.traffic.fused.heads import (
     LOW,
     QueueHeads,
     enlarge,
+    find,
     home,
     look_at,
     new_heads,
     put_back,
+    remove,
     settled,
     widen,
 )
@@ -70,6 +73,16 @@ class ScratchRows(NamedTuple):
     """Records of queues of two or more packets, of which the first leaves."""
     classes: I32
     """The class of each arrival, or that which each sender spreads."""
+    noted: I32
+    """Arrivals whose queues may be spread, where the dead parts are known."""
+
+
+class RotorQueues(NamedTuple):
+    """All queues of rotor."""
+
+    own: QueueHeads
+    relayed: Lists
+    spread: NonEmptyQueues
 
 
 @dataclass
@@ -78,21 +91,22 @@ class Rotor:
 
     own: QueueHeads
     relayed: Lists
-    queues: NonEmptyQueues
+    spread: NonEmptyQueues
     scratch: ScratchRows
     coins: tuple[np.uint64, np.uint64]
     """The public seed and the number of a purpose."""
 
-    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
+    def advance(
+        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
+    ) -> None:
         """Execute the slots of a block."""
-        self.queues = _with_room(self.queues, len(block.sources))
+        self.spread = _with_room(self.spread, len(block.sources))
         self.relayed = with_chunks(self.relayed, int(state.counters[OWN]) + len(block.sources))
         if len(self.scratch.classes) < len(state.nodes):
-            longer, classes = np.empty_like(state.nodes), np.empty_like(state.nodes)
-            self.scratch = self.scratch._replace(longer=longer, classes=classes)
-        grown = _advance(
-            state, block, log, self.own, self.relayed, self.queues, self.scratch, self.coins
-        )
+            longer, classes, noted = (np.empty_like(state.nodes) for _ in range(3))
+            self.scratch = self.scratch._replace(longer=longer, classes=classes, noted=noted)
+        queues = RotorQueues(self.own, self.relayed, self.spread)
+        grown = _advance(state, block, log, queues, self.scratch, self.coins, dead)
         self.own = settled(self.own, grown)
 
 
@@ -102,7 +116,7 @@ def open_rotor(opening: Opening) -> FusedSession:
     n = opening.network.n
     none = np.full(n, -1, dtype=np.int32)
     rows, counts = np.empty((0, 3), dtype=np.int32), np.array([-1, 0])
-    scratch = np.empty((n + 1, 2), dtype=np.int32), *(np.empty(n + 1, np.int32) for _ in range(3))
+    scratch = np.empty((n + 1, 2), dtype=np.int32), *(np.empty(n + 1, np.int32) for _ in range(4))
     queues = NonEmptyQueues(rows, none, none.copy(), counts)
     coins = opening.public, opening.purpose("keeper")
     own = new_heads(n), new_lists(n), queues, ScratchRows(*scratch), coins
@@ -126,25 +140,32 @@ def _advance(
     state: KernelState,
     block: Block,
     log: LogBuffers,
-    own: QueueHeads,
-    relayed: Lists,
-    queues: NonEmptyQueues,
+    queues: RotorQueues,
     scratch: ScratchRows,
     coins: tuple[np.uint64, np.uint64],
+    dead: DeadParts | None,
 ) -> QueueHeads:
     held, kept, counters, events = state.held, state.kept, state.counters, state.events
+    own, relayed, waiting = queues.own, queues.relayed, queues.spread
     public, keeper = coins
     for k in range(len(block.starts) - 1):
         t = block.begin + k
         m = _accept(k, block, state, scratch, log)
         done = 0
         while done < m:
+            begun = done
             done, joins = _enqueue(t, done, m, block, own, state, scratch)
             _join(t, joins, block, own, state, scratch)
-            _note_non_empty(joins, state, scratch, queues)
+            if dead is None or not dead.is_known:
+                _note_non_empty(joins, state.lengths, state, scratch, waiting)
+            else:
+                joins = _add_blocked((begun, done), joins, state, scratch, dead)
+                _note_non_empty(joins, scratch.noted, state, scratch, waiting)
             if done < m and not widen(own, state.stripes[done], state.class_of):
                 own = enlarge(own, state.stripes[done])
-        u = t % len(held)
+        u, key = t % len(held), step_key(public, keeper, t)
+        if dead is not None:
+            meet(t, u, state, dead)
         first = take(relayed, u, t, state, 0)
         for q in range(first):
             kept[events[q, KEY]] -= 1
@@ -152,21 +173,28 @@ def _advance(
         _move_up(two, scratch.longer, scratch.records, scratch.tails, state)
         put_back(own, u, scratch.records, scratch.tails, 0, stay, state.class_of)
         own.used[u] = stay
-        spread = _find_senders(t, u, state, scratch, queues)
-        if look_at(own, state.stripes, scratch.classes, spread) == -(1 << 62):
-            break  # never: it keeps the reads
-        spread = _find_longer(spread, own, state, scratch, queues)
+        spread = _find_senders(t, u, state, scratch, waiting)
+        if dead is None or not dead.is_known:
+            if look_at(own, state.stripes, scratch.classes, spread) == -(1 << 62):
+                break  # never: it keeps the reads
+            spread = _find_longer(spread, own, state, scratch, waiting)
+            _note_spread(t, (0, spread), second, own, state, scratch)
+            _move_up(spread, scratch.longer, own.records, own.tails, state)
+        else:
+            spread = _spread_around(t, spread, second, own, state, scratch, waiting, dead)
         out = second + spread
-        _note_spread(t, spread, second, own, state, scratch)
-        _move_up(spread, scratch.longer, own.records, own.tails, state)
         for q in range(first, out):
             held[events[q, KEY]] -= 1
         counters[OWN] -= out - first
         counters[RELAYED] -= first
-        key = step_key(public, keeper, t)
-        delivered, stored = hear(u, key, second, out, state, relayed)
-        state.hops[:first] = 2
-        state.hops[first:delivered] = 1
+        hops, low, high = first, second, out
+        if dead is not None:
+            hops = lose(t, key, (0, first), 0, state, log, dead)
+            low = lose(t, key, (first, second), hops, state, log, dead)
+            high = lose(t, key, (second, out), low, state, log, dead)
+        delivered, stored = hear(t, u, key, (low, high), state, relayed, log)
+        state.hops[:hops] = 2
+        state.hops[hops:delivered] = 1
         deliver(t, delivered, state, log)
         log.counts[LOST, k] = out - delivered - stored
         log.counts[MESSAGES, k] = out
@@ -348,13 +376,13 @@ def _take_own(
 
 @compiled
 def _note_non_empty(
-    m: int, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
+    m: int, noted: I32, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
 ) -> None:
     """Note arrivals at queues that were not empty."""
     rows, head, tail, free = queues.rows, queues.head, queues.tail, queues.counts[0]
-    keys, stripes, classes, joining = state.keys, state.stripes, scratch.classes, state.lengths
+    keys, stripes, classes = state.keys, state.stripes, scratch.classes
     for q in range(m):
-        k = joining[q]
+        k = noted[q]
         p, row = keys[k], free
         free = int(rows[row, 1])
         rows[row, 0], rows[row, 1], rows[row, 2] = stripes[k], -1, classes[k]
@@ -426,12 +454,91 @@ def _find_longer(
 
 @compiled
 def _note_spread(
-    t: int, m: int, begin: int, own: QueueHeads, state: KernelState, scratch: ScratchRows
+    t: int,
+    rows: tuple[int, int],
+    begin: int,
+    own: QueueHeads,
+    state: KernelState,
+    scratch: ScratchRows,
 ) -> None:
-    """Write the first packets of queues to ``events``, from ``begin`` on."""
+    """Write the first packets of the queues of some senders to ``events``, from ``begin`` on."""
     records, events, senders, at = own.records, state.events, state.senders, scratch.longer
-    for q in range(m):
+    low, high = rows
+    for q in range(low, high):
         p, record = senders[q], at[q]
-        events[begin + q, KEY], events[begin + q, FROM] = p, p
-        events[begin + q, TO] = records[record, _TO]
-        events[begin + q, SINCE] = _slot_of(t, int(records[record, _SINCE]))
+        events[begin, KEY], events[begin, FROM] = p, p
+        events[begin, TO] = records[record, _TO]
+        events[begin, SINCE] = _slot_of(t, int(records[record, _SINCE]))
+        begin += 1
+
+
+@compiled
+def _add_blocked(
+    rows: tuple[int, int], joins: int, state: KernelState, scratch: ScratchRows, dead: DeadParts
+) -> int:
+    """Note also the arrivals at empty queues whose coupler is known to be dead, in order."""
+    low, high = rows
+    q = m = 0
+    residues = min(state.d, state.channels)
+    for k in range(low, high):
+        is_joining = q < joins and state.lengths[q] == k
+        q += is_joining
+        by = state.group[state.keys[k]]
+        scratch.noted[m] = k
+        m += is_joining or dead.blocked[scratch.classes[k] // residues, by]
+    return m
+
+
+@compiled
+def _spread_around(
+    t: int,
+    count: int,
+    begin: int,
+    own: QueueHeads,
+    state: KernelState,
+    scratch: ScratchRows,
+    queues: NonEmptyQueues,
+    dead: DeadParts,
+) -> int:
+    """Remove the first packet of the first queue of each sender that the class it meets passes on.
+
+    A queue has at least two packets, or its coupler is known to be dead. Writes packets to
+    ``events`` from ``begin`` on, and returns how many.
+    """
+    rows, head, tail, counts = queues
+    senders, class_of, end = state.senders, state.class_of, begin
+    residues, free = min(state.d, state.channels), counts[0]
+    for q in range(count):
+        p = senders[q]
+        by, a = int(dead.meets[p, 0]), int(state.group[p])
+        before, row = -1, int(head[p])
+        while row >= 0:
+            stripe, following, one = int(rows[row, 0]), int(rows[row, 1]), int(rows[row, 2])
+            record = find(own, stripe, one, class_of)
+            more = own.records[record, _SINCE] < 0
+            is_blocked = dead.blocked[one // residues, a]
+            waits = own.records[record, _TO] >= 0 and (more or is_blocked)
+            passes = waits and can_pass_on(by, one, residues, dead.blocked, dead.relays)
+            if waits and not passes:
+                before, row = row, following
+                continue
+            if before < 0:
+                head[p] = following
+            else:
+                rows[before, 1] = following
+            if following < 0:
+                tail[p] = before
+            rows[row, 1], free = free, row
+            counts[1] -= 1
+            row = following
+            if passes:
+                scratch.longer[q] = record
+                _note_spread(t, (q, q + 1), end, own, state, scratch)
+                end += 1
+                if more:
+                    _move_up(1, scratch.longer[q:], own.records, own.tails, state)
+                else:
+                    remove(own, stripe, record, class_of)
+                break
+    counts[0] = free
+    return end - begin

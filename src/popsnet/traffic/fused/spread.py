@@ -7,7 +7,15 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.traffic.fused.frame import frame_slot, keeper_of, met, reduced, turn_of
 from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, Lists, append_all
-from popsnet.traffic.fused.state import MOST_RELAYED, NEXT, RELAYED, KernelState
+from popsnet.traffic.fused.state import (
+    LOST_ROWS,
+    MOST_RELAYED,
+    NEXT,
+    RELAYED,
+    KernelState,
+    LogBuffers,
+    note_lost,
+)
 
 
 @compiled
@@ -39,9 +47,15 @@ def take_oldest(u: int, state: KernelState) -> int:
 
 @compiled
 def hear(
-    u: int, key: np.uint64, low: int, m: int, state: KernelState, relayed: Lists
+    t: int,
+    u: int,
+    key: np.uint64,
+    rows: tuple[int, int],
+    state: KernelState,
+    relayed: Lists,
+    log: LogBuffers,
 ) -> tuple[int, int]:
-    """Let the classes that are met in a slot of the frame hear packets low … m - 1 of ``events``.
+    """Let the classes that are met in a slot of the frame hear rows low … m - 1 of ``events``.
 
     Those that are delivered stay there. Others go to the lists of their keepers, by the slots of
     the frame in which these meet the classes of the destinations, unless a keeper has no room.
@@ -50,6 +64,7 @@ def hear(
     d, g, channels, buffer, kept = state.d, state.g, state.channels, state.buffer, state.kept
     group, index, residue, events = state.group, state.indices, state.residue, state.events
     numbers, coming = state.stripes, state.coming
+    low, m = rows
     t0, t2 = turn_of(u, d, g, channels)
     delivered, stored, most = low, 0, state.counters[MOST_RELAYED]
     for q in range(low, m):
@@ -63,6 +78,8 @@ def hear(
             continue
         keeper = keeper_of(key, a, b, r, j, d, g, channels)
         if buffer > 0 and kept[keeper] >= buffer:
+            note_lost(t, source, to, since, log.lost, state.counters[LOST_ROWS])
+            state.counters[LOST_ROWS] += 1
             continue
         kept[keeper] += 1
         most = max(most, int(kept[keeper]))

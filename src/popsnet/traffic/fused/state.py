@@ -24,6 +24,7 @@ DESTINATION, SOURCE, ARRIVAL, NEXT = 0, 1, 2, 3
 """Columns of the pool."""
 
 FREE, OWN, RELAYED, DELIVERED, REFUSED, MOST_OWN, MOST_RELAYED, PENDING = range(8)
+LOST_ROWS, UNHEARD = 8, 9
 """Places in ``KernelState.counters``: the free rows, packets held, and rows of the log so far."""
 
 REFUSALS, LOST, MESSAGES, COLLISIONS, DESTROYED, OWN_AFTER, RELAYED_AFTER = range(7)
@@ -88,6 +89,8 @@ class LogBuffers(NamedTuple):
     destination: I32
     hops: I32
     refused_rows: I64
+    lost: I64
+    """Of each packet that was lost: the slot of its arrival, its source and its destination."""
 
 
 def new_state(network: Network, buffer: int) -> KernelState:
@@ -102,7 +105,7 @@ def new_state(network: Network, buffer: int) -> KernelState:
         class_of=frame.classes(processors).astype(np.int32),
         pool=no_rows.reshape(0, 4), fails=no_rows, free=no_rows,
         held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1,
-        last=np.full(n, -1, dtype=np.int64), counters=np.zeros(8, dtype=np.int64),
+        last=np.full(n, -1, dtype=np.int64), counters=np.zeros(10, dtype=np.int64),
         nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n + 1),
         hops=_zeros(n), senders=_zeros(n), coming=_zeros(4 * n).reshape(n, 4),
         events=np.zeros((n + 1, 4), dtype=np.int32),
@@ -114,13 +117,13 @@ def _zeros(n: int) -> I32:
     return np.zeros(n, dtype=np.int32)
 
 
-def new_buffers(slots: int, deliveries: int, arrivals: int) -> LogBuffers:
-    """Return arrays for the log of a block with at most this many deliveries and arrivals."""
+def new_buffers(slots: int, deliveries: int, arrivals: int, lost: int) -> LogBuffers:
+    """Return arrays for the log of a block with at most this many of everything."""
     source, destination, hops = (np.empty(deliveries, dtype=np.int32) for _ in range(3))
     return LogBuffers(
         np.zeros((7, slots), dtype=np.int32), np.zeros(slots, dtype=np.int64),
         np.empty(deliveries, dtype=np.int64), source, destination, hops,
-        np.empty(arrivals, dtype=np.int64),
+        np.empty(arrivals, dtype=np.int64), np.empty((lost, 3), dtype=np.int64),
     )  # fmt: skip
 
 
@@ -244,3 +247,10 @@ def note_slot(k: int, accepted: int, block: Block, state: KernelState, log: LogB
     for row in range(low, high):
         most = max(most, int(state.held[block.sources[row]]))
     counters[MOST_OWN] = most
+
+
+@compiled(inline=True)
+def note_lost(t: int, source: int, to: int, since: int, lost: I64, at: int) -> None:
+    """Write a packet that is lost in slot t. Its source may be complemented."""
+    lost[at, 0] = t - ((t - int(since)) & _LOW)
+    lost[at, 1], lost[at, 2] = source if source >= 0 else ~source, to

@@ -9,6 +9,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.traffic.block import Block
+from popsnet.traffic.fused.dead import DeadParts, lose, meet
 from popsnet.traffic.fused.frame import frame_slot
 from popsnet.traffic.fused.lists import (
     FROM,
@@ -24,6 +25,7 @@ from popsnet.traffic.fused.lists import (
 from popsnet.traffic.fused.register import Opening, register_kernel
 from popsnet.traffic.fused.session import FusedSession
 from popsnet.traffic.fused.state import (
+    LOST,
     MESSAGES,
     OWN,
     REFUSED,
@@ -40,10 +42,12 @@ class Tdm:
 
     own: Lists
 
-    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
+    def advance(
+        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
+    ) -> None:
         """Execute the slots of a block."""
         self.own = with_chunks(self.own, len(block.sources))
-        _advance(state, block, log, self.own)
+        _advance(state, block, log, self.own, dead)
 
 
 @register_kernel("tdm", most_wavelengths=inf)
@@ -53,7 +57,9 @@ def open_tdm(opening: Opening) -> FusedSession:
 
 
 @compiled
-def _advance(state: KernelState, block: Block, log: LogBuffers, own: Lists) -> None:
+def _advance(
+    state: KernelState, block: Block, log: LogBuffers, own: Lists, dead: DeadParts | None
+) -> None:
     held, counters, events = state.held, state.counters, state.events
     state.hops[:] = 1
     for k in range(len(block.starts) - 1):
@@ -64,7 +70,12 @@ def _advance(state: KernelState, block: Block, log: LogBuffers, own: Lists) -> N
         for q in range(out):
             held[events[q, KEY]] -= 1
         counters[OWN] -= out
-        deliver(t, out, state, log)
+        heard = out
+        if dead is not None:
+            meet(t, t % len(held), state, dead)
+            heard = lose(t, np.uint64(0), (0, out), 0, state, log, dead)
+            log.counts[LOST, k] = out - heard
+        deliver(t, heard, state, log)
         log.counts[MESSAGES, k] = out
         note_slot(k, m, block, state, log)
 

@@ -10,6 +10,7 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.splitmix import step_key
 from popsnet.traffic.block import Block
+from popsnet.traffic.fused.dead import DeadParts, lose, meet, take_passed_on
 from popsnet.traffic.fused.lists import KEY, Lists, new_lists, take, with_chunks
 from popsnet.traffic.fused.register import Opening, register_kernel
 from popsnet.traffic.fused.session import FusedSession
@@ -38,10 +39,12 @@ class Vlb:
     public: np.uint64
     keeper: np.uint64
 
-    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
+    def advance(
+        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
+    ) -> None:
         """Execute the slots of a block."""
         self.relayed = with_chunks(self.relayed, int(state.counters[OWN]) + len(block.sources))
-        _advance(state, block, log, self.relayed, self.public, self.keeper)
+        _advance(state, block, log, self.relayed, (self.public, self.keeper), dead)
 
 
 @register_kernel("vlb", most_wavelengths=inf)
@@ -57,29 +60,37 @@ def _advance(
     block: Block,
     log: LogBuffers,
     relayed: Lists,
-    public: np.uint64,
-    keeper: np.uint64,
+    coins: tuple[np.uint64, np.uint64],
+    dead: DeadParts | None,
 ) -> None:
     held, kept, counters, events = state.held, state.kept, state.counters, state.events
+    public, keeper = coins
     for k in range(len(block.starts) - 1):
         t = block.begin + k
         m = accept(k, block, state, log)
         join(m, state)
-        u = (t // 2) % len(held)
+        u, key = (t // 2) % len(held), step_key(public, keeper, t)
+        if dead is not None:
+            meet(t, u, state, dead)
         if t % 2 == 0:
-            out = take_oldest(u, state)
+            if dead is None or not dead.is_known:
+                out = take_oldest(u, state)
+            else:
+                out = take_passed_on(t, 2, state, dead)
             counters[OWN] -= out
             gather(out, state)
             release(out, state)
-            key = step_key(public, keeper, t)
-            delivered, stored = hear(u, key, 0, out, state, relayed)
-            log.counts[LOST, k] = out - delivered - stored
         else:
             out = take(relayed, u, t, state, 0)
             for q in range(out):
                 kept[events[q, KEY]] -= 1
             counters[RELAYED] -= out
-            delivered = out
+        delivered, stored = out, 0
+        if dead is not None:
+            delivered = lose(t, key, (0, out), 0, state, log, dead)
+        if t % 2 == 0:
+            delivered, stored = hear(t, u, key, (0, delivered), state, relayed, log)
+        log.counts[LOST, k] = out - delivered - stored
         state.hops[:delivered] = 1 + t % 2
         deliver(t, delivered, state, log)
         log.counts[MESSAGES, k] = out
