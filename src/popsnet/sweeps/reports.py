@@ -344,8 +344,10 @@ def _runs_report(store: Store, experiment: Experiment) -> Report:
 def _flat(origin: Provenance) -> dict[str, Any]:
     """Return a provenance as columns."""
     values = asdict(origin)
-    end = {name: values.pop(name) for name in ("seconds", "finished")}
-    return {**values, **values.pop("given"), **end}
+    end = {name: values.pop(name) for name in ("given", "seconds", "finished")}
+    del end["given"]
+    files = {name: str(origin.given.get(name, "")) for name in SHARD.files}
+    return {**values, **files, **end}
 
 
 def _point_report(store: Store, experiment: TrafficExperiment) -> Report:

@@ -282,7 +282,8 @@ class ShardKind(Kind):
     unit = "shard"
     runs = SHARD_RUNS
     experiment = Experiment
-    given = frozenset({"router_file", "permutation_file", "label"})
+    files = "router_file", "permutation_file"
+    given = frozenset({*files, "label"})
     finished = Shards
     _expected: ClassVar[dict[tuple[str, str, int, int], float]] = {}
     """Slots by router, version, d and g, so that every expectation is computed once."""
@@ -346,7 +347,8 @@ class ShardKind(Kind):
             yield str(error)
             return
         where = self.where_begins(row)
-        if row.first < 0 or row.first % SHARD_RUNS or row.runs != SHARD_RUNS:
+        is_whole = type(row.first) is int
+        if not is_whole or row.first < 0 or row.first % SHARD_RUNS or row.runs != SHARD_RUNS:
             yield f"{where} has {row.runs} runs; shards are numbered from 0 and have 10."
 
     def losses(self, row: Result, origin: Provenance) -> Iterator[str]:

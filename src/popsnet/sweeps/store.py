@@ -39,7 +39,7 @@ from popsnet.sweeps.exports import (
     uniform,
 )
 from popsnet.sweeps.kind import Finished, Kind, Provenance, Result, UnreadableError
-from popsnet.sweeps.kinds import KINDS, SHARD, WINDOW, experiment_of, kind_of
+from popsnet.sweeps.kinds import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.shard import (
@@ -122,7 +122,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path, self._writes = as_path("store", path), create
-        self._in_log_mode = self._is_damaged = False
+        self._in_log_mode = self._is_damaged = self._is_described = False
         self._sound: set[str] = set()
         self._tables_of: tuple[int, stored.Tables] | None = None
         self.traffic = PointTable(self)
@@ -318,16 +318,29 @@ class Store:
     def _of(self, kind: Kind) -> list[Experiment]:
         """Return the experiments that have results of a kind, small networks first."""
         with self.errors_named():
+            self._require_described()
             identities: dict[str, str] = dict(self._tables.experiments())
-            for flaw in self._undescribed(identities.keys()):
-                raise UnreadableError(flaw)
             names = [digest for digest, name in self._tables.kinds() if name == kind.name]
             there = [experiment_of(digest, identities[digest]) for digest in names]
+            for experiment in there:
+                if not has_results(kind, experiment):
+                    name = experiment.digest
+                    raise UnreadableError(f"Experiment {name} has no results of kind {kind.name}.")
         return sorted(there, key=kind.order)
+
+    def _require_described(self) -> None:
+        """Refuse results whose name is not that of an experiment, which no search would find."""
+        if not self._is_described:
+            names = (digest for digest, _ in self._tables.experiments())
+            for flaw in self._undescribed(names):
+                raise UnreadableError(flaw)
+            self._is_described = True
 
     def _undescribed(self, described: Iterable[str]) -> Iterator[str]:
         """Yield which experiments have results and are not described, which no list would show."""
-        for digest in sorted({digest for digest, _ in self._tables.kinds()} - {*described}):
+        for digest in sorted(
+            {digest for digest, _ in self._tables.kinds()} - {*described}, key=str
+        ):
             yield (
                 f"Experiment {digest} has results, and its row in the table experiments is missing."
             )
@@ -341,6 +354,7 @@ class Store:
         if digest in self._sound:
             return
         with self.errors_named():
+            self._require_described()
             for row in self._tables.experiments(digest):
                 experiment_of(*row)
             for result in self._tables.results(digest):
