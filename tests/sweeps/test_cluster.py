@@ -302,7 +302,7 @@ def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, sl
         assert store.traffic.count() == 1
         (experiment,) = store.experiments()
         origin = store.provenances(experiment)[0]
-        files = origin.router_file, origin.permutation_file
+        files = origin.given["router_file"], origin.given["permutation_file"]
         assert files == tuple(str(tmp_path / name) for name in ("mine.py", "p.npy"))
 
 

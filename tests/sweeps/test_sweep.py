@@ -371,7 +371,7 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
 ) -> None:
     def most_at_once(memory: int) -> int:
         monkeypatch.setattr(system, "available_memory", lambda: 100)
-        monkeypatch.setattr(runner, "memory_of", lambda experiment: memory)
+        monkeypatch.setattr(shard, "memory_of", lambda experiment: memory)
         futures: list[Future[Shards]] = []
 
         class Slow(AtOnce):

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from popsnet.engines import Tally
 from popsnet.errors import InputError, require_several, wrong
 from popsnet.experiment import Experiment, whole_number
-from popsnet.sweeps.kind import Kind
+from popsnet.sweeps.kind import ResultKind
 from popsnet.sweeps.kinds import KINDS, SHARD, WINDOW, has_results, kind_of
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
 from popsnet.sweeps.store import Gathered, Store
@@ -145,7 +145,7 @@ class Goals:
         runs = [pair for pair in wanted if has_results(SHARD, pair[0])]
         return cls(runs, goals, precision, which)
 
-    def of_kind(self, kind: Kind) -> list[Goal]:
+    def of_kind(self, kind: ResultKind) -> list[Goal]:
         """Return the goals of the experiments whose results are of a kind."""
         return [goal for one, goal in self.goals.items() if kind_of(one) is kind]
 
@@ -153,11 +153,11 @@ class Goals:
         """Return whether a store has everything."""
         return not any(goal.missing(store) for goal in self.goals.values())
 
-    def is_counted_whole(self, kind: Kind) -> bool:
+    def is_counted_whole(self, kind: ResultKind) -> bool:
         """Whether whole experiments are counted: how many runs a precision needs is not known."""
         return kind is SHARD and self.precision is not None
 
-    def done(self, store: Store, *kinds: Kind) -> tuple[int, int]:
+    def done(self, store: Store, *kinds: ResultKind) -> tuple[int, int]:
         """Return how much of some kinds a store has, and how much there is in all."""
         done = total = 0
         for kind in kinds:

@@ -122,7 +122,7 @@ class Finished(ABC):
         """Return the rows of the results."""
 
 
-class Kind(ABC):
+class ResultKind(ABC):
     """How results of a kind are made, kept and compared."""
 
     name: ClassVar[str]

@@ -11,19 +11,19 @@ from typing import Any, get_type_hints
 import msgspec
 
 from popsnet.experiment import NOTHING, Experiment
-from popsnet.sweeps.kind import UNREADABLE, Kind, UnreadableError
+from popsnet.sweeps.kind import UNREADABLE, ResultKind, UnreadableError
 from popsnet.sweeps.shard import ShardKind
 from popsnet.sweeps.window import WindowKind
 
 SHARD, WINDOW = ShardKind(), WindowKind()
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (SHARD, WINDOW)}
+KINDS: Mapping[str, ResultKind] = {kind.name: kind for kind in (SHARD, WINDOW)}
 """The kinds by their names in a store."""
 
-_BY_TAG: Mapping[str, Kind] = {kind.experiment.spelling.tag: kind for kind in KINDS.values()}
+_BY_TAG: Mapping[str, ResultKind] = {kind.experiment.spelling.tag: kind for kind in KINDS.values()}
 
 
-def kind_of(experiment: object) -> Kind:
+def kind_of(experiment: object) -> ResultKind:
     """Return the kind of results that an experiment has.
 
     Raises
@@ -35,7 +35,7 @@ def kind_of(experiment: object) -> Kind:
     return _BY_TAG[getattr(spelling, "tag", "")]
 
 
-def has_results(kind: Kind, value: object) -> bool:
+def has_results(kind: ResultKind, value: object) -> bool:
     """Whether a value is an experiment whose results are of a kind."""
     return getattr(value, "spelling", None) is kind.experiment.spelling
 

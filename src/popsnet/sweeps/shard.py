@@ -28,9 +28,9 @@ from popsnet.sweeps.kind import (
     NEGLIGIBLE,
     UNREADABLE,
     Finished,
-    Kind,
     Provenance,
     Result,
+    ResultKind,
     Stopped,
     UnreadableError,
 )
@@ -275,7 +275,7 @@ def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
         )
 
 
-class ShardKind(Kind):
+class ShardKind(ResultKind):
     """Shards of runs of a router."""
 
     name = "shard"

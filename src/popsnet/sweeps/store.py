@@ -38,7 +38,7 @@ from popsnet.sweeps.exports import (
     run_columns,
     uniform,
 )
-from popsnet.sweeps.kind import Finished, Kind, Provenance, Result, UnreadableError
+from popsnet.sweeps.kind import Finished, Provenance, Result, ResultKind, UnreadableError
 from popsnet.sweeps.kinds import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
 from popsnet.sweeps.selection import EVERYTHING, Selection
@@ -315,7 +315,7 @@ class Store:
         """
         return [experiment for experiment in self._of(SHARD) if experiment in only]
 
-    def _of(self, kind: Kind) -> list[Experiment]:
+    def _of(self, kind: ResultKind) -> list[Experiment]:
         """Return the experiments that have results of a kind, small networks first."""
         with self.errors_named():
             self._require_described()

@@ -19,9 +19,9 @@ from popsnet.sweeps.kind import (
     NEGLIGIBLE,
     UNREADABLE,
     Finished,
-    Kind,
     Provenance,
     Result,
+    ResultKind,
     Stopped,
     UnreadableError,
 )
@@ -65,7 +65,7 @@ class Point(Finished):
         return [Result.of(self.experiment.digest, WindowKind.name, 0, 1, body, origin)]
 
 
-class WindowKind(Kind):
+class WindowKind(ResultKind):
     """Windows of continuous traffic."""
 
     name = "window"

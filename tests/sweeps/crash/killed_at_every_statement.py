@@ -6,9 +6,11 @@ It runs in a process of its own without threads, so that it can be forked.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import sys
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from itertools import count
 from pathlib import Path
@@ -40,13 +42,18 @@ def kept(store: Store) -> list[tuple[Any, ...]]:
     return [row[:5] for row in store.rows("results")]
 
 
-def sweep_until(path: Path, statement: int) -> tuple[bool, int]:
-    """Whether the sweep was killed, and how many shards it had said were finished."""
+def convert(path: Path, told: int) -> None:
+    with Store(path, create=True) as store:
+        store.convert()
+
+
+def done_until(work: Callable[[Path, int], object], path: Path, statement: int) -> tuple[bool, int]:
+    """Whether the work was killed, and how many shards it had said were finished."""
     listening, told = os.pipe()
     child = os.fork()
     if not child:
         kill_at(statement)
-        sweep(path, told)
+        work(path, told)
         os._exit(0)
     os.close(told)
     _, status = os.waitpid(child, 0)
@@ -72,11 +79,36 @@ def kill_at(statement: int) -> None:
     sqlite3.connect = connect_counted  # type: ignore[assignment]
 
 
-def main(folder: Path) -> None:
+def kill_conversions(old: Path, folder: Path) -> None:
+    """A store of format 2 is whole in either format, whenever its conversion is killed."""
+    with Store(old) as store:
+        expected = store.rows("experiments"), store.rows("results")
+    formats = set()
+    for statement in count(1):
+        path = folder / f"old{statement}.sqlite"
+        shutil.copy(old, path)
+        killed, _ = done_until(convert, path, statement)
+        for create in (False, True):
+            with Store(path, create=create) as store:
+                formats.add(store.format)
+                assert store.flaws() == [], statement
+                assert (store.rows("experiments"), store.rows("results")) == expected, statement
+                if create:
+                    store.convert()
+        if (copy := path.with_name(f"{path.name}.format2")).exists():
+            with Store(copy) as store:
+                assert (store.rows("experiments"), store.rows("results")) == expected, statement
+        if not killed:
+            assert formats == {2, 3}
+            return
+
+
+def main(folder: Path, old: Path) -> None:
+    kill_conversions(old, folder)
     expected = sweep(folder / "whole.sqlite")
     for statement in count(1):
         path = folder / f"{statement}.sqlite"
-        killed, said = sweep_until(path, statement)
+        killed, said = done_until(sweep, path, statement)
         if not killed:
             print(statement - 1)
             return
@@ -89,4 +121,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -19,6 +19,7 @@ from tests.sweeps import edits
 
 COMMAND = Path(sys.executable).parent / "popsnet"
 HERE = Path(__file__).parent
+OLD_STORE = HERE.parents[1] / "fixtures" / "results-format-2-mixed.sqlite"
 
 SWEEP = """
 runs = 5000
@@ -89,8 +90,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 def test_killed_at_every_statement(tmp_path: Path) -> None:
     script = HERE / "killed_at_every_statement.py"
     warned = "ignore:This process:DeprecationWarning"  # it forks beside threads that do nothing
-    finished = subprocess.run(
-        [sys.executable, "-W", warned, str(script), str(tmp_path)], capture_output=True, text=True
-    )
+    command = [sys.executable, "-W", warned, str(script), str(tmp_path), str(OLD_STORE)]
+    finished = subprocess.run(command, capture_output=True, text=True)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert int(finished.stdout) > 40
