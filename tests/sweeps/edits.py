@@ -31,7 +31,8 @@ def change(path: str | Path, *statements: str) -> None:
 def rows_of(store: Store | str | Path, kind: str = "shard") -> list[Result]:
     """Return the results of a kind that a store has."""
     if isinstance(store, Store):
-        return [row for row in store.rows("results") if row[1] == kind]
+        rows = map(Result._make, store.rows("results"))
+        return [row for row in rows if row.kind == kind]
     with Store(store) as opened:
         return rows_of(opened, kind)
 
@@ -62,7 +63,7 @@ def edit(path: str | Path, change: Callable[[Result], Result], *, hashed: bool =
 
 def with_counts(row: Result, **counts: Any) -> Result:
     """Return a shard with other counts of its runs."""
-    body = msgspec.msgpack.decode(row.body, strict=False)
+    body = msgspec.msgpack.decode(bytes(row.body))  # type: ignore[arg-type]
     return row._replace(body=msgspec.msgpack.encode({**body, **counts}))
 
 
@@ -101,7 +102,8 @@ def _insert_shard(database: sqlite3.Connection, result: Result) -> None:
     totals = [sum(columns[name]) for name in TOTALS]
     key = result.digest, result.first // SHARD_RUNS
     shard = (*key, SHARD_RUNS, sum(columns["capped"]), *texts, *totals)
-    equal = [ten[0] if len(set(ten)) == 1 else ten for ten in map(columns.get, RUN_COLUMNS)]
+    every = [columns[name] for name in RUN_COLUMNS]
+    equal = [ten[0] if len(set(ten)) == 1 else ten for ten in every]
     runs = (*key, msgspec.msgpack.encode(equal))
     origin = json.loads(result.provenance)
     given = origin.pop("given")

@@ -25,6 +25,7 @@ from popsnet.engines.fused.engine import FusedEngine
 from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.routing.router import unregister
 from popsnet.sweeps import runner, shard
+from popsnet.sweeps.kind import Stopped
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
@@ -426,7 +427,7 @@ def test_threads_that_are_told_to_stop_do(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as threads:
         future = threads.submit(shard.execute_shards, experiment, range(1), stop.is_set)
         stop.set()
-        with pytest.raises(shard.Stopped):
+        with pytest.raises(Stopped):
             future.result()
 
 

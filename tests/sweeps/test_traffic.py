@@ -26,13 +26,13 @@ from popsnet import Experiment, Network, Slot, collect, rescue, verify
 from popsnet.errors import InputError, StoreError
 from popsnet.sweeps import Selection, runner
 from popsnet.sweeps.kind import Result, Stopped, UnreadableError, hash_of
-from popsnet.sweeps.kinds import WINDOW, experiment_of
+from popsnet.sweeps.rows import WINDOW, experiment_of
 from popsnet.sweeps.runner import collect_traffic
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import TRAFFIC_KEYS, Sweep
 from popsnet.sweeps.tables import NETWORK_KEYS
 from popsnet.sweeps.window import Point, without_engine
-from popsnet.sweeps.work import Part, Queue
+from popsnet.sweeps.work import Part, Queue, estimate_work
 from popsnet.traffic import TrafficExperiment
 from popsnet.traffic import simulate as simulate_module
 from popsnet.traffic.scheduler import unregister_scheduler
@@ -445,7 +445,7 @@ def test_parts_are_disjoint_and_complete(tmp_path: Path, wanted: Sweep, whole: P
     assert sorted(one.digest for part in parts for one in part) == sorted(
         one.digest for one in wanted.traffic
     )
-    seconds = [sum(map(WINDOW.seconds, part)) for part in parts]
+    seconds = [sum(map(estimate_work, part)) for part in parts]
     assert max(seconds) < 2 * min(seconds)
     for number in (1, 2, 3):
         found = collect_traffic(wanted, tmp_path / str(number), part=(number, 3), progress=False)

@@ -130,7 +130,7 @@ def test_files_travel_by_digest() -> None:
     forget_file(Path("own.py"))
     contents = [sender.contents[digest] for digest in digests]
     finished = unpack(work, execute_parcel(popsnet.__version__, parcel, digests, *contents))
-    assert [one.result for one in finished] == [  # type: ignore[union-attr]
+    assert [one.outcome for one in finished] == [
         without_engine(popsnet.simulate(point)) for point in points
     ]
     unregister_scheduler("own-elsewhere")

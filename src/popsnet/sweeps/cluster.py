@@ -39,7 +39,7 @@ from popsnet.engines import find_engine
 from popsnet.experiment import Experiment, opened_once
 from popsnet.programs.register import forget_file
 from popsnet.sweeps.kind import Finished, Provenance
-from popsnet.sweeps.kinds import kind_of
+from popsnet.sweeps.rows import kind_of
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from popsnet.errors import InputError, how_to_install, wrong
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable, write_whole
 from popsnet.report import Table, write_csv
-from popsnet.sweeps.kinds import SHARD, WINDOW
+from popsnet.sweeps.rows import SHARD, WINDOW
 from popsnet.sweeps.shard import FAULT_COLUMNS, I64, RUN_COLUMNS, SHARD_RUNS
 from popsnet.traffic.result import OF_FAULTS
 

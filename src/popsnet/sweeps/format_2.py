@@ -15,8 +15,7 @@ import msgspec
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.experiment import Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
-from popsnet.sweeps.kinds import SHARD, WINDOW
-from popsnet.sweeps.rows import Row, Tables, identity_of
+from popsnet.sweeps.rows import SHARD, WINDOW, Row, Tables, identity_of
 from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, columns_of, shards_of
 
 VERSION = 2

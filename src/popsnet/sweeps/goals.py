@@ -10,7 +10,7 @@ from popsnet.engines import Tally
 from popsnet.errors import InputError, require_several, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps.kind import ResultKind
-from popsnet.sweeps.kinds import KINDS, SHARD, WINDOW, has_results, kind_of
+from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, has_results, kind_of
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
 from popsnet.sweeps.store import Gathered, Store
 from popsnet.sweeps.sweep import Sweep

@@ -17,7 +17,7 @@ from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
 from popsnet.sweeps.exports import experiment_fields, uniform
 from popsnet.sweeps.kind import Provenance
-from popsnet.sweeps.kinds import SHARD, WINDOW, kind_of
+from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
 from popsnet.sweeps.shard import FAULT_COLUMNS, SHARD_RUNS, shards_of, standard_error
 from popsnet.sweeps.tables import in_words
 from popsnet.sweeps.window import Point

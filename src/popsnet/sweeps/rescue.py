@@ -22,8 +22,7 @@ from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.database import connect, sound_tables
 from popsnet.sweeps.kind import Result, UnreadableError
-from popsnet.sweeps.kinds import KINDS, SHARD, WINDOW, experiment_of
-from popsnet.sweeps.rows import Row
+from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, Row, experiment_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 

@@ -30,7 +30,7 @@ from popsnet.report import counted
 from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.goals import Goals, Wanted
 from popsnet.sweeps.kind import ANYWHERE, Finished
-from popsnet.sweeps.kinds import KINDS, SHARD, WINDOW, kind_of
+from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, kind_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import AHEAD, Queue, Work, cut, estimate_work, suits

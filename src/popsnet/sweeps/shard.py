@@ -16,9 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.engines import Outcomes, Tally, find_engine
-from popsnet.engines.engine import engine_of_many, shipped_engine
-from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts, Outcomes, Tally
 from popsnet.errors import InputError, PopsnetError, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.runs.summary import LABELS
@@ -220,7 +218,7 @@ class _Opened(threading.local):
 
             self.close()
             if engine == ANYWHERE:
-                self.engine = engine_of_many(experiment)
+                self.engine = _engine(experiment)
             else:
                 self.engine = choose_engine(engine, experiment, fitting=False)  # checked before
             self.session = self.engine.open(experiment, threads=1)
@@ -256,9 +254,16 @@ def execute_shards(
     return Shards(experiment, numbers, kept, Provenance.now(name, experiment, seconds))
 
 
+def _engine(experiment: Experiment, fitting: bool = False) -> Engine:
+    """Return the engine of an experiment. Engines are imported only where something is run."""
+    from popsnet.engines.engine import engine_of_many
+
+    return engine_of_many(experiment, fitting=fitting)
+
+
 def memory_of(experiment: Experiment) -> int:
     """Return the bytes that the shards of an experiment need on a worker, 0 if negligible."""
-    needed = engine_of_many(experiment).memory(experiment, threads=1)
+    needed = _engine(experiment).memory(experiment, threads=1)
     return needed if needed > NEGLIGIBLE else 0
 
 
@@ -296,7 +301,7 @@ class ShardKind(ResultKind):
                 "from those of a later version. Put it into a file with @popsnet.register(...) and "
                 "give the file."
             )
-        engine_of_many(experiment, fitting=True)
+        _engine(experiment, fitting=True)
 
     def execute(
         self,
@@ -315,6 +320,8 @@ class ShardKind(ResultKind):
         default, of an engine that ships, since parts must not depend on what is installed. A router
         that states no expectation is taken to need max(d, g) slots.
         """
+        from popsnet.engines.engine import find_engine, shipped_engine
+
         chosen = shipped_engine(experiment) if engine == ANYWHERE else find_engine(engine)
         key = experiment.router, experiment.version, experiment.d, experiment.g
         if key not in self._expected:
@@ -327,11 +334,13 @@ class ShardKind(ResultKind):
 
     def suits(self, experiment: Experiment, engine: str) -> bool:
         """Whether an engine that needs resources can run the experiment."""
+        from popsnet.engines.engine import find_engine
+
         return find_engine(engine).obstacle(experiment) is None
 
     def batch(self, experiment: Experiment) -> int:
         """Return how many shards are run at once."""
-        return engine_of_many(experiment).batch(experiment) // SHARD_RUNS
+        return _engine(experiment).batch(experiment) // SHARD_RUNS
 
     def where(self, row: Result) -> str:
         """Return the name of a shard."""

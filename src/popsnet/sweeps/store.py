@@ -39,8 +39,8 @@ from popsnet.sweeps.exports import (
     uniform,
 )
 from popsnet.sweeps.kind import Finished, Provenance, Result, ResultKind, UnreadableError
-from popsnet.sweeps.kinds import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
+from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.shard import (
     FAULT_COLUMNS,

@@ -17,8 +17,8 @@ from popsnet.report import Report, Reported, counted, facts_of
 from popsnet.routing import Router
 from popsnet.sweeps.database import how_to_rescue
 from popsnet.sweeps.kind import Finished
-from popsnet.sweeps.kinds import SHARD, WINDOW, kind_of
 from popsnet.sweeps.reports import gap_notes
+from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import Queue, Work

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from popsnet.errors import wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.sweeps.kind import ANYWHERE
-from popsnet.sweeps.kinds import kind_of
+from popsnet.sweeps.rows import kind_of
 
 _T = TypeVar("_T")
 
