@@ -154,7 +154,7 @@ class Slot:
     fanout: Ints | None = None
     kind: Kind | Ints = Kind.PACKET
     packets: Ints | None = None
-    contents: Contents | None = None
+    contents: Contents = None
     bits: Bits = None
     listeners: Ints = field(default_factory=_empty)
     listened: Ints = field(default_factory=_empty)
@@ -312,7 +312,7 @@ class Slot:
         groups: Ints,
         listening: Listening = (),
         *,
-        contents: Contents | None = None,
+        contents: Contents = None,
         bits: Bits = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
@@ -357,7 +357,7 @@ class Slot:
         g: int,
         listening: Listening = (),
         *,
-        contents: Contents | None = None,
+        contents: Contents = None,
         bits: Bits = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
@@ -570,7 +570,7 @@ class Inbox:
     kinds: Ints
     packets: Ints
     destinations: Ints
-    contents: Contents | None
+    contents: Contents
     wavelengths: Ints | None = None
 
     def at(self, rows: Ints | npt.NDArray[np.bool_]) -> Inbox:
