@@ -16,7 +16,7 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 42080
+MOST_LINES = 42033
 MOST_MODULES = 338
 
 MOST_CASES = 4_500
@@ -27,7 +27,7 @@ LIMITS = {
     "of them kernels": 5,
     "most parameters": 21,
     "most parameters of a kernel": 15,
-    "fmt: skip": 232,
+    "fmt: skip": 228,
     "class names defined twice": 3,
     "memories": 4,
     "registers": 1,
