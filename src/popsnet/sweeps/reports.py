@@ -366,8 +366,9 @@ def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
 
 
 _REPORTS: Mapping[str, Callable[[Store, Any], Report]] = {
-    SHARD.name: _runs_report, WINDOW.name: _point_report,
-}  # fmt: skip
+    SHARD.name: _runs_report,
+    WINDOW.name: _point_report,
+}
 
 
 def _with(one: Provenance) -> str:

@@ -27,9 +27,7 @@ from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
 _TABLES = {**format_2.TABLES, **stored.TABLES}
-_WIDTHS = {
-    **dict.fromkeys(_TABLES, 1), **dict.fromkeys(format_2.OF_SHARDS, 2), "results": 3,
-}  # fmt: skip
+_WIDTHS = {**dict.fromkeys(_TABLES, 1), **dict.fromkeys(format_2.OF_SHARDS, 2), "results": 3}
 """How many of the first columns are the key of a table."""
 
 _NAMELESS = "the description of the experiment cannot be read"

@@ -141,9 +141,7 @@ class Tables:
         end: int | None = None,
     ) -> Iterator[Result]:
         """Yield results in order: all, or those of an experiment, of a kind, of some runs."""
-        conditions = {
-            "digest = ?": digest, "kind = ?": kind, "first >= ?": begin, "first < ?": end,
-        }  # fmt: skip
+        conditions = {"digest = ?": digest, "kind = ?": kind, "first >= ?": begin, "first < ?": end}
         chosen = {text: value for text, value in conditions.items() if value is not None}
         where = f"WHERE {' AND '.join(chosen)}" if chosen else ""
         query = f"SELECT * FROM results {where} ORDER BY digest, kind, first"  # noqa: S608

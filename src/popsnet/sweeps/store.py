@@ -436,9 +436,10 @@ class Store:
         runs = self.experiments()
         chosen = set(only.require_any([*runs, *points], self.path))
         return store_report(
-            self, [one for one in runs if one in chosen],
+            self,
+            [one for one in runs if one in chosen],
             [point for one, point in points.items() if one in chosen],
-        )  # fmt: skip
+        )
 
     def to_records(
         self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
