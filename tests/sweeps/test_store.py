@@ -167,7 +167,7 @@ FLAWS: dict[str, tuple[Callable[[Result], Result], str]] = {
     "an empty body": (lambda row: row._replace(body=b""), "cannot be read"),
     "another kind": (lambda row: row._replace(kind="x"), "of the unknown kind x"),
     "provenance": (lambda row: row._replace(provenance="{}"), "provenance that cannot be read"),
-    "no name": (lambda row: row._replace(digest="x"), "its row in the table experiments is missin"),
+    "no name": (lambda row: row._replace(digest="x"), "its row in the table experiments is"),
 }
 
 
