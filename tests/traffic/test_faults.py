@@ -13,7 +13,6 @@ import pytest
 import popsnet
 from popsnet import Coins, Faults, InputError, Network, Slot, check_trace
 from popsnet.faults import KINDS
-from popsnet.sweeps.point_table import require_storable
 from popsnet.testing import check_scheduler_locality
 from popsnet.traffic import (
     LiveParts,
@@ -344,8 +343,6 @@ def test_what_is_refused() -> None:
         with pytest.raises(InputError, match=r"no compiled code .* with faults"):
             popsnet.simulate(one, engine="fused")
         assert popsnet.simulate(one).engine == "slots"
-    with pytest.raises(InputError, match="keeps no points with faults"):
-        require_storable(TrafficExperiment(4, 4, load=0.1, faults="coupler:1,0"))
 
 
 def test_lost_packets_do_not_make_a_point_unstable() -> None:
