@@ -15,7 +15,7 @@ from popsnet.errors import SizeError
 from popsnet.memory import Memory
 from popsnet.network import I32, I64, Bools, Network
 from popsnet.routing.direct import direct_slots
-from popsnet.routing.facts import Words
+from popsnet.routing.facts import Words, phases_of
 from popsnet.routing.router import most, register_relation
 from popsnet.schedules.cache import schedule_buffers, schedule_demand
 from popsnet.schedules.colouring.colouring import colour_edges
@@ -103,10 +103,7 @@ def _hears(network: Network, inbox: Inbox) -> Bools:
         "The processors of a group announce their packets to each other. Then every packet takes "
         "one hop, in a slot computed from its source, its destination and the announcements: "
         "nothing collides.",
-        {
-            _WITHIN: "A processor of each group tells its group where its packets go.",
-            _PHASE: "Packets go to their destinations, each on a coupler of its own.",
-        },
+        phases_of("direct in-groups"),
     ),
 )
 def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -170,12 +167,7 @@ def _rounds(network: Network, source: I64, to: I32) -> I64:
     words=Words(
         "All processors announce their packets to all others, in large messages. Then every "
         "processor computes the same off-line schedule, and all follow it.",
-        {
-            _ACROSS: "A processor of each group tells all groups where its packets go.",
-            _PASSED: "A processor of each group tells its group what it has heard.",
-            "to relay": "Packets go to their relays, each on a coupler of its own.",
-            _PHASE: "Packets go to their destinations, each on a coupler of its own.",
-        },
+        phases_of("direct to-all"),
     ),
 )
 def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:

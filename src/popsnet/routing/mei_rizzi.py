@@ -11,7 +11,7 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Bools, Network
-from popsnet.routing.facts import Claims, Expectation, Words
+from popsnet.routing.facts import Claims, Expectation, Words, phases_of
 from popsnet.routing.router import register, register_variant
 from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.theory.bounds import PAPER, Bound
@@ -72,19 +72,8 @@ _FIVE = (
     "Five slots per try: to a random group, on to the temporary group, two for the "
     "acknowledgement, and to the destination."
 )
-_UP_TO_SLOT_2 = {
-    PHASES[0]: "Each packet that takes part is sent to a group drawn at random. Two packets of one "
-    "group that draw the same coupler destroy each other.",
-    PHASES[1]: "Packets that came through are sent on towards their temporary groups (destination "
-    "number modulo g). They can collide a second time here.",
-}
-_UP_TO_SLOT_4 = {
-    **_UP_TO_SLOT_2,
-    PHASES[2]: "Every processor that heard a packet in the slot before acknowledges it, back the "
-    "way it came.",
-    PHASES[3]: "The acknowledgement is passed on to the source, which drops its packet. A "
-    "source that hears nothing tries again in the next step.",
-}
+_UP_TO_SLOT_4 = phases_of("mei-rizzi")
+_UP_TO_SLOT_2 = {phase: _UP_TO_SLOT_4[phase] for phase in PHASES[:2]}
 
 
 def _explain(network: Network) -> str:
@@ -114,21 +103,12 @@ _PUBLISHED = Words(_explain, {**_UP_TO_SLOT_4, PHASES[4]: _explain_slot_5}, "res
 _DEFERRED = Words(
     f"{_FIVE} The repair for d > g: a copy waits in its temporary group until the last hop is "
     "safe, so that a packet that was acknowledged cannot be lost.",
-    {
-        **_UP_TO_SLOT_4,
-        PHASES[4]: "Copies for one block of g destinations in every group go to their "
-        "destinations; nothing can collide. Copies for the other blocks wait in their temporary "
-        "groups.",
-    },
+    {**_UP_TO_SLOT_4, **phases_of("mei-rizzi deferred")},
     "residue",
 )
 _IDEALIZED = Words(
     f"{_FIVE} Only the first two are executed, as the paper's tables count them.",
-    {
-        **_UP_TO_SLOT_2,
-        "* (assumed)": "Packets that survived slot 2 count as delivered; this slot is not "
-        "executed.",
-    },
+    {**_UP_TO_SLOT_2, **phases_of("mei-rizzi idealized")},
     "residue",
 )
 

@@ -13,15 +13,10 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Bools, Network
-from popsnet.routing.facts import Phases, Words, told
+from popsnet.routing.facts import Words, phases_of, told
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
 
-OR_PHASES: Phases = {
-    "*: groups object*": "One processor of each group sends that its group is done, and every "
-    "processor that still waits destroys that message on purpose: here a collision is the message.",
-    "*: within groups": "Within each group one processor passes the message on, and every "
-    "processor that missed it destroys it, so that all processors know whether the run is over.",
-}
+OR_PHASES = phases_of("global-or")
 
 
 def broadcast(

@@ -15,16 +15,11 @@ from popsnet.network import I64, Network
 from popsnet.routing.deterministic.batcher import SORTING_PHASES, place_wires, strips
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes, swap_values
 from popsnet.routing.deterministic.pairs import pair_up
-from popsnet.routing.facts import Claims, Expectation, Phases, Words
+from popsnet.routing.facts import Claims, Expectation, Words, phases_of
 from popsnet.routing.router import register
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.sorting import merge_exchange, merge_exchange_depth
 from popsnet.theory.bounds import Bound
-
-PHASES: Phases = {
-    "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
-    "agree in which slot each packet is sent."
-}
 
 
 def delivery_slots(network: Network) -> int:
@@ -204,7 +199,7 @@ def _working(network: Network) -> int:
         "Sorts the packets by class, sends classes to their groups, and from there every packet to "
         "its destination without a collision.",
         {
-            **PHASES,
+            **phases_of("reserving"),
             "*neighbours: *": "Neighbours in the sorted order exchange their keys, by a relay.",
             **SORTING_PHASES,
             "to class groups": "Sorted packets go to the groups of their classes, each on a "

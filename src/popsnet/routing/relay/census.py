@@ -16,21 +16,9 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.facts import Phases
-from popsnet.routing.relay.park import STORED, RelayBuffers
+from popsnet.routing.relay.park import RelayBuffers
 from popsnet.routing.relay.state import RelayState
-from popsnet.routing.to_all import OR_PHASES
 from popsnet.slot import Inbox, Ints, Slot, Slots
-
-CENSUS_PHASES: Phases = {
-    "census: spread*": "Packets are spread over the groups by a computed permutation: nothing can "
-    "collide.",
-    "census: prefix sums*": "Counts of packets are added up over the groups, so that each packet "
-    "gets a rank among those for the same relay group.",
-    "census: rank*": "Packets of one rank at a time go to their relay groups: nothing can collide.",
-    "census: delivery*": STORED,
-    **OR_PHASES,
-}
 
 
 def rank_slots(network: Network) -> int:
@@ -158,11 +146,6 @@ def _by_rank(
 
 
 _COLLECT, _HAND_OUT = "roll call: collect", "roll call: hand out"
-ROLL_CALL_PHASES: Phases = {
-    _COLLECT: "One processor of each group at a time sends its packet to a relay "
-    "group: nothing can collide.",
-    _HAND_OUT: "Relays hand out what they collected: each coupler carries one packet.",
-}
 
 
 def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:

@@ -43,21 +43,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from popsnet.network import F64, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.state import Echo, RelayStage, RelayState, distinct
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_marked
 
-_PHASES = {
-    "marked: attempt": "Every waiting packet is sent to its relay groups, and every destination "
-    "that waits marks its own. A relay accepts a packet that it hears alone.",
-    "marked: delivery*": "A relay sends what it accepted to the destination and to the source at "
-    "once. A destination that waits has marked the coupler, so nothing meets its packet.",
-}
-
 
 @dataclass(frozen=True)
 class _Marked(RelayStage):
-    phases = _PHASES
+    phases = phases_of("marked")
     looks_ahead = True
     tells_sources = False
 

@@ -37,16 +37,11 @@ import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.network import F64, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_park, after_sweep, after_windows
-
-STORED = (
-    "Relays send on what they store. Destinations know where to listen, and no two packets need "
-    "the same coupler: nothing can collide."
-)
-"""What happens in the phases of a delivery."""
 
 
 class RelayBuffers:
@@ -106,23 +101,8 @@ class RelayBuffers:
             yield from state.deliver(*stored, listened, phase, tuned)
 
 
-_AT_ONCE = (
-    "Every waiting packet is sent to the relay group computed for its destination. Only here can "
-    "packets of this stage collide."
-)
-_ACKS = "Relays tell which packets they stored. Those sources are done, the others try again."
 _WIDE, _MOST_MAPS = 64, 2**31
 """Windows of more slots are refused if the maps of all sets together have more bits."""
-
-
-_PARK_PHASES = {
-    "park*: attempt": _AT_ONCE,
-    "park*: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
-    "destination, in one of the slots of this window, drawn by its source. Only in attempts can "
-    "packets of this stage collide.",
-    "park: delivery*": STORED,
-    "park*: acks": _ACKS,
-}
 
 
 @dataclass(frozen=True)
@@ -152,7 +132,7 @@ class Park(WindowedStage):
     """P(w1,…,wm): windows of w slots, in which each source tries in a slot that it draws."""
 
     letters, kind = "P", "park"
-    phases = _PARK_PHASES
+    phases = phases_of("park")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -191,21 +171,12 @@ class Park(WindowedStage):
         return super().obstacle(network)
 
 
-_SWEEP_PHASES = {
-    "sweep: attempt": _AT_ONCE,
-    "sweep: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
-    "destination, in the slot of its class. Only in attempts can packets of this stage collide.",
-    "sweep: delivery*": STORED,
-    "sweep: acks": _ACKS,
-}
-
-
 @dataclass(frozen=True)
 class SweepStage(RelayStage):
     """S: a packet of class τ tries in slot τ of k = ⌈d/g⌉, so no coins are drawn."""
 
     letters = "S"
-    phases = _SWEEP_PHASES
+    phases = phases_of("sweep")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""

@@ -44,29 +44,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.network import F64, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_team
-
-_PHASES = {
-    "team: attempt": "Every waiting packet is sent to all of its candidate groups at once. Packets "
-    "of one group that share a candidate destroy each other there.",
-    "team: marks": "Every destination that waits marks its candidate groups. A relay whose packet "
-    "is for the only marker of the group is free on both sides.",
-    "team: fronts": "Free relays send their packet back to the source's group, where one processor "
-    "each, a front, now knows of them.",
-    "team: election": "Every front beeps to the candidates that come after its own. The first "
-    "free relay of a packet hears the beep of its own front alone and is chosen. At the others "
-    "beeps collide.",
-    "team: departure": "The chosen relays send their packets to the groups of the destinations: "
-    "nothing can collide.",
-    "team: fronts tell*": "Fronts, and sources that may still be pending, send to one processor "
-    "per source. It hears the source alone only if the packet has no free relay.",
-    "team: approach*": "The packets go to the group that has the destination's number: nothing can "
-    "collide.",
-    "team: arrival*": "The packets arrive, and every source learns whether its own packet did: "
-    "nothing can collide.",
-}
 
 
 @dataclass(frozen=True)
@@ -74,7 +55,7 @@ class TeamStage(RelayStage):
     """Tr: r candidates per packet, 5 + 3⌈d/g⌉ slots."""
 
     letters = "T"
-    phases = _PHASES
+    phases = phases_of("team")
     largest = 1024
     candidates: int
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.network import F64, Bools, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.park import WindowedStage
 from popsnet.routing.relay.state import RelayStage, RelayState
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
@@ -34,15 +35,6 @@ from popsnet.theory.stages import after_shower, after_verified_park, after_verif
 
 _LARGE = 2**30
 """The public numbers of groups are below this, so that they are nearly uniform mod any size."""
-
-CONFIRM = "Destinations that have heard their packet, the first time or again, tell its relay."
-"""What happens when destinations confirm."""
-
-ACKS = (
-    "Relays tell which packets their destinations have confirmed. The sources of these packets are "
-    "done, and all others keep theirs."
-)
-"""What happens in the acks of verified stages."""
 
 
 class VerifiedStage(RelayStage):
@@ -53,19 +45,6 @@ class VerifiedStage(RelayStage):
         if network.d >= network.g:
             return None
         return f"stage {self} needs d >= g; for d < g use stages VXY(x,y)."
-
-
-_PARK_PHASES = {
-    "verified park*: attempt*": "Each waiting packet is sent to the relay group computed for its "
-    "destination, in one of the slots of this window. Only in attempts can packets of this stage "
-    "collide.",
-    "verified park*: heard": "Relay groups tell in which slots they heard a packet. Those sources "
-    "do not try again in this stage, and keep their packets.",
-    "verified park: delivery*": "Relays send on what they store. No two packets need the same "
-    "coupler: nothing can collide.",
-    "verified park: confirm*": CONFIRM,
-    "verified park: acks*": ACKS,
-}
 
 
 @dataclass(frozen=True)
@@ -92,7 +71,7 @@ class VerifiedPark(VerifiedStage, WindowedStage):
     """
 
     letters, kind = "V", "verified park"
-    phases = _PARK_PHASES
+    phases = phases_of("verified park")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -121,16 +100,6 @@ class VerifiedPark(VerifiedStage, WindowedStage):
         return 60 * network.n + hints
 
 
-_FOLD_PHASES = {
-    "verified fold: attempt": "All packets that wait are sent to their relay groups at once, "
-    "whatever their class.",
-    "verified fold: delivery": "Relays send on what they have. Packets that share a relay group "
-    "and a destination group can collide here.",
-    "verified fold: confirm": CONFIRM,
-    "verified fold: acks": ACKS,
-}
-
-
 @dataclass(frozen=True)
 class VerifiedFold(VerifiedStage):
     """VF: one attempt and one delivery for all classes at once, four slots for any k = ⌈d/g⌉.
@@ -146,7 +115,7 @@ class VerifiedFold(VerifiedStage):
     """
 
     letters = "VF"
-    phases = _FOLD_PHASES
+    phases = phases_of("verified fold")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""

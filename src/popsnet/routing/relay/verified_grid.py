@@ -27,18 +27,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.network import Bools, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.grid import Grid, GridSlots
 from popsnet.routing.relay.state import RelayState
-from popsnet.routing.relay.verified import ACKS, CONFIRM
 from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
-
-_PHASES = {
-    "verified grid: attempt*": "A waiting packet is sent in the slot in which the relay group "
-    "computed for it listens to its group. Only in attempts can packets collide.",
-    "verified grid: delivery*": "Relays send on what they store: nothing can collide.",
-    "verified grid: confirm*": CONFIRM,
-    "verified grid: acks": ACKS,
-}
 
 
 @dataclass(frozen=True)
@@ -46,7 +38,7 @@ class VerifiedGrid(Grid):
     """VXY(x,y): a grid stage in which a source is done after its destination has confirmed."""
 
     letters = "VXY"
-    phases = _PHASES
+    phases = phases_of("verified grid")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
