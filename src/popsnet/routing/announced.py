@@ -5,7 +5,6 @@ Both are deterministic and free of collisions, and serve as relations of the rou
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from popsnet.schedules.cache import schedule_buffers, schedule_demand
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import ranks
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.system import amount, available_memory
 
 _WITHIN = "announce within groups"
@@ -72,7 +71,7 @@ def _rows(lists: I32) -> tuple[I64, I32]:
     return row, lists[row, place] - 1
 
 
-def _announce_within(network: Network, lists: _Lists) -> Generator[Slot, Inbox, Bools]:
+def _announce_within(network: Network, lists: _Lists) -> Exchange[Bools]:
     """Let every group hear the lists of its processors, one per slot; return who heard all."""
     processors = network.processors
     informed = np.ones(network.n, dtype=np.bool_)
@@ -191,7 +190,7 @@ def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     yield from schedule.follow(memory, None if informed.all() else informed)
 
 
-def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, tuple[I32, Bools]]:
+def _announce_across(network: Network, lists: _Lists) -> Exchange[tuple[I32, Bools]]:
     """Let every group hear all lists; return them by hearer, turn and speaker, and who has all."""
     d, g, processors = network.d, network.g, network.processors
     index = network.index(processors)
@@ -213,9 +212,7 @@ def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, 
     return heard, complete
 
 
-def _pass_on(
-    network: Network, lists: _Lists, heard: I32, complete: Bools
-) -> Generator[Slot, Inbox, Bools]:
+def _pass_on(network: Network, lists: _Lists, heard: I32, complete: Bools) -> Exchange[Bools]:
     """Let every group hear what those have heard that heard all; return who knows all lists."""
     d, g, processors = network.d, network.g, network.processors
     group, index = network.group(processors), network.index(processors)

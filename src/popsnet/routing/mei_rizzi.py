@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from functools import partial
 from math import ceil
 
@@ -13,7 +12,7 @@ from popsnet.memory import Memory
 from popsnet.network import Bools, Network
 from popsnet.routing.facts import Claims, Expectation, Words, phases_of
 from popsnet.routing.router import register, register_variant
-from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, SlotOptions, Slots
+from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.theory.bounds import PAPER, Bound
 from popsnet.theory.fluid import expected_steps
 
@@ -206,7 +205,7 @@ def _one_per_coupler(network: Network) -> tuple[Ints, Ints]:
 
 def _two_hops(
     network: Network, coins: Coins, memory: Memory, step: int, pending: Ints, listening: Listening
-) -> Generator[Slot, Inbox, tuple[Ints, Ints, Inbox, Inbox]]:
+) -> Exchange[tuple[Ints, Ints, Inbox, Inbox]]:
     """Execute slots 1 and 2, in which each pending source takes part by its own coin.
 
     Returns the sources that take part, their intermediate groups, and what these groups and the
@@ -227,7 +226,7 @@ def _two_hops(
 def _until_acks(
     network: Network, coins: Coins, memory: Memory, step: int, waiting: Bools, pending: Ints,
     listening: Listening,
-) -> Generator[Slot, Inbox, tuple[Inbox, Ints]]:  # fmt: skip
+) -> Exchange[tuple[Inbox, Ints]]:  # fmt: skip
     """Execute slots 1 to 4.
 
     Returns what the temporary groups stored, and the sources without an ack. Acks for copies that

@@ -8,8 +8,6 @@ Roll call: at most 2g slots for every permutation on POPS(g, g), without coins o
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
 import numpy as np
 
 from popsnet.coins import Coins
@@ -18,7 +16,7 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.relay.park import RelayBuffers
 from popsnet.routing.relay.state import RelayState
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Slot, Slots
 
 
 def rank_slots(network: Network) -> int:
@@ -62,7 +60,7 @@ def census(state: RelayState) -> Slots:
     yield from state.ask("census")
 
 
-def _spread(state: RelayState) -> Generator[Slot, Inbox, Inbox]:
+def _spread(state: RelayState) -> Exchange[Inbox]:
     """Execute part 1, and return what each processor stores, by processor."""
     network, g, processors = state.network, state.network.g, state.network.processors
     place = state.places(state.fresh_bijection(network.d), processors)
@@ -87,7 +85,7 @@ def _by_receiver(parts: list[Inbox]) -> Inbox:
     return Inbox(**rows, contents=None)
 
 
-def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
+def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Exchange[Ints]:
     """Execute part 2, and return the rank of each packet in its group and for its relay."""
     network, g = state.network, state.network.g
     sets = network.group(held.receivers) * g + network.index(held.receivers) % g
@@ -107,7 +105,7 @@ def _earlier(keys: Ints) -> Ints:
     return earlier
 
 
-def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints]:
+def _prefix_sums(state: RelayState, counts: Ints) -> Exchange[Ints]:
     """Return for each set (X, a) the sum of the counters of (X, 0) … (X, a), a row per set."""
     network, g, processors = state.network, state.network.g, state.network.processors
     sums, bits = counts.copy(), g * network.d.bit_length()  # g counters of up to d

@@ -18,7 +18,6 @@ no two packets of T go to one group, because T_v is injective on it.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,7 @@ import numpy as np
 from popsnet.network import F64, Network
 from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.state import Maps, RelayStage, RelayState
-from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.slot import NO_PACKET, Exchange, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_grid
 
 
@@ -113,9 +112,7 @@ class GridSlots:
         """Return T_v for each place, g or more if there is no such group."""
         return (places + v * self.x) % self._width
 
-    def attempt(
-        self, turns: Ints, relays: Ints, name: str = "grid"
-    ) -> Generator[Slot, Inbox, Maps]:
+    def attempt(self, turns: Ints, relays: Ints, name: str = "grid") -> Exchange[Maps]:
         """Send packets, store what relays have room for, and return in which slots they did."""
         state, network = self.state, self.state.network
         pending = state.pending

@@ -29,7 +29,6 @@ With several wavelengths a relay group with a wavelength takes the place of T; s
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,7 +39,7 @@ from popsnet.network import F64, Network
 from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
-from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_park, after_sweep, after_windows
 
 
@@ -234,7 +233,7 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
 
 def _try(
     state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str, tuned: Tuned
-) -> Generator[Slot, Inbox, Inbox]:
+) -> Exchange[Inbox]:
     """Send packets to their relay groups, and some to those of the next stage."""
     later, fanout = state.look_ahead(senders), None
     if later is not None:

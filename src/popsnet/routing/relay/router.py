@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
 from functools import partial
 from itertools import pairwise
 from math import log2
@@ -44,7 +43,7 @@ from popsnet.routing.router import (
     register_variant,
 )
 from popsnet.routing.to_all import OR_PHASES, among, broadcast
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Exchange, Ints, Slots
 from popsnet.theory.bounds import Bound
 from popsnet.theory.stage_growth import log_star
 
@@ -84,7 +83,7 @@ def _stages(schedule: RelaySchedule, state: RelayState) -> Slots:
 
 def _begin(
     network: Network, destination: Ints, coins: Coins, memory: Memory
-) -> Generator[Slot, Inbox, tuple[RelayState, Bools]]:
+) -> Exchange[tuple[RelayState, Bools]]:
     """Send the seed, and return the state and which processors have heard it."""
     seed = int(coins.words(SEED, 0, np.arange(1))[0])
     knows = yield from broadcast(network, seed, phase="seed")

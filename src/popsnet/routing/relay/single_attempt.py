@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +12,7 @@ from popsnet.routing.facts import Phases, phases_of
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.routing.to_all import OR_PHASES, global_or_slots
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.theory.stages import after_shower
 
 
@@ -23,7 +22,7 @@ def _attempt(
     groups: Ints,
     fanout: Ints | None = None,
     places: Ints | None = None,
-) -> Generator[Slot, Inbox, Inbox]:
+) -> Exchange[Inbox]:
     """Send to relay groups, in which (T, a) listens to a and stores what it hears.
 
     With ``places``, those of the destinations, all wavelengths are used.

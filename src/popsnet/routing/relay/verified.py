@@ -21,7 +21,6 @@ do: a source whose transmitter is dead would take the ack of another packet as i
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +29,7 @@ from popsnet.network import F64, Bools, Network
 from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.park import WindowedStage
 from popsnet.routing.relay.state import RelayStage, RelayState
-from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
 
 _LARGE = 2**30
@@ -207,16 +206,14 @@ class _Stored:
         )
 
 
-def _attempt(
-    relays: _Relays, senders: Ints, groups: Ints, phase: str
-) -> Generator[Slot, Inbox, Inbox]:
+def _attempt(relays: _Relays, senders: Ints, groups: Ints, phase: str) -> Exchange[Inbox]:
     """Send packets to their relay groups, in which every processor listens."""
     state, network = relays.state, relays.state.network
     listened = network.index(network.processors) % network.g
     return (yield Slot.send_packets(senders, groups, listened, phase=phase, step=state.step))
 
 
-def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Generator[Slot, Inbox, _Stored]:
+def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[_Stored]:
     """Execute all windows, and return what relays have stored."""
     state, network, blocks = relays.state, relays.state.network, relays.state.network.blocks
     trying = np.ones(len(state.pending), dtype=np.bool_)
@@ -251,7 +248,7 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Generator[Slot, Inbo
 
 def _hint(
     relays: _Relays, hints: Ints, trying: Bools, turns: Ints, groups: Ints, phase: str
-) -> Generator[Slot, Inbox, Bools]:
+) -> Exchange[Bools]:
     """Send the maps of slots in which packets were heard, and return the sources that were."""
     state, network = relays.state, relays.state.network
     sets = np.flatnonzero(hints.any(axis=1)).astype(np.int32)
@@ -267,7 +264,7 @@ def _hint(
     return heard
 
 
-def _deliver(relays: _Relays, stored: _Stored) -> Generator[Slot, Inbox, _Stored]:
+def _deliver(relays: _Relays, stored: _Stored) -> Exchange[_Stored]:
     """Deliver what is stored, let destinations confirm, and return the packets confirmed."""
     state, network = relays.state, relays.state.network
     ends = np.searchsorted(stored.classes, np.arange(network.blocks + 1))

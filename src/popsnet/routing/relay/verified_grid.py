@@ -21,7 +21,6 @@ of (T, ⌊a/G⌋), G = ⌈g/d⌉, the one processor of T that ever listens to a 
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +29,7 @@ from popsnet.network import Bools, Network
 from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.grid import Grid, GridSlots
 from popsnet.routing.relay.state import RelayState
-from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
+from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Slot, Slots
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class _VerifiedGridSlots(GridSlots):
         confirmed = yield from self._deliver_and_confirm()
         yield from self._tell(relays, v, confirmed)
 
-    def _deliver_and_confirm(self) -> Generator[Slot, Inbox, Bools]:
+    def _deliver_and_confirm(self) -> Exchange[Bools]:
         """Return which relays know that the packet stored under v has arrived, a row per v."""
         state, network, expecting = self.state, self.state.network, self.state.expecting
         places = state.places(self.bijection, expecting)
