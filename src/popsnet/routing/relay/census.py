@@ -16,7 +16,7 @@ from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.relay.park import RelayBuffers
 from popsnet.routing.relay.state import RelayState
-from popsnet.slot import Exchange, Inbox, Ints, Slot, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 
 
 def rank_slots(network: Network) -> int:
@@ -55,7 +55,7 @@ def census(state: RelayState) -> Slots:
     buffers = RelayBuffers(state)
     relays = buffers.relays(held.destinations)
     ranks = yield from _ranks(state, held, relays)
-    yield from _by_rank(state, buffers, held, relays, ranks)
+    yield from _by_rank(buffers, held, relays, ranks)
     yield from buffers.deliver("census")
     yield from state.ask("census")
 
@@ -128,11 +128,9 @@ def _prefix_sums(state: RelayState, counts: Ints) -> Exchange[Ints]:
     return sums
 
 
-def _by_rank(
-    state: RelayState, buffers: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints
-) -> Slots:
+def _by_rank(buffers: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints) -> Slots:
     """Execute part 3."""
-    network = state.network
+    state, network = buffers.state, buffers.state.network
     residues = network.index(network.processors) % network.g
     for turn in range(rank_slots(network)):
         now, options = held.at(ranks == turn), state.without_conflict(f"census: rank {turn + 1}")
@@ -185,13 +183,10 @@ def _hand_out(
     while holders.size:
         senders, now = np.unique(holders, return_index=True)
         listeners, sent = processors[undelivered], packets[now]
-        groups, listening = (
-            network.group(destination[sent]),
-            (listeners, _relay(network, listeners)),
-        )
-        inbox = yield Slot.send_packets(
-            senders, groups, listening, packets=sent, phase=_HAND_OUT, conflict_free=True
-        )
+        groups, listened = network.group(destination[sent]), _relay(network, listeners)
+        options = SlotOptions(phase=_HAND_OUT, conflict_free=True)
+        heard = listeners, listened
+        inbox = yield Slot.send_packets(senders, groups, heard, packets=sent, **options)
         memory.drop(senders, sent)
         memory.deliver(inbox.receivers, inbox.packets)
         undelivered[inbox.receivers] = False
