@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -152,20 +152,17 @@ def advance_with_dead_parts(
         when, flows = when[~gone], flows[~gone]
         log = _without(log, faults.hopeless(log.arrival, log.source, log.destination))
     by_slot = np.searchsorted(block.starts, refused, side="right") - 1
-    return log._replace(
-        refused=_counted(by_slot, block.slots), refused_rows=refused,
-        lost=_counted(when, block.slots),
-        faults=FaultLog(rows, flows.astype(np.int32), 0, 0, lost.unheard),
-    )  # fmt: skip
+    found = FaultLog(rows, flows.astype(np.int32), 0, 0, lost.unheard)
+    log = log._replace(refused=_counted(by_slot, block.slots), refused_rows=refused)
+    return log._replace(lost=_counted(when, block.slots), faults=found)
 
 
 def _without(log: Log, gone: Bools) -> Log:
     """Return a log without some deliveries."""
     before = np.concatenate(([0], np.cumsum(gone)))
-    return log._replace(
-        ends=log.ends - before[log.ends], arrival=log.arrival[~gone], source=log.source[~gone],
-        destination=log.destination[~gone], hops=log.hops[~gone],
-    )  # fmt: skip
+    names = "arrival", "source", "destination", "hops"
+    kept: dict[str, Any] = {name: getattr(log, name)[~gone] for name in names}
+    return log._replace(ends=log.ends - before[log.ends], **kept)
 
 
 def _counted(slots: I64, most: int) -> I32:
