@@ -13,7 +13,7 @@ from popsnet import loops
 from popsnet.buffers import make_buffers
 from popsnet.errors import Rule, RuleViolation
 from popsnet.faults import ActiveFaults
-from popsnet.loops import NOTHING, Bools, differ, first_outside, plain, rises
+from popsnet.loops import NOTHING, Bools, differ, first_outside, plain, plain_each, rises
 from popsnet.network import I32, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
@@ -353,7 +353,7 @@ class Memory:
             inbox = inbox.at(inbox.kinds == _PACKET)
         elif slot.kind is not _PACKET:
             return
-        loops.note(self._heard, number, plain(inbox.receivers), plain(inbox.packets))
+        loops.note(self._heard, number, *plain_each(inbox.receivers, inbox.packets))
 
     def _numbers(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
         """Return the same numbers, checked, for the loops below."""
@@ -504,7 +504,8 @@ def pairs(processors: Ints, packets: Ints) -> tuple[I32, I32]:
     """Return processors and packets of the type that loops are compiled for."""
     if len(processors) != len(packets):
         raise ValueError(f"{len(processors)} processors cannot act on {len(packets)} packets.")
-    return plain(processors), plain(packets)
+    processors, packets = plain_each(processors, packets)
+    return processors, packets
 
 
 def _first(wrong: Bools) -> int:

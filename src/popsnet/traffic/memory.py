@@ -10,7 +10,7 @@ import numpy as np
 from popsnet import loops
 from popsnet.buffers import Hashed
 from popsnet.errors import InputError, Rule
-from popsnet.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, Bools, plain
+from popsnet.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, Bools, plain_each
 from popsnet.memory import Memory, pairs
 from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
@@ -107,10 +107,10 @@ class TrafficMemory(Memory):
         own as it may.
         """
         first, offered = self._packets, len(sources)
-        self._make_room(first + offered)
-        rows = np.empty(offered, dtype=np.int32)
-        ends = plain(sources), plain(destinations)
-        count = loops.admit(self._facts, first, slot, self._most, self.held_own, *ends, rows)
+        if first + offered > len(self._flags):
+            self._make_room(first + offered)
+        rows, (by, to) = np.empty(offered, dtype=np.int32), plain_each(sources, destinations)
+        count = loops.admit(self._facts, first, slot, self._most, self.held_own, by, to, rows)
         self._packets = end = first + count
         self._destination, self._arrived = self._facts[DESTINATION, :end], self._flags[:end]
         self.own += count
@@ -156,8 +156,7 @@ class TrafficMemory(Memory):
         RuleViolation
             If a processor did not hear the packet in the last slot, or has no room for it.
         """
-        self._require_phase(packets)
-        processors, packets = both = pairs(processors, packets)
+        processors, packets = both = self._pairs(processors, packets)
         stored = self._buffers.find(*both)
         if not loops.take_heard(self._heard, self._slot, self._packets, *both):
             self._refuse_unheard("stores", *both)
@@ -193,8 +192,7 @@ class TrafficMemory(Memory):
         RuleViolation
             If a processor does not hold the packet.
         """
-        self._require_phase(packets)
-        both = pairs(processors, packets)
+        both = self._pairs(processors, packets)
         own = self.held_own
         missing, stored = loops.drop_each(self._buffers.table, self._facts, own, *both)
         if missing >= 0:
@@ -217,8 +215,7 @@ class TrafficMemory(Memory):
         RuleViolation
             If a packet is not for the processor, was delivered before, or is not there.
         """
-        self._require_phase(packets)
-        both = pairs(processors, packets)
+        both = self._pairs(processors, packets)
         wrong = loops.take_due(self._facts, self._arrived, *both)
         if wrong >= 0:
             what = "delivers packet {packet}, which is not for it or was delivered before"
@@ -300,6 +297,12 @@ class TrafficMemory(Memory):
         )
         return stored, dropped, _listed(*self.delivered_now()[:2])
 
+    def _pairs(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
+        """Return what processors act on as loops take it, if they may act now."""
+        if not self._may_act:
+            self._require_phase(packets)
+        return pairs(processors, packets)
+
     def _require_phase(self, packets: Sequence[int] | Ints) -> None:
         if not self._may_act and len(packets):
             raise InputError(
@@ -317,8 +320,9 @@ class TrafficMemory(Memory):
             inbox, messages = inbox.at(rows), messages[rows]
         elif slot.kind is not _PACKET:
             return
-        heard = plain(slot.senders), messages, plain(inbox.receivers), plain(inbox.packets)
-        loops.note_hops(self._buffers.table, self._heard, self._hops, number, *heard)
+        senders, *heard = plain_each(slot.senders, inbox.receivers, inbox.packets)
+        before = self._buffers.table, self._heard, self._hops
+        loops.note_hops(*before, number, senders, messages, *heard)
 
 
 def _listed(processors: Ints, packets: Ints) -> list[tuple[int, int]]:
