@@ -179,8 +179,6 @@ def test_wavelengths_are_given_once() -> None:
     with pytest.raises(InputError, match="has a number of wavelengths already"):
         popsnet.route(Network(8, 2, 2), router="offline", wavelengths=2)
     with pytest.raises(InputError, match="this is for one wavelength per coupler"):
-        popsnet.compare(Network(8, 2, 2))
-    with pytest.raises(InputError, match="this is for one wavelength per coupler"):
         popsnet.compute(Network(4, 4, 2), "sum")
 
 

@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import Experiment, InputError, Network, Run, SizeError, check_trace, collect, route
+from popsnet import (
+    Experiment,
+    InputError,
+    Network,
+    Run,
+    SizeError,
+    Store,
+    check_trace,
+    collect,
+    route,
+)
 from popsnet.routing import all_routers, get_router
 from popsnet.runs.demands import read_given
 from popsnet.schedules import Demand
@@ -166,10 +176,15 @@ def test_every_phase_is_explained(router: str, network: Network) -> None:
     assert phases <= set(words["phases"])
 
 
-def test_a_store_keeps_no_demands(tmp_path: Path) -> None:
+def test_a_store_keeps_runs_of_demands(tmp_path: Path) -> None:
     experiment = Experiment(4, 4, router="direct", demand=at_random(4, 4, 30, 1))
-    with pytest.raises(InputError, match="a store keeps runs of permutations only"):
-        collect([experiment], runs=10, store=tmp_path / "results.sqlite")
+    store = tmp_path / "results.sqlite"
+    (tally,) = collect([experiment], runs=10, store=store)
+    assert tally.slots.total() == 10
+    assert tally == route(experiment, runs=10).tally
+    with Store(store) as kept:
+        assert kept.experiments() == [experiment]
+        assert kept.tally(experiment, 10) == tally
 
 
 def test_runs_differ_by_their_coins_and_repeat() -> None:
@@ -237,7 +252,7 @@ def test_an_experiment_with_a_demand_is_a_value() -> None:
     assert one.replaced(seed=1).seed == 1
     with pytest.raises(InputError, match="demand has no name"):
         one.to_json()
-    with pytest.raises(InputError, match="its demand is not kept"):
+    with pytest.raises(InputError, match="its demand was not given as a file, and is not kept"):
         Experiment.recorded(one.identity.values()).reopened()
     with pytest.raises(InputError, match="it routes permutations, and no demands"):
         route(one, engine="fused")

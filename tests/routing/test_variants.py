@@ -159,7 +159,7 @@ def test_a_variant_may_be_named_with_its_router(tmp_path: Path) -> None:
     assert find_variant("relay")[1] is None
     assert find_variant("relay", "S")[1] == "S"
     assert Experiment(4, 4, router="relay:S") == Experiment(4, 4, router="relay", variant="S")
-    with pytest.raises(InputError, match="name two variants; give one"):
+    with pytest.raises(InputError, match="each names a variant; give one"):
         Experiment(4, 4, router="relay:S", variant="P1")
     with pytest.raises(InputError, match="Did you mean 'relay'"):
         find_variant("rely:S")

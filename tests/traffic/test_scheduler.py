@@ -74,7 +74,7 @@ def test_names_and_variants() -> None:
     assert find_scheduler_variant("aloha", "0.25")[1] == "0.25"
     assert scheduler_label("ideal", "fifo") == "ideal:fifo"
     assert scheduler_label("aloha", "backoff") == "aloha"
-    with pytest.raises(InputError, match="name two variants"):
+    with pytest.raises(InputError, match="each names a variant"):
         find_scheduler_variant("aloha:0.5", "0.25")
     with pytest.raises(InputError, match="already registered"):
         popsnet.traffic.register_scheduler("tdm", summary="another")(ends)

@@ -196,7 +196,7 @@ def attack_rigid(
         try:
             return attack(slots)
         except _Differs as first:
-            raise InputError(f"{first}{_up_to(attack, first.slot - 1)}") from None
+            raise InputError(f"{first}{_up_to(attack, first.slot - 1)}", others=["slots"]) from None
 
 
 def _up_to(attack: Callable[[int], RigidAttack], slots: int) -> str:

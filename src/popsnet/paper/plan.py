@@ -99,7 +99,7 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
         the runs of every row itself.
     """
     if full and runs is not None:
-        raise wrong("runs", runs)(
+        raise wrong("runs", runs, "full")(
             "full = True chooses the runs of every row itself; give one of the two."
         )
     if runs is not None and whole_number("runs", runs, 1, MOST_RUNS) % SHARD_RUNS:

@@ -133,9 +133,8 @@ class Program:
         if named is None or str(given).endswith(".py") or is_file(Path(str(given))):
             return cls.find(given), variant
         if variant is not None:
-            raise InputError(
-                f"{cls.kind} = {given!r} and variant = {variant!r} name two variants; give one of "
-                "them."
+            raise wrong(cls.kind, f"{given!r} and variant = {variant!r}", "variant")(
+                "each names a variant; give one of them."
             )
         return cls.find(named[1]), named[2]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popsnet.coins import Coins, number_of
-from popsnet.errors import InputError
+from popsnet.errors import wrong
 from popsnet.network import Network, require_one_wavelength
 from popsnet.traffic.fused.parts import U64
 from popsnet.traffic.fused.session import FusedSession, Kernel
@@ -82,9 +82,8 @@ def open_session(
     """
     require_one_wavelength(network)
     if not supports(scheduler, variant):
-        raise InputError(
-            f"scheduler = {scheduler!r}, variant = {variant!r}: it is not compiled. Use the "
-            "message-level engine."
+        raise wrong("scheduler", f"{scheduler!r}, variant = {variant!r}", "variant")(
+            "it is not compiled. Use the message-level engine."
         )
     if scheduler == "epochs":
         from popsnet.traffic.fused.epochs import EpochsSession
