@@ -10,6 +10,8 @@ from .live_parts import LiveParts as LiveParts
 from .memory import TrafficMemory as TrafficMemory
 from .overview import traffic_overview as traffic_overview
 from .queues import Queues as Queues
+from .replications import Replications as Replications
+from .replications import replicate as replicate
 from .result import TrafficResult as TrafficResult
 from .scheduler import Scheduler as Scheduler
 from .scheduler import all_schedulers as all_schedulers

@@ -196,7 +196,7 @@ def run_loads(
                 return
 
     try:
-        _run_together(work, len(lines), len(experiments), engine, workers, progress)
+        run_together(work, len(lines), len(experiments), engine, workers, progress)
     except KeyboardInterrupt as stop:
         stop.curves = _curves(lines, results)  # type: ignore[attr-defined]
         raise
@@ -281,7 +281,7 @@ def find_saturations(
         )
 
     try:
-        _run_together(work, len(experiments), None, engine, workers, progress)
+        run_together(work, len(experiments), None, engine, workers, progress)
     except KeyboardInterrupt as stop:
         stop.saturations = so_far()  # type: ignore[attr-defined]
         raise
@@ -431,7 +431,7 @@ def _shown(load: float | None) -> str:
 _Run = Callable[[TrafficExperiment], TrafficResult]
 
 
-def _run_together(
+def run_together(
     work: Callable[[int, _Run], None],
     count: int,
     points: int | None,
