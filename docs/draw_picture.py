@@ -1,5 +1,6 @@
 """Draws the figures of the documents, from runs that anyone can repeat."""
 
+import json
 import re
 import sys
 from collections import Counter
@@ -8,7 +9,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -17,7 +18,7 @@ from matplotlib.figure import Figure
 
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, read_distribution, route
 from popsnet import schedule as make_schedule
-from popsnet.advice.survival import Survival
+from popsnet.advice.survival import FaultRow, Survival
 from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.plots import (
     DistributionBars,
@@ -271,7 +272,15 @@ def draw_kept_tails(path: Path) -> None:
 def draw_kept_faults(path: Path) -> None:
     """What dead couplers cost every router, from runs that took minutes."""
     kept = (FAULTS / f"{shape}.json" for shape in ("16-16", "64-16"))
-    save(draw_survival([Survival.from_json(file.read_text()) for file in kept]), path)
+    save(draw_survival([survival_of(json.loads(file.read_text())) for file in kept]), path)
+
+
+def survival_of(report: dict[str, Any]) -> Survival:
+    """Return what ``popsnet faults --json`` has printed."""
+    facts = {name: report[name] for name in ("kind", "loss", "runs", "fault_seed")}
+    rows = tuple(FaultRow(**row) for row in report["routers"])
+    network = Network(report["network"]["d"], report["network"]["g"])
+    return Survival(network, rows=rows, **facts)
 
 
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:

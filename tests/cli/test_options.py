@@ -45,11 +45,21 @@ class Mode(NamedTuple):
 
 MODES: dict[str, list[Mode]] = {
     "view": [
-        Mode("view 4 4 --out NEW.html", f"wavelengths {FAULTS}", {SHOWN: "no_open"}),
-        Mode("view 2 2 --loss 0.5", "wavelengths", {SHOWN: "no_open"}),
+        Mode(
+            "view 4 4 --out NEW.html",
+            f"demand matrix unit wavelengths {FAULTS}",
+            {SHOWN: "no_open"},
+        ),
+        Mode("view 2 2 --loss 0.5", "demand matrix unit wavelengths", {SHOWN: "no_open"}),
+        Mode(
+            "view 2 2 --router direct --matrix matrix.csv",
+            f"permutation permutation_seed demand wavelengths {FAULTS}",
+            {SHOWN: "no_open", SEED: "seed"},
+        ),
         Mode(
             "view trace.jsonl",
-            f"router permutation seed permutation_seed max_steps wavelengths fault loss {FAULTS}",
+            "router permutation demand matrix unit seed permutation_seed max_steps wavelengths "
+            f"fault loss {FAULTS}",
             {SHOWN: "no_open"},
         ),
     ],
@@ -79,12 +89,18 @@ MODES: dict[str, list[Mode]] = {
     ],
     "compare": [
         Mode(
-            "compare 2 2 --router mei-rizzi --router direct --runs 3", f"demand matrix unit {TIMES}"
+            "compare 2 2 --router mei-rizzi --router direct --runs 3",
+            f"demand matrix unit wavelengths {FAULTS} {TIMES}",
         ),
         Mode(
             "compare 2 2 --router direct --demand demand.csv --runs 2 --timing sirius",
-            "permutation permutation_seed matrix unit",
+            f"permutation permutation_seed matrix unit wavelengths {FAULTS}",
             {SEED: "seed"},
+        ),
+        Mode(
+            "compare 2 2 --router direct --loss 0.5 --runs 2",
+            f"unit wavelengths {TIMES}",
+            {SEED: "seed", SMALL: "max_steps"},
         ),
     ],
     "plan": [Mode("plan 4 4", TIMES), Mode("plan 4 4 --slot 20ns")],
@@ -163,7 +179,17 @@ MODES: dict[str, list[Mode]] = {
         ),
         Mode("sweep points.toml", "until_se max_runs", {ORDER: "workers time"}),
     ],
-    "faults": [Mode("faults 4 4 --router mei-rizzi --router direct --runs 3 --numbers 1,2")],
+    "faults": [
+        Mode(
+            "faults 4 4 --router mei-rizzi --router direct --runs 3 --numbers 1,2",
+            "demand matrix unit wavelengths",
+        ),
+        Mode(
+            "faults 2 2 --router direct --matrix matrix.csv --runs 3 --numbers 1,2",
+            "permutation permutation_seed demand wavelengths",
+            {SEED: "seed"},
+        ),
+    ],
     "theory": [Mode("theory 4 4")],
     "exact": [
         Mode("exact 2 2", "variant all_packets"),
@@ -171,8 +197,21 @@ MODES: dict[str, list[Mode]] = {
         Mode("exact 2 2 --router relay", "all_packets"),
     ],
     "distribution": [
-        Mode("distribution 2 2 --runs 20 --engine slots", TIMES, {SMALL: "variant"}),
-        Mode("distribution 4 2 --runs 20 --timing sirius --no-exact", "", {ENGINE: "engine"}),
+        Mode(
+            "distribution 2 2 --runs 20 --engine slots",
+            f"demand matrix unit wavelengths {FAULTS} {TIMES}",
+            {SMALL: "variant"},
+        ),
+        Mode(
+            "distribution 4 2 --runs 20 --timing sirius --no-exact",
+            f"demand matrix unit wavelengths {FAULTS}",
+            {ENGINE: "engine"},
+        ),
+        Mode(
+            "distribution 2 2 --router direct --matrix matrix.csv --runs 20 --loss 0.5",
+            f"variant permutation permutation_seed demand wavelengths {TIMES}",
+            {ENGINE: "engine", SEED: "seed"},
+        ),
     ],
     "sort": [
         Mode("sort 2 2", TIMES),

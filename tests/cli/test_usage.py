@@ -37,7 +37,7 @@ MEANT = {
     "adversary 4 4": "popsnet adversary needs a command first: oblivious, congestion, rigid,",
     "8 8": "popsnet needs a command first: demo, view,",
     "plan 4 4 --demand d.csv": "plan has no option --demand. Demands and matrices are for",
-    "view 4 4 --matrix m.csv": "Demands and matrices are for popsnet schedule, route and compare.",
+    "exact 4 4 --matrix m.csv": "commands that run routers: route, compare, faults, view and",
     "view m.csv": "m.csv is a table and not a trace; popsnet schedule and popsnet route write",
     "demo --out x.jpg": "--out x.jpg: the name must end in .html.",
     "view 4 4 -o v.jpg": "--out v.jpg: the name must end in .html.",

@@ -27,8 +27,8 @@ def require_schemas(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     """Whatever the command reports from now on must have the form that its schema states."""
     printed = output._print
 
-    def checked(report: Report, json_wanted: bool, csv_wanted: bool) -> None:
+    def checked(report: Report, form: Any) -> None:
         require_schema(command, json.loads(json.dumps(report.to_dict())))
-        printed(report, json_wanted, csv_wanted)
+        printed(report, form)
 
     monkeypatch.setattr(output, "_print", checked)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
-from inspect import Parameter, signature
 from typing import Any
 
 import popsnet
 from popsnet.cli.usage import EXAMPLES
-from popsnet.traffic import TrafficExperiment
+from tests.project.keywords import keywords_of
 from tests.project.pages import ROOT
 
 PAGE = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
@@ -33,10 +32,8 @@ def named(path: str) -> Any:
 
 
 def parameters_of(path: str) -> set[str]:
-    """Return the parameters that a function takes, those of a traffic experiment included."""
-    found = signature(named(path)).parameters
-    more = any(one.kind is Parameter.VAR_KEYWORD for one in found.values())
-    return set(found) | (set(signature(TrafficExperiment).parameters) if more else set())
+    """Return the parameters that a function takes."""
+    return {name for name, _ in keywords_of(named(path))}
 
 
 def claims(text: str) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from inspect import signature
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from popsnet import (
     traffic,
 )
 from popsnet.traffic import TrafficExperiment
+from tests.project.keywords import keywords_of
 
 SMALL = Network(2, 2)
 TRAFFIC = {"scheduler": "tdm", "load": 0.1, "slots": 200}
@@ -86,11 +87,11 @@ CALLS: dict[Callable[..., Any], Mapping[str, Any]] = {
 
 def failures() -> Iterator[str]:
     for function, valid in CALLS.items():
-        for name, one in signature(function).parameters.items():
-            if name in LEFT_OUT or one.kind == one.VAR_KEYWORD:
+        for name, kind in keywords_of(function):
+            if name in LEFT_OUT:
                 continue
             for value in WRONG:
-                given = (value,) if one.kind == one.VAR_POSITIONAL else ()
+                given = (value,) if kind == Parameter.VAR_POSITIONAL else ()
                 try:
                     function(*given, **{**valid, **({} if given else {name: value})})
                 except (PopsnetError, DOCUMENTED.get(function, PopsnetError)):
@@ -109,3 +110,14 @@ def test_wrong_types_are_refused_with_a_reason(
     popsnet.route(2, 2, trace="run.jsonl")
     popsnet.distribution(2, 2, runs=10, keep="runs.json", exact=False, progress=False)
     assert list(failures()) == []
+
+
+def test_an_unknown_keyword_is_refused_by_the_function_that_was_called() -> None:
+    for function, more in (
+        (popsnet.compare, {"variant": "S"}),
+        (popsnet.distribution, {"observers": ()}),
+        (popsnet.survival, {"faults": "coupler:1,0"}),
+    ):
+        name, (wrong,) = function.__name__, more
+        with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected .* '{wrong}'"):
+            function(4, 4, **more)

@@ -6,26 +6,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
-from typing import Any, TypeAlias
-
-import numpy.typing as npt
+from typing import Any, TypeAlias, Unpack
 
 from popsnet.advice.recommendation import Forecast, forecast
 from popsnet.errors import InputError, PopsnetError, wrong
-from popsnet.experiment import MAX_STEPS, Experiment, whole_number
-from popsnet.faults import Faults
+from popsnet.experiment import Experiment, whole_number
 from popsnet.faults.faults import faults_of
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_notes
 from popsnet.network import Network
-from popsnet.progress import Progress, Update, patient_progress
+from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.routing import Route, Router, Variant, all_routers, find_variant
 from popsnet.routing.router import Relation
 from popsnet.runs.demands import with_demand
-from popsnet.runs.route import network_of, route
+from popsnet.runs.route import SharedParameters, experiment_of, network_of, require_known, route
 from popsnet.runs.run import Runs
-from popsnet.runs.summary import cure_of, described, facts_of_faults, fates_of, faults_in_words
+from popsnet.runs.summary import (
+    cure_of,
+    described,
+    facts_of_faults,
+    fates_of,
+    faults_in_words,
+    sizes_of,
+)
 from popsnet.runs.times import propagation_of, run_times
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
@@ -39,6 +43,16 @@ _MOST_MESSAGES = 2**25
 """A router is not run by default if a run has more messages than this, counting n per slot."""
 _MOST_SLOTS = 5000
 """A router is not run by default if it is expected to take more slots than this."""
+
+
+def label_of(experiment: Experiment) -> str:
+    """Return the name of a router, with its variant if the router would not choose that itself."""
+    router, variant = experiment.resolved_router, experiment.variant
+    if experiment.demand is None:
+        chosen = router.choose_variant(None, experiment.network)
+    else:
+        chosen = next(iter(router.relations))
+    return router.name if variant == chosen else f"{router.name} ({variant})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +72,7 @@ class Compared:
     @property
     def label(self) -> str:
         """The name of the router, with its variant if the router would not choose that itself."""
-        name, variant = self.router.name, self.experiment.variant
-        if self.experiment.demand is not None:
-            chosen = next(iter(self.router.relations))
-        else:
-            chosen = self.router.choose_variant(None, self.experiment.network)
-        return name if variant == chosen else f"{name} ({variant})"
+        return label_of(self.experiment)
 
     @property
     def full_name(self) -> str:
@@ -210,13 +219,14 @@ class Comparison(Reported):
         hidden = {"control_bits"}
         left_out = [one.to_record() for one in self.left_out]
         notes = [one.why_left_out() for one in self.left_out]
-        facts = (*facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out))
+        facts = (
+            *facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out),
+            *sizes_of(self.demand),
+        )  # fmt: skip
         if self.demand is not None:
             title = f"{self.network}: {described(self.demand)}; {counted(self.runs, 'run')}"
             bound = f"Lower bound for any schedule: {self.lower_bound or 0:,.0f}"
             hidden = set()
-            sizes = Fact("packets", self.demand.packets), Fact("max_per_processor", self.demand.h)
-            facts = (*facts, *sizes)
         records = [one.to_record() for one in self.done]
         first = next(one.experiment for one in (*self.done, *self.left_out))
         columns = self._columns(records, hidden)
@@ -307,17 +317,8 @@ def compare(
     *,
     routers: Candidates | Candidate | None = None,
     runs: int = 10,
-    permutation: str | Path | npt.ArrayLike = "random",
-    seed: int = 0,
-    permutation_seed: int | None = None,
-    max_steps: int = MAX_STEPS,
     progress: Progress = None,
-    demand: Demand | npt.ArrayLike | str | Path | None = None,
-    matrix: npt.ArrayLike | str | Path | None = None,
-    unit: float | None = None,
-    faults: Faults | str | None = None,
-    fault_seed: int = 0,
-    wavelengths: int | None = None,
+    **parameters: Unpack[SharedParameters],
 ) -> Comparison:
     """Compare routers on the same permutations, or on the same demand.
 
@@ -391,78 +392,86 @@ def compare(
     >>> [(one.router.name, int(one.runs.lost.sum())) for one in found]
     [('relay', 0), ('direct', 11)]
     """
-    network, runs = network_of(d, g, wavelengths), whole_number("runs", runs, 1)
-    if network.n > MOST_PROCESSORS:
-        raise wrong("n", f"{network.n:,}")(
-            f"every message of every router is executed, so n must be at most {MOST_PROCESSORS:,}; "
-            "choose a smaller network, or use recommend()."
-        )
-    packets = packets_of(
-        network, permutation=permutation, permutation_seed=permutation_seed, demand=demand,
-        matrix=matrix, unit=unit,
-    )  # fmt: skip
-    experiments = candidates(
-        network, routers, bool(faults_of(faults)), seed=seed, max_steps=max_steps, faults=faults,
-        fault_seed=fault_seed, **packets,
-    )  # fmt: skip
-    if not experiments:
-        raise wrong("routers", "[]")("there is nothing to compare; give at least one router.")
+    require_known("compare", SharedParameters, parameters)
+    runs = whole_number("runs", runs, 1)
+    surviving = bool(faults_of(parameters.get("faults")))
+    experiments = candidates(d, g, routers, surviving, **parameters)
     too_long = [one for one in experiments if routers is None and takes_long(one)]
-    found = [Compared(one, None, _expected(one)) for one in too_long]
-    total = (len(experiments) - len(too_long)) * runs
+    wanted = [one for one in experiments if one not in too_long]
+    found: list[Runs] = []
     try:
-        with patient_progress(f"routing on {network}", total, progress) as report:
-            for one in experiments:
-                if one not in too_long:
-                    found.append(_compared(one, runs, report))
-                    report((len(found) - len(too_long)) * runs)
+        what = f"routing on {experiments[0].network}"
+        found.extend(executed(wanted, runs, what, progress))  # those before an interruption, too
     except KeyboardInterrupt as stop:
-        if len(found) == len(too_long):
-            raise  # nothing is finished, and the bound would take as long as the runs
-        stop.comparison = _comparison(experiments[0], runs, found)  # type: ignore[attr-defined]
-        count = f"{len(found) - len(too_long)} of {len(experiments) - len(too_long)}"
-        stop.add_note(f"{count} routers were finished; the attribute comparison has them.")
+        if not found:
+            raise  # the bound would take as long as the runs
+        stop.comparison = _comparison(experiments[0], found, too_long, runs)  # type: ignore[attr-defined]
+        stop.add_note(
+            f"{len(found)} of {len(wanted)} routers were finished; the attribute comparison has "
+            "them."
+        )
         raise
-    return _comparison(experiments[0], runs, found)
+    return _comparison(experiments[0], found, too_long, runs)
 
 
-def packets_of(network: Network, **given: Any) -> dict[str, Any]:
-    """Return the permutation, or the demand, as parameters of an experiment."""
-    given = {name: value for name, value in given.items() if value is not None}
-    permutation = given.setdefault("permutation", "random")
-    is_default = isinstance(permutation, str) and permutation == "random"
-    if len(given) > 1 and is_default:
-        del given["permutation"]
-    return with_demand(network, given)
+def executed(
+    experiments: Sequence[Experiment], runs: int, what: str, progress: Progress
+) -> Iterator[Runs]:
+    """Yield the runs of each experiment, message by message."""
+    with patient_progress(what, len(experiments) * runs, progress) as report:
+        for number, one in enumerate(experiments):
+            label = label_of(one)
+
+            def observe(event: Event, label: str = label) -> None:
+                report(detail=f"{label}, slot {event.slot:,}")
+
+            report(number * runs, detail=label)
+            try:
+                yield route(one, runs=runs, engine="slots", observers=[observe], progress=False)
+            except PopsnetError as error:
+                error.args = (f"{label}: {error}",)  # type and fields stay as they are
+                raise
+            report((number + 1) * runs)
 
 
-def _comparison(first: Experiment, runs: int, found: Sequence[Compared]) -> Comparison:
-    ran = (one for one in found if one.runs is not None)
+def _comparison(
+    first: Experiment, found: Sequence[Runs], too_long: Sequence[Experiment], runs: int
+) -> Comparison:
+    ran = (Compared(one.experiment, one, _expected(one.experiment)) for one in found)
     done = tuple(sorted(ran, key=lambda one: (one.missing > 0, one.mean_slots)))
-    left_out = tuple(one for one in found if one.runs is None)
+    left_out = tuple(Compared(one, None, _expected(one)) for one in too_long)
     bound = None if first.faults else _bound(first, runs)
     return Comparison(first.network, runs, bound, done, left_out, first.demand)
 
 
 def candidates(
-    network: Network, routers: Candidates | Candidate | None, surviving: bool, **parameters: Any
+    d: Network | int,
+    g: int | None,
+    routers: Candidates | Candidate | None,
+    surviving: bool,
+    **parameters: Any,
 ) -> list[Experiment]:
     """Return an experiment for each router, or for those that are run by default.
 
     By default the variants that survive faults are there as well if ``surviving``. A variant that
     is given twice is refused.
     """
+    network = network_of(d, g, parameters.pop("wavelengths", None))
+    if network.n > MOST_PROCESSORS:
+        raise wrong("n", f"{network.n:,}")(
+            f"every message of every router is executed, so n must be at most {MOST_PROCESSORS:,}; "
+            "choose a smaller network, or use recommend()."
+        )
+    given = {name: value for name, value in parameters.items() if value is not None}
+    packets = with_demand(network, given)
     several: Sequence[Any] = routers if isinstance(routers, list | tuple) else [routers]
     pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
     chosen: Iterable[tuple[Router, str | None]] = (find_variant(*pair) for pair in pairs)
     if routers is None:
-        chosen = _default(network, "demand" in parameters, surviving)
+        chosen = _default(network, "demand" in packets, surviving)
     experiments: list[Experiment] = []
     for router, variant in chosen:
-        experiment = Experiment(
-            network.d, network.g, router=router, variant=variant, wavelengths=network.wavelengths,
-            **parameters,
-        )  # fmt: skip
+        experiment = experiment_of(network, None, router=router, variant=variant, **packets)
         if experiment in experiments:
             name = Compared(experiment, None, None).full_name
             raise wrong("router", name)(
@@ -470,6 +479,8 @@ def candidates(
                 f"one that it chooses itself on {network}."
             )
         experiments.append(experiment)
+    if not experiments:
+        raise wrong("routers", "[]")("there is nothing to compare; give at least one router.")
     return experiments
 
 
@@ -510,21 +521,6 @@ def takes_long(experiment: Experiment) -> bool:
     expected = _expected(experiment)
     slots = expected.slots if expected else 0
     return slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n)
-
-
-def _compared(experiment: Experiment, runs: int, report: Update) -> Compared:
-    expected = _expected(experiment)
-
-    def observe(event: Event) -> None:
-        report(detail=f"{experiment.router}, slot {event.slot:,}")
-
-    try:
-        done = route(experiment, runs=runs, engine="slots", observers=[observe], progress=False)
-    except PopsnetError as error:
-        label = Compared(experiment, None, expected).label
-        error.args = (f"{label}: {error}",)  # type and fields stay as they are
-        raise
-    return Compared(experiment, done, expected)
 
 
 def _bound(permutations: Experiment, runs: int) -> float:

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-import numpy.typing as npt
 
-from popsnet.advice.comparison import (
-    MOST_PROCESSORS,
-    Candidate,
-    Candidates,
-    Compared,
-    candidates,
-    packets_of,
-    takes_long,
-)
-from popsnet.errors import InputError, require_several, wrong
-from popsnet.experiment import Experiment, whole_number
+from popsnet.advice.comparison import Candidate, Candidates, candidates, executed, takes_long
+from popsnet.errors import require_several, wrong
+from popsnet.experiment import seed_number, whole_number
 from popsnet.faults import Faults
 from popsnet.faults.faults import PARTS
 from popsnet.network import Network
-from popsnet.progress import Progress, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
-from popsnet.runs.route import network_of, route
+from popsnet.progress import Progress
+from popsnet.report import Column, Report, Reported, Row, Table, counted, facts_of
+from popsnet.runs.route import IntactParameters, require_known
 from popsnet.runs.run import Runs
-from popsnet.runs.summary import described
+from popsnet.runs.summary import described, sizes_of
 from popsnet.schedules.demand import Demand
 
 NUMBERS = (0, 1, 2, 4, 8, 16)
@@ -138,46 +128,6 @@ class Survival(Reported):
     rows: tuple[FaultRow, ...]
     demand: Demand | None = field(default=None, compare=False)
 
-    @classmethod
-    def from_json(cls, text: str) -> Survival:
-        """Return the outcome that ``popsnet faults --json`` printed.
-
-        Parameters
-        ----------
-        text : str
-            The JSON object.
-
-        Returns
-        -------
-        Survival
-            The outcome, which can be drawn.
-
-        Raises
-        ------
-        InputError
-            If the text is not such an object.
-
-        Examples
-        --------
-        >>> import json
-        >>> import popsnet
-        >>> from popsnet.advice.survival import Survival
-        >>> found = popsnet.survival(4, 4, routers=["direct"], numbers=[0, 2], runs=3)
-        >>> Survival.from_json(json.dumps(found.report().to_dict())) == found
-        True
-        """
-        try:
-            said = json.loads(text)
-            shape = said["network"]
-            network = Network(shape["d"], shape["g"], shape.get("wavelengths", 1))
-            rows = tuple(FaultRow(**row) for row in said["routers"])
-            facts = {name: said[name] for name in ("kind", "loss", "runs", "fault_seed")}
-            return cls(network=network, rows=rows, **facts)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"This is not what popsnet faults --json prints: {error!r:.60}."
-            ) from error
-
     @property
     def routers(self) -> list[tuple[str, str]]:
         """The routers and variants, in the order in which they were run."""
@@ -191,11 +141,12 @@ class Survival(Reported):
         """Return the report that the command line prints."""
         lossy = f", each message lost with probability {self.loss:g}" if self.loss else ""
         packets, of = "permutations", ""
-        facts = facts_of(self, "network", "kind", "loss", "runs", "fault_seed")
         if self.demand is not None:
             packets, of = "packets", f" of {described(self.demand)},"
-            sizes = Fact("packets", self.demand.packets), Fact("max_per_processor", self.demand.h)
-            facts = (*facts, *sizes)
+        facts = (
+            *facts_of(self, "network", "kind", "loss", "runs", "fault_seed"),
+            *sizes_of(self.demand),
+        )
         title = (
             f"{self.network}: {counted(self.runs, 'run')}{of} with each number of dead {self.kind}"
             f"{lossy}; the same {packets}, coins and faults for all routers"
@@ -247,16 +198,8 @@ def survival(
     numbers: Sequence[int] = NUMBERS,
     loss: float = 0.0,
     runs: int = 20,
-    permutation: str | Path | npt.ArrayLike = "random",
-    seed: int = 0,
-    permutation_seed: int | None = None,
-    fault_seed: int = 0,
-    max_steps: int = _MAX_STEPS,
     progress: Progress = None,
-    demand: Demand | npt.ArrayLike | str | Path | None = None,
-    matrix: npt.ArrayLike | str | Path | None = None,
-    unit: float | None = None,
-    wavelengths: int | None = None,
+    **parameters: Unpack[IntactParameters],
 ) -> Survival:
     """Run routers with more and more random faults, on the same permutations.
 
@@ -313,43 +256,31 @@ def survival(
     >>> [(row.dead, row.lost) for row in found.rows]
     [(0, 0.0), (2, 1.9)]
     """
-    network, runs = network_of(d, g, wavelengths), whole_number("runs", runs, 1)
-    if network.n > MOST_PROCESSORS:
-        raise wrong("n", f"{network.n:,}")(f"it must be at most {MOST_PROCESSORS:,}.")
+    require_known("survival", IntactParameters, parameters)
+    runs = whole_number("runs", runs, 1)
     if kind not in PARTS:
         raise wrong("kind", repr(kind))(f"give one of {', '.join(PARTS)}.")
     require_several("numbers", numbers)
     dead = sorted({whole_number("numbers", number, 0) for number in numbers})
     if not dead:
         raise wrong("numbers", "[]")("give at least one number of dead parts.")
-    packets = packets_of(
-        network, permutation=permutation, permutation_seed=permutation_seed, demand=demand,
-        matrix=matrix, unit=unit,
-    )  # fmt: skip
-    experiments = candidates(network, routers, True, seed=seed, max_steps=max_steps, **packets)
-    broken = [Faults(random={kind: number}, loss=loss) for number in dead]
-    for faults in broken:
-        faults.require_on(network)
+    fault_seed = seed_number("fault_seed", parameters.pop("fault_seed", None) or 0)
+    parameters.setdefault("max_steps", _MAX_STEPS)
+    intact = candidates(d, g, routers, True, **parameters)
+    network, demand = intact[0].network, intact[0].demand
     if routers is None:
-        experiments = [one for one in experiments if not takes_long(one)]
+        intact = [one for one in intact if not takes_long(one)]
+    broken = [Faults(random={kind: number}, loss=loss) for number in dead]
+    rows_of = {
+        one: [one.replaced(faults=faults, fault_seed=fault_seed) for faults in broken]
+        for one in intact
+    }
+    every = [*dict.fromkeys(one for first, others in rows_of.items() for one in (first, *others))]
+    done = dict(zip(every, executed(every, runs, f"faults on {network}", progress), strict=True))
     kinds = frozenset({kind, "loss"} if loss else {kind})
-    rows, done = [], 0
-    total = len(experiments) * (len(dead) + 1) * runs
-    with patient_progress(f"faults on {network}", total, progress) as report:
-
-        def run(one: Experiment) -> Runs:
-            nonlocal done
-            report(done, detail=Compared(one, None, None).label)
-            found = route(one, runs=runs, engine="slots", progress=False)
-            done += runs
-            report(done)
-            return found
-
-        for one in experiments:
-            without = run(one)
-            for number, faults in zip(dead, broken, strict=True):
-                with_faults = one.replaced(faults=faults, fault_seed=fault_seed)
-                found = run(with_faults) if faults else without
-                rows.append(FaultRow.of(found, without, number, kinds))
-    demand = experiments[0].demand if experiments else None
+    rows = [
+        FaultRow.of(done[one], done[first], number, kinds)
+        for first, others in rows_of.items()
+        for number, one in zip(dead, others, strict=True)
+    ]
     return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand)

@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import Interrupted, reporting, with_figure
 from popsnet.errors import wrong
 from popsnet.report import Report, counted
 
 
 @reporting
-@timed
 def compare(
+    *,
     d: opt.D,
     g: opt.G,
     router: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help="A router, or a file.py that registers one. Repeat the option for more (default: "
-            "every router that ships, applies and does not take long).",
-            autocompletion=opt.complete_router,
+        opt.Names,
+        opt.of_routers(
+            "A router, or a file.py that registers one. Repeat the option for more (default: "
+            "every router that ships, applies and does not take long)."
         ),
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each router.")] = 10,
-    permutation: opt.Permutation = "random",
-    demand: opt.Demand = None,
-    matrix: opt.Matrix = None,
-    unit: opt.Unit = None,
-    seed: opt.Seed = 0,
-    permutation_seed: opt.SomePermutationSeed = None,
-    max_steps: opt.MaxSteps = 1000,
+    experiment: opt.ExperimentOptions,
     figure: opt.Figure = None,
-    timing: Timed = None,
+    timing: opt.Timed,
 ) -> Report:
     """Run routers on the same permutations, or on a demand, and compare them in a table."""
-    opt.require_one_of(permutation, demand, matrix)
     try:
-        found = popsnet.compare(
-            d, g, routers=router, runs=runs, permutation=permutation, seed=seed,
-            permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
-            unit=unit,
-        )  # fmt: skip
+        found = popsnet.compare(d, g, routers=router, runs=runs, **experiment.keywords())
     except KeyboardInterrupt as stop:
         if (kept := getattr(stop, "comparison", None)) is None:
             raise
@@ -59,36 +46,43 @@ def compare(
 
 
 @reporting
-@timed
 def plan(
+    *,
     d: opt.D,
     g: opt.G,
     router: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A router to choose from, or a file.py that registers one. Repeat the option for "
+        opt.Names,
+        opt.of_routers(
+            "A router to choose from, or a file.py that registers one. Repeat the option for "
             "more (default: every router that ships).",
-            autocompletion=opt.complete_router,
+            "NAME",
         ),
     ] = None,
-    timing: Timed = None,
+    timing: opt.Timed,
 ) -> Report:
     """Recommend a router for POPS(D, G), with the expected slots of each."""
     return popsnet.recommend(d, g, routers=router).report(timing)
 
 
+@dataclass(frozen=True)
+class SurvivalOptions(opt.RunOptions):
+    """What decides the runs of a study of faults, which draws the faults itself."""
+
+    max_steps: opt.MaxSteps = 200
+    loss: opt.Loss = None
+    fault_seed: opt.FaultSeed = None
+
+
 @reporting
 def faults(
+    *,
     d: opt.D,
     g: opt.G,
     router: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help="A router, or a file.py that registers one. Repeat the option for more (default: "
-            "every router that ships, applies and does not take long, and those that survive).",
-            autocompletion=opt.complete_router,
+        opt.Names,
+        opt.of_routers(
+            "A router, or a file.py that registers one. Repeat the option for more (default: "
+            "every router that ships, applies and does not take long, and those that survive)."
         ),
     ] = None,
     kind: Annotated[
@@ -97,20 +91,14 @@ def faults(
     numbers: Annotated[
         str, typer.Option(help="The numbers of dead parts, with commas between them.")
     ] = "0,1,2,4,8,16",
-    loss: opt.Loss = None,
     runs: Annotated[int, typer.Option(help="Runs of each router for each number.")] = 20,
-    permutation: opt.Permutation = "random",
-    seed: opt.Seed = 0,
-    permutation_seed: opt.PermutationSeed = 0,
-    fault_seed: opt.FaultSeed = None,
-    max_steps: opt.MaxSteps = 200,
+    experiment: SurvivalOptions,
     figure: opt.Figure = None,
 ) -> Report:
     """Run routers with more and more random faults, and count what they lose."""
     found = popsnet.survival(
-        d, g, routers=router, kind=kind, numbers=_numbers(numbers), loss=loss or 0.0, runs=runs,
-        permutation=permutation, seed=seed, permutation_seed=permutation_seed,
-        fault_seed=fault_seed or 0, max_steps=max_steps,
+        d, g, routers=router, kind=kind, numbers=_numbers(numbers), runs=runs,
+        **experiment.keywords(),
     )  # fmt: skip
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_survival([found]))
 

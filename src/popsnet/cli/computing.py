@@ -9,14 +9,13 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import reporting, with_figure, with_file
 from popsnet.report import Fact, Report
 
 
 @reporting
-@timed
 def sort(
+    *,
     d: opt.D,
     g: opt.G,
     network: Annotated[
@@ -36,7 +35,7 @@ def sort(
             callback=opt.require_file,
         ),
     ] = None,
-    timing: Timed = None,
+    timing: opt.Timed,
 ) -> Report:  # fmt: skip
     """Sort D·G values on POPS(D, G), slot by slot."""
     from popsnet.computing import write_keys
@@ -51,8 +50,8 @@ def sort(
 
 
 @reporting
-@timed
 def compute(
+    *,
     what: Annotated[str, typer.Argument(metavar="WHAT", help="move, sum or prefix-sums.")],
     d: opt.D,
     g: Annotated[
@@ -62,7 +61,7 @@ def compute(
         int | None, typer.Option(help="Dimension of the move (default 0).")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the values.")] = 0,
-    timing: Timed = None,
+    timing: opt.Timed,
 ) -> Report:
     """Run hypercube moves, sums or prefix sums on POPS(D, G) and check the result."""
     network = popsnet.Network(d, g)

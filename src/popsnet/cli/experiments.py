@@ -6,8 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
-from functools import wraps
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -23,7 +22,7 @@ from popsnet.cli.options import (
     complete_permutation,
     complete_router,
 )
-from popsnet.cli.output import Command, Interrupted, add_options, for_people, reporting, with_figure
+from popsnet.cli.output import Interrupted, Options, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
 from popsnet.errors import InputError, wrong
 from popsnet.files import require_writable
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from popsnet.sweeps import Selection, Store
     from popsnet.sweeps.cluster import ClusterExecutor
     from popsnet.sweeps.goals import Goals
-else:
-    Selection: TypeAlias = Any  # typer never sees it; popsnet.sweeps is imported when it is used
-    Store: TypeAlias = Any
 
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600}
 
@@ -191,45 +187,49 @@ results = typer.Typer(
 )
 
 
-def _names(metavar: str, what: str, complete: Callable[[str], list[str]] | None = None) -> Any:
+def _only(metavar: str, what: str, complete: Callable[[str], list[str]] | None = None) -> Any:
     text = f"Only {what}; may be repeated."
-    option = typer.Option(metavar=metavar, help=text, autocompletion=complete)
-    return Annotated[list[str] | None, option]
+    return typer.Option(metavar=metavar, help=text, autocompletion=complete)
 
 
 def _range(name: str) -> Any:
     text = f"Only these {name}: a number or a range: 64, 64:1024, 64:, :1024."
-    return Annotated[str | None, typer.Option(f"--{name}", metavar="RANGE", help=text)]
+    return typer.Option(f"--{name}", metavar="RANGE", help=text)
 
 
-_FILTERS: dict[str, Any] = {
-    "router": _names("NAME[:VARIANT]", "this router", complete_router),
-    "scheduler": _names("NAME[:VARIANT]", "points of traffic of this scheduler"),
-    "arrivals": _names("TEXT", "points of traffic with these arrivals, such as uniform"),
-    "variant": _names("NAME", "this variant"),
-    "permutation": _names("NAME", "this permutation", complete_permutation),
-    **{name: _range(name) for name in ("n", "d", "g")},
-}
+_Names: TypeAlias = list[str] | None
 
 
-def selecting(command: Command) -> Command:
-    """Give a command the options that select experiments; it gets a selection as ``only``."""
+@dataclass(frozen=True)
+class FilterOptions(Options):
+    """Options that select experiments of a store."""
 
-    @wraps(command)
-    def run(**options: Any) -> Report:
+    router: Annotated[_Names, _only("NAME[:VARIANT]", "this router", complete_router)] = None
+    scheduler: Annotated[_Names, _only("NAME[:VARIANT]", "points of traffic of this scheduler")] = (
+        None
+    )
+    arrivals: Annotated[
+        _Names, _only("TEXT", "points of traffic with these arrivals, such as uniform")
+    ] = None
+    variant: Annotated[_Names, _only("NAME", "this variant")] = None
+    permutation: Annotated[_Names, _only("NAME", "this permutation", complete_permutation)] = None
+    n: Annotated[str | None, _range("n")] = None
+    d: Annotated[str | None, _range("d")] = None
+    g: Annotated[str | None, _range("g")] = None
+
+    def value(self) -> Selection:
+        """Return what is selected."""
         from popsnet.sweeps import Selection
 
-        filters = {name: options.pop(name) for name in _FILTERS}
-        return command(only=Selection(**{k: v for k, v in filters.items() if v}), **options)
+        return Selection(**{name: given for name, given in vars(self).items() if given})
 
-    add_options(run, command, _FILTERS, instead_of="only")
-    return run
+
+Only = Annotated["Selection", FilterOptions]
 
 
 @results.command("list")
 @reporting
-@selecting
-def list_(only: Selection, store: StoreFile = STORE) -> Report:
+def list_(only: Only, store: StoreFile = STORE) -> Report:
     """List experiments with their runs and means, and points of traffic."""
     with popsnet.Store(store) as results:
         return results.report(only)
@@ -252,9 +252,8 @@ def show(
 
 @results.command()
 @reporting
-@selecting
 def plot(
-    only: Selection,
+    only: Only,
     figure: Figure = None,
     x: Annotated[
         str | None,
@@ -303,9 +302,8 @@ def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | 
 
 @results.command()
 @reporting
-@selecting
 def export(
-    only: Selection,
+    only: Only,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .csv, .json or .parquet.")],
     per_run: Annotated[
         bool, typer.Option("--per-run", help="Write a row per run, not a row per experiment.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,6 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import Interrupted, reporting, with_figure, with_file
 from popsnet.errors import wrong
 from popsnet.report import Fact, Report
@@ -62,49 +62,40 @@ def exact(
     ).report()  # fmt: skip
 
 
-@reporting
-@timed
-def distribution(
-    d: opt.D,
-    g: opt.G,
-    router: opt.Router = opt.DEFAULT_ROUTER,
-    variant: opt.Variant = None,
-    permutation: opt.Permutation = "random",
-    runs: Annotated[
-        int, typer.Option(help="Number of runs; memory does not grow with it.")
-    ] = 1_000_000,
-    first: Annotated[int, typer.Option(help="The number of the first run.")] = 0,
-    confidence: Annotated[float, typer.Option(help="The confidence of each interval.")] = 0.95,
+@dataclass(frozen=True, kw_only=True)
+class DistributionOptions(opt.RoutedOptions):
+    """The runs that are counted, and how."""
+
+    runs: Annotated[int, typer.Option(help="Number of runs; memory does not grow with it.")] = (
+        1_000_000
+    )
+    first: Annotated[int, typer.Option(help="The number of the first run.")] = 0
+    confidence: Annotated[float, typer.Option(help="The confidence of each interval.")] = 0.95
     exact: Annotated[
         bool,
         typer.Option(
             "--exact/--no-exact",
             help="Solve the exact chain first, if the network is small enough (up to two minutes).",
         ),
-    ] = True,
-    seed: opt.Seed = 0,
-    permutation_seed: opt.PermutationSeed = 0,
-    engine: opt.Engine = "auto",
-    max_steps: opt.MaxSteps = 1000,
+    ] = True
+    engine: opt.Engine = "auto"
     keep: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.json",
             help="Keep the finished runs in this file; those that it has are not repeated.",
         ),
-    ] = None,
-    figure: opt.Figure = None,
-    timing: Timed = None,
+    ] = None
+
+
+@reporting
+def distribution(
+    *, experiment: DistributionOptions, figure: opt.Figure = None, timing: opt.Timed
 ) -> Report:
     """Count the slots and steps of very many runs, and say how likely slow runs are."""
-    if router == opt.DEFAULT_ROUTER and variant is None:
-        opt.require_default_applies(d, g)
+    keep = experiment.keep
     try:
-        found = popsnet.distribution(
-            d, g, router=router, variant=variant, permutation=permutation, runs=runs, first=first,
-            seed=seed, permutation_seed=permutation_seed, max_steps=max_steps, engine=engine,
-            confidence=confidence, exact=exact, keep=keep,
-        )  # fmt: skip
+        found = popsnet.distribution(**experiment.keywords())
     except KeyboardInterrupt as stop:
         if not isinstance(kept := getattr(stop, "distribution", None), popsnet.RunsDistribution):
             raise
@@ -119,7 +110,7 @@ def distribution(
     return with_figure(report, figure, lambda: popsnet.plots.draw_tails(found))
 
 
-def _report(found: popsnet.RunsDistribution, timing: Timed) -> Report:
+def _report(found: popsnet.RunsDistribution, timing: opt.Timed) -> Report:
     return found.report(timing).plus(
         Fact("seconds", found.seconds), f"Routed in {found.seconds:,.2f} s."
     )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 import popsnet
-from popsnet.cli.output import add_options
+from popsnet.cli.output import Options
 from popsnet.errors import InputError, how_to_install
 from popsnet.files import require_writable
-from popsnet.report import Report
+
+if TYPE_CHECKING:
+    from popsnet import Timing
 
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
@@ -38,20 +40,6 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
     return complete
 
 
-def require_default_applies(d: int, g: int, wavelengths: int = 1) -> None:
-    """Refuse a network that the default router does not apply to, and say which router does."""
-    network = popsnet.Network(d, g, wavelengths)
-    try:
-        popsnet.find_router(DEFAULT_ROUTER).resolve(None, network)
-    except InputError as error:
-        if wavelengths > 1:
-            raise InputError(f"{error} {DEFAULT_ROUTER} is the default; give --router.") from error
-        raise InputError(
-            f"{error} It is the default router; --router relay runs on any network, and popsnet "
-            f"plan {d} {g} compares the routers."
-        ) from error
-
-
 def refuse_given(context: typer.Context, names: Iterable[str], why: str) -> None:
     """Refuse an option that was typed and would change nothing, and say why."""
     for name in names:
@@ -60,14 +48,6 @@ def refuse_given(context: typer.Context, names: Iterable[str], why: str) -> None
             shown = " ".join(value) if isinstance(value, list) else value
             flag = f"--{name.replace('_', '-')}"
             raise InputError(f"{flag if value is True else f'{flag} {shown}'} {why}")
-
-
-def require_one_of(permutation: str, demand: Path | None, matrix: Path | None) -> None:
-    """Refuse packets that are given in two ways."""
-    given = {"--permutation": permutation != "random", "--demand": demand, "--matrix": matrix}
-    ways = [name for name, value in given.items() if value]
-    if len(ways) > 1:
-        raise InputError(f"{' and '.join(ways)} each give the packets to send; give only one.")
 
 
 def faults(
@@ -141,13 +121,19 @@ PERMUTATIONS = (
 
 D = Annotated[int, typer.Argument(metavar="D", help="Processors per group.")]
 G = Annotated[int, typer.Argument(metavar="G", help="Number of groups.")]
+
+
+def of_routers(text: str, metavar: str = "NAME[:VARIANT]") -> Any:
+    """Return an option that takes a router, or several."""
+    return typer.Option(metavar=metavar, help=text, autocompletion=complete_router)
+
+
+Names: TypeAlias = list[str] | None
 Router = Annotated[
     str,
-    typer.Option(
-        metavar="NAME[:VARIANT]",
-        help="A router (popsnet routers lists them) or a file.py that registers one, and a "
-        "variant of it.",
-        autocompletion=complete_router,
+    of_routers(
+        "A router (popsnet routers lists them) or a file.py that registers one, and a variant of "
+        "it."
     ),
 ]
 Variant = Annotated[str | None, typer.Option(help="A variant of the router.")]
@@ -236,58 +222,144 @@ Figure = Annotated[
 ]
 
 
-if TYPE_CHECKING:
-    from popsnet import Timing
-
-    Timed = Timing | None
-else:
-    Timed = object
-"""The type of the parameter ``timing`` of a command, which no option has."""
-
-
-def _option(name: str, unit: str, text: str, complete: Any = None) -> Any:
-    made = typer.Option(
+def _of_time(name: str, unit: str, text: str, complete: Any = None) -> Any:
+    return typer.Option(
         f"--{name}", metavar=unit, help=text, rich_help_panel="Time", autocompletion=complete
     )
-    return Annotated[str | None, made]
 
 
-_OPTIONS = {
-    "timing": _option(
-        "timing", "PRESET", "Slots of pulse, sirius or shale. Options below replace theirs.",
-        complete_timing,
-    ),
-    "slot": _option("slot", "TIME", "Length of a slot, such as 20ns: print times, too."),
-    "guard": _option("guard", "TIME", "Part of a slot without bits, such as 2ns."),
-    "rate": _option("rate", "RATE", "Line rate, such as 100Gbps."),
-    "fibre": _option("fibre", "LENGTH", "Fibre from processor to processor, such as 10m."),
-}  # fmt: skip
+@dataclass(frozen=True)
+class TimeOptions(Options):
+    """The length of a slot: options that let a report have times."""
+
+    timing: Annotated[
+        str | None,
+        _of_time(
+            "timing", "PRESET",
+            "Slots of pulse, sirius or shale. Options below replace theirs.", complete_timing,
+        ),
+    ] = None  # fmt: skip
+    slot: Annotated[
+        str | None, _of_time("slot", "TIME", "Length of a slot, such as 20ns: print times, too.")
+    ] = None
+    guard: Annotated[
+        str | None, _of_time("guard", "TIME", "Part of a slot without bits, such as 2ns.")
+    ] = None
+    rate: Annotated[str | None, _of_time("rate", "RATE", "Line rate, such as 100Gbps.")] = None
+    fibre: Annotated[
+        str | None, _of_time("fibre", "LENGTH", "Fibre from processor to processor, such as 10m.")
+    ] = None
+
+    def value(self) -> Timing | None:
+        """Return the timing that is asked for, None if none is."""
+        given = {name: text for name, text in vars(self).items() if text is not None}
+        preset = given.pop("timing", None)
+        if preset is None and not given:
+            return None
+        from popsnet.hardware import TIMINGS, Timing, find_preset
+
+        if preset is None:
+            if "slot" not in given:
+                raise InputError(
+                    f"--{next(iter(given))} is given without a slot; give --slot, such as 20ns, or "
+                    f"--timing: {', '.join(TIMINGS)}."
+                )
+            return Timing(**given)
+        return find_preset("timing", preset, TIMINGS).replaced(**given)
 
 
-def timed(command: Callable[..., Report]) -> Callable[..., Report]:
-    """Give a command with a parameter ``timing`` the options that make one."""
-
-    @wraps(command)
-    def run(**options: Any) -> Report:
-        given = {name: options.pop(name) for name in _OPTIONS}
-        return command(timing=_timing(given.pop("timing"), given), **options)
-
-    add_options(run, command, _OPTIONS, instead_of="timing")
-    return run
+Timed = Annotated["Timing | None", TimeOptions]
 
 
-def _timing(preset: str | None, options: dict[str, str | None]) -> Timed:
-    """Return the timing that options ask for, None if there are none of them."""
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if preset is None and not given:
-        return None
-    from popsnet.hardware import TIMINGS, Timing, find_preset
+@dataclass(frozen=True)
+class Keywords(Options):
+    """Options that are keywords of a function of the library."""
 
-    if preset is None:
-        if "slot" not in given:
+    def keywords(self) -> dict[str, Any]:
+        """Return the keywords: all options that are given, and faults as the library takes them."""
+        given = dict(vars(self))
+        if "fault" in given:
+            names = "fault", "loss", "loss_per", "fault_seed"
+            given |= faults(*(given.pop(name, None) for name in names))
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class RunOptions(Keywords):
+    """What decides the runs of any router on a network, if everything works."""
+
+    permutation: Permutation = "random"
+    demand: Demand = None
+    matrix: Matrix = None
+    unit: Unit = None
+    seed: Seed = 0
+    permutation_seed: SomePermutationSeed = None
+    max_steps: MaxSteps = 1000
+    wavelengths: Wavelengths = 1
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the keywords of :func:`popsnet.route` and other functions of the library."""
+        given = super().keywords()
+        ways = {"--demand": self.demand, "--matrix": self.matrix}
+        if self.permutation != "random":
+            ways = {"--permutation": Path(self.permutation), **ways}
+        names = [name for name, value in ways.items() if value]
+        if len(names) > 1:
+            raise InputError(f"{' and '.join(names)} each give the packets to send; give only one.")
+        return given
+
+    @property
+    def has_demand(self) -> bool:
+        """Whether the packets are not those of a permutation."""
+        return not self.demand is self.matrix is None
+
+    def require_default_applies(self, d: int, g: int) -> None:
+        """Refuse what the default router cannot do, and say which router can."""
+        if self.has_demand:
             raise InputError(
-                f"--{next(iter(given))} is given without a slot; give --slot, such as 20ns, or "
-                f"--timing: {', '.join(TIMINGS)}."
+                f"Router {DEFAULT_ROUTER}, the default, routes permutations only; give --router "
+                "relay or --router direct for a demand."
             )
-        return Timing(**given)
-    return find_preset("timing", preset, TIMINGS).replaced(**given)
+        network = popsnet.Network(d, g, self.wavelengths)
+        try:
+            popsnet.find_router(DEFAULT_ROUTER).resolve(None, network)
+        except InputError as error:
+            cure = f"{DEFAULT_ROUTER} is the default; give --router."
+            if network == popsnet.Network(d, g):
+                cure = (
+                    "It is the default router; --router relay runs on any network, and popsnet "
+                    f"plan {d} {g} compares the routers."
+                )
+            raise InputError(f"{error} {cure}") from error
+
+
+@dataclass(frozen=True)
+class ExperimentOptions(RunOptions):
+    """What decides the runs of any router on a network, with what does not work."""
+
+    fault: Fault = None
+    loss: Loss = None
+    loss_per: LossPer = None
+    fault_seed: FaultSeed = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouterOptions(Options):
+    """A router on a network."""
+
+    d: D
+    g: G
+    router: Router = DEFAULT_ROUTER
+    variant: Variant = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoutedOptions(ExperimentOptions, RouterOptions):
+    """What decides the runs of one router."""
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the keywords of :func:`popsnet.route` and other functions of the library."""
+        given = super().keywords()
+        if self.router == DEFAULT_ROUTER and (self.has_demand or self.variant is None):
+            self.require_default_applies(self.d, self.g)
+        return given

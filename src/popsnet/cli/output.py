@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json as json_format
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, get_type_hints
 
 import typer
 
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 
 Command: TypeAlias = Callable[..., Report]
 
-_OPTIONS = {
-    "json": Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")],
-    "csv": Annotated[bool, typer.Option("--csv", help="Print the table as CSV instead of text.")],
-}
 
 _for_people: ContextVar[bool] = ContextVar("for_people", default=True)
 flags: ContextVar[Mapping[str, str]] = ContextVar("flags", default={})  # noqa: B039
@@ -57,15 +53,19 @@ def reporting(command: Command) -> Callable[..., None]:
     or --csv, standard output has the report alone: what a user's own code prints goes to standard
     error, and so does the verdict of a check that failed.
     """
+    own, groups = _expanded(command)
 
     @wraps(command)
-    def run(*, json: bool, csv: bool, **options: object) -> None:
-        if json and csv:
+    def run(**options: Any) -> None:
+        form = _FormOptions.taken(options)
+        if form.json and form.csv:
             raise InputError("--json and --csv are two forms of one report; give one of them.")
-        for_machines, message = json or csv, ""
+        for_machines, message = form.json or form.csv, ""
         _for_people.set(not for_machines)
         with redirect_stdout(sys.stderr) if for_machines else nullcontext():
             try:
+                for name, group in groups.items():
+                    options[name] = group.taken(options).value()
                 report: Report | None = command(**options)
             except Interrupted as stop:
                 report, message = stop.report, str(stop)
@@ -80,7 +80,7 @@ def reporting(command: Command) -> Callable[..., None]:
                 raise
         if report is not None:
             report = _in_flags(report)
-            _print(report, json, csv)
+            _print(report, form)
         if message:
             say(message)
             raise typer.Exit(signals.exit_code())
@@ -90,28 +90,80 @@ def reporting(command: Command) -> Callable[..., None]:
                     say(text)
             raise typer.Exit(ExitCode.FAILED)
 
-    parameters = add_options(run, command, _OPTIONS, default=False, returns=None)
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    own += _FormOptions.parameters()
+    run.__signature__ = Signature(own)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in own}
     return run
 
 
-def add_options(
-    run: Callable[..., Any],
-    command: Command,
-    added: Mapping[str, object],
-    instead_of: str = "",
-    default: bool | None = None,
-    returns: object = Report,
-) -> list[Parameter]:
-    """Let typer see the parameters of a command and others, perhaps instead of one, as options."""
-    own = signature(command, eval_str=True).parameters.values()
-    named = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own if one.name != instead_of]
-    named += [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, annotation in added.items()
-    ]
-    run.__signature__ = Signature(named, return_annotation=returns)  # type: ignore[attr-defined]
-    return named
+@dataclass(frozen=True)
+class Options:
+    """Options that make one parameter of a command, which is annotated with the class.
+
+    A field is an option. A parameter ``Annotated[..., Class]`` gets the value of the options.
+    """
+
+    @classmethod
+    def taken(cls, options: dict[str, Any]) -> Self:
+        """Return the group with its options, which are taken out of all options of a command."""
+        return cls(**{one.name: options.pop(one.name) for one in fields(cls)})
+
+    @classmethod
+    def parameters(cls) -> list[Parameter]:
+        """Return the options as parameters that typer reads."""
+        kinds, only = get_type_hints(cls, include_extras=True), Parameter.KEYWORD_ONLY
+        defaults = {
+            one.name: Parameter.empty if one.default is MISSING else one.default
+            for one in fields(cls)
+        }
+        return [
+            Parameter(name, only, default=default, annotation=kinds[name])
+            for name, default in defaults.items()
+        ]
+
+    @classmethod
+    def typed(cls, options: Options) -> list[str]:
+        """Return these of some options as they would be typed, without those left as they are."""
+        words = []
+        for one in fields(cls):
+            value = getattr(options, one.name)
+            for text in value if isinstance(value, list) else [value]:
+                if value != one.default:
+                    words += [f"--{one.name.replace('_', '-')}", str(text)]
+        return words
+
+    def value(self) -> Any:
+        """Return what the command gets."""
+        return self
+
+
+@dataclass(frozen=True)
+class _FormOptions(Options):
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = (
+        False
+    )
+    csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV instead of text.")] = (
+        False
+    )
+
+
+def _expanded(command: Command) -> tuple[list[Parameter], dict[str, type[Options]]]:
+    """Return the parameters of a command, and those that stand for several options."""
+    parameters, groups = [], {}
+    for one in signature(command, eval_str=True).parameters.values():
+        if (group := _group_of(one.annotation)) is None:
+            parameters.append(one.replace(kind=Parameter.KEYWORD_ONLY))
+        else:
+            groups[one.name] = group
+            parameters += group.parameters()
+    return parameters, groups
+
+
+def _group_of(annotation: Any) -> type[Options] | None:
+    for one in (annotation, *getattr(annotation, "__metadata__", ())):
+        if isinstance(one, type) and issubclass(one, Options):
+            return one
+    return None
 
 
 def _failure_of_user_code(error: Exception) -> str:
@@ -199,10 +251,10 @@ def with_figure(report: Report, path: Path | None, draw: Callable[[], Figure]) -
     return with_file(report, "Figure", path, "figure")
 
 
-def _print(report: Report, json: bool, csv: bool) -> None:
-    if json:
-        typer.echo(json_format.dumps(report.to_dict(), indent=2))
-    elif csv:
+def _print(report: Report, form: _FormOptions) -> None:
+    if form.json:
+        typer.echo(json.dumps(report.to_dict(), indent=2))
+    elif form.csv:
         typer.echo(report.csv(), nl=False)
         first, *rest = report.tables or [report.first_table]
         if others := [one.name for one in rest if one.columns and one.name != first.name]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import shlex
-from itertools import chain
-from pathlib import Path
-from typing import Annotated, Any
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.options import Timed, timed
 from popsnet.cli.output import Interrupted, reporting, with_trace
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report
+
+_CHOOSING = {"survive", "detect"}
+"""Options that choose a variant."""
 
 _SURVIVE = "survive"
 """The variant of --survive."""
@@ -24,127 +25,98 @@ _MOST_SEEN = 2**10
 """On larger networks a single packet can hardly be seen on the page."""
 
 
-@reporting
-@timed
-def route(
-    d: opt.D,
-    g: opt.G,
-    router: opt.Router = opt.DEFAULT_ROUTER,
-    variant: opt.Variant = None,
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmOptions(opt.RouterOptions):
+    """A router, its variant, and other ways to choose that."""
+
     schedule: Annotated[
         str | None, typer.Option(help='A schedule for relay, for example "P2 P1 R2".')
-    ] = None,
+    ] = None
     survive: Annotated[
         bool,
         typer.Option(
             "--survive", help="Lose no packet, whatever faults there are, with --router relay."
         ),
-    ] = False,
-    permutation: opt.Permutation = "random",
-    demand: opt.Demand = None,
-    matrix: opt.Matrix = None,
-    unit: opt.Unit = None,
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteOptions(opt.RoutedOptions, AlgorithmOptions):
+    """What decides the runs."""
+
     detect: Annotated[
         bool,
         typer.Option(
             "--detect", help="After every step, let all processors find out whether they are done."
         ),
-    ] = False,
+    ] = False
+
+    @property
+    def chosen(self) -> str | None:
+        """The variant, however it was chosen."""
+        return _SURVIVE if self.survive else self.variant or self.schedule
+
+    def experiment(self) -> popsnet.Experiment:
+        """Return the experiment."""
+        from popsnet.routing.to_all import DETECTED
+        from popsnet.runs.route import experiment_of
+
+        if self.schedule is not None:
+            _require_schedules(self.router, self.variant)
+        if self.survive:
+            _require_survival(self.router, self.variant or self.schedule)
+        if self.detect and self.has_demand:
+            raise InputError(
+                "--detect asks processors whether they have their packet, and no processor knows "
+                "how many packets of a demand are for it; leave it out."
+            )
+        given = replace(self, variant=self.chosen, schedule=None).keywords()
+        given = {name: value for name, value in given.items() if name not in _CHOOSING}
+        experiment = experiment_of(given.pop("d"), **given)
+        if not self.detect:
+            return experiment
+        return experiment.replaced(variant=experiment.variant + DETECTED)
+
+
+@reporting
+def route(
+    *,
+    options: RouteOptions,
     runs: Annotated[
         int, typer.Option(help="Number of runs, each with its own permutation and coins.")
     ] = 1,
-    seed: opt.Seed = 0,
-    permutation_seed: opt.SomePermutationSeed = None,
     engine: opt.Engine = "auto",
-    max_steps: opt.MaxSteps = 1000,
-    fault: opt.Fault = None,
-    loss: opt.Loss = None,
-    loss_per: opt.LossPer = None,
-    fault_seed: opt.FaultSeed = None,
-    wavelengths: opt.Wavelengths = 1,
     trace: opt.Trace = None,
-    timing: Timed = None,
+    timing: opt.Timed,
 ) -> Report:
     """Route permutations, or a demand, on POPS(D, G), slot by slot."""
-    from popsnet.routing.to_all import DETECTED
-
-    if schedule is not None:
-        _require_schedules(router, variant)
-        variant = schedule
-    if survive:
-        _require_survival(router, variant)
-        variant = _SURVIVE
-    opt.require_one_of(permutation, demand, matrix)
-    network = popsnet.Network(d, g, wavelengths)
-    packets = _packets(
-        network, permutation, detect, permutation_seed=permutation_seed, demand=demand,
-        matrix=matrix, unit=unit,
-    )  # fmt: skip
-    if router == opt.DEFAULT_ROUTER and "demand" in packets:
-        raise InputError(
-            f"Router {router}, the default, routes permutations only; give --router relay or "
-            "--router direct for a demand."
-        )
-    if router == opt.DEFAULT_ROUTER and variant is None:
-        opt.require_default_applies(d, g, wavelengths)
-    experiment = popsnet.Experiment(
-        d, g, router=router, variant=variant, seed=seed, max_steps=max_steps,
-        **opt.faults(fault, loss, loss_per, fault_seed), wavelengths=wavelengths, **packets,
-    )  # fmt: skip
-    if detect:
-        experiment = experiment.replaced(variant=experiment.variant + DETECTED)
-    if variant is not None or detect:
-        router = _with_variant(router, experiment.variant)
+    experiment = options.experiment()
     try:
         done = popsnet.route(experiment, runs=runs, engine=engine, trace=trace)
     except KeyboardInterrupt as stop:
         if not isinstance(kept := getattr(stop, "runs", None), popsnet.Runs):
             raise
         message = f"Interrupted: {len(kept)} of {runs} runs were finished."
-        report = _report(kept, router, permutation, timing) if len(kept) else None
+        report = _report(kept, options, timing) if len(kept) else None
         raise Interrupted(message, report) from None
-    return with_trace(_report(done, router, permutation, timing), trace)
+    return with_trace(_report(done, options, timing), trace)
 
 
-def _packets(
-    network: popsnet.Network, permutation: str, detect: bool, **given: Path | float | None
-) -> dict[str, Any]:
-    """Return the permutation, or the demand, as parameters of an experiment."""
-    from popsnet.runs.demands import with_demand
-
-    wanted = {name: value for name, value in given.items() if value is not None}
-    if not wanted.keys() - {"permutation_seed"}:
-        return {"permutation": permutation, **wanted}
-    if detect:
-        raise InputError(
-            "--detect asks processors whether they have their packet, and no processor knows how "
-            "many packets of a demand are for it; leave it out."
-        )
-    return with_demand(network, wanted)
-
-
-def _report(done: popsnet.Runs, router: str, permutation: str, timing: Timed) -> Report:
+def _report(done: popsnet.Runs, options: RouteOptions, timing: popsnet.Timing | None) -> Report:
     seconds = float(done.seconds.sum())
     report = done.report(timing).plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
-    return report.plus(*_pointer(done.experiment, router, permutation))
+    return report.plus(*_pointer(done.experiment, options))
 
 
-def _pointer(experiment: popsnet.Experiment, router: str, permutation: str) -> list[str]:
+def _pointer(experiment: popsnet.Experiment, options: RouteOptions) -> list[str]:
     """Return the command that shows the first run, if the viewer can show it."""
-    if experiment.network.n > _MOST_SEEN or experiment.idealized or experiment.demand is not None:
+    if experiment.network.n > _MOST_SEEN or experiment.idealized:
         return []
-    options = {
-        "--router": (router, opt.DEFAULT_ROUTER),
-        "--permutation": (permutation, "random"),
-        "--seed": (experiment.seed, 0),
-        "--permutation-seed": (experiment.permutation_seed, 0),
-        "--max-steps": (experiment.max_steps, 1000),
-        "--wavelengths": (experiment.wavelengths, 1),
-        "--fault-seed": (experiment.fault_seed, 0),
-    }
-    given = [(key, str(value)) for key, (value, default) in options.items() if value != default]
-    given += [("--fault", one) for one in experiment.faults.split()]
-    words = (str(experiment.d), str(experiment.g), *chain.from_iterable(given))
+    router = options.router
+    if options.chosen is not None or options.detect:
+        router = _with_variant(router, experiment.variant)
+    shown = ["--router", router] if router != opt.DEFAULT_ROUTER else []
+    words = [str(options.d), str(options.g), *shown, *opt.ExperimentOptions.typed(options)]
     return [f"See it: popsnet view {shlex.join(words)}"]
 
 

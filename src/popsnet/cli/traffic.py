@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,7 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.options import Timed, refuse_table, timed
+from popsnet.cli.options import refuse_table
 from popsnet.cli.output import Interrupted, reporting, with_figure, with_file, with_trace
 from popsnet.errors import InputError
 from popsnet.files import is_file
@@ -22,6 +23,7 @@ from popsnet.report import Column, Fact, Report, Table, counted, facts_of
 from popsnet.terminal import visible
 
 if TYPE_CHECKING:
+    from popsnet import Timing
     from popsnet.trace.checker import TraceCheck
     from popsnet.traffic import LoadCurves, TrafficExperiment
 
@@ -37,12 +39,12 @@ _PATTERNS = (
 )
 
 
-@reporting
-@timed
-def traffic(
-    context: typer.Context,
-    d: opt.D,
-    g: opt.G,
+@dataclass(frozen=True, kw_only=True)
+class TrafficOptions(opt.Keywords):
+    """One or several points of traffic."""
+
+    d: opt.D
+    g: opt.G
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,10 +54,10 @@ def traffic(
             "--saturation all that are on-line).",
             autocompletion=opt.complete_scheduler,
         ),
-    ] = None,
+    ] = None
     load: Annotated[
         float | None, typer.Option(help="Packets per processor and slot: one point.")
-    ] = None,
+    ] = None
     loads: Annotated[
         str | None,
         typer.Option(
@@ -63,54 +65,53 @@ def traffic(
             metavar="LOADS",
             help="Several loads: FROM:TO:COUNT, FROM:TO:COUNT:log (equal ratios), or 0.1,0.2,0.5.",
         ),
-    ] = None,
+    ] = None
     saturation: Annotated[
         bool, typer.Option("--saturation", help="Find the largest stable load, as a bracket.")
-    ] = False,
-    pattern: Annotated[str, typer.Option(help=_PATTERNS)] = "uniform",
+    ] = False
+    pattern: Annotated[str, typer.Option(help=_PATTERNS)] = "uniform"
     burst: Annotated[
         float | None,
         typer.Option(help="Packets arrive in bursts of this mean length, one destination each."),
-    ] = None,
+    ] = None
     matrix: Annotated[
         Path | None,
         typer.Option(help="Rates instead of a pattern: n x n or g x g, a .csv or .npy file."),
-    ] = None,
+    ] = None
     arrivals: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.csv", help="Packets, one per line: slot,source,destination[,packets]."
         ),
-    ] = None,
+    ] = None
     buffer: Annotated[
         int,
         typer.Option(
             help="Packets of its own that a processor may hold, and as many of others. "
             "[0: any number]"
         ),
-    ] = 0,
+    ] = 0
     slots: Annotated[
         int | None,
         typer.Option(help="Slots to measure. (default: until the mean delay is precise)"),
-    ] = None,
+    ] = None
     precision: Annotated[
         float | None,
         typer.Option(
             help="Precise is a 95 % interval of ± this share of the mean. (default: 0.02)"
         ),
-    ] = None,
-    max_slots: Annotated[int | None, typer.Option(help="The most slots to measure.")] = None,
-    wavelengths: opt.Wavelengths = 1,
+    ] = None
+    max_slots: Annotated[int | None, typer.Option(help="The most slots to measure.")] = None
+    wavelengths: opt.Wavelengths = 1
     overload: Annotated[
         bool, typer.Option("--overload", help="Allow loads that no scheduler can carry.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
-    arrival_seed: Annotated[int, typer.Option(help="Random seed of the arrivals.")] = 0,
-    engine: Annotated[str, typer.Option(help="auto, slots or fused.")] = "auto",
-    fault: opt.Fault = None,
-    loss: opt.Loss = None,
-    loss_per: opt.LossPer = None,
-    fault_seed: opt.FaultSeed = None,
+    ] = False
+    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0
+    arrival_seed: Annotated[int, typer.Option(help="Random seed of the arrivals.")] = 0
+    fault: opt.Fault = None
+    loss: opt.Loss = None
+    loss_per: opt.LossPer = None
+    fault_seed: opt.FaultSeed = None
     known_faults: Annotated[
         bool,
         typer.Option(
@@ -118,41 +119,76 @@ def traffic(
             help="Every processor knows the dead parts: packets without a path are refused when "
             "they arrive, and dead couplers and relays are not used.",
         ),
-    ] = False,
+    ] = False
+
+    @property
+    def chosen(self) -> str:
+        """What is asked for: load, loads, saturation, arrivals or an overview."""
+        given = {
+            "--load": self.load is not None,
+            "--loads": self.loads is not None,
+            "--saturation": self.saturation,
+            "--arrivals": self.arrivals is not None,
+        }
+        asked = [name for name, is_given in given.items() if is_given]
+        if len(asked) > 1:
+            raise InputError(f"{' and '.join(asked)} are given; give one of them.")
+        return asked[0].removeprefix("--") if asked else "overview"
+
+    def points(self) -> list[TrafficExperiment]:
+        """Return an experiment for each scheduler and load."""
+        from popsnet.traffic import TrafficExperiment, read_loads
+
+        given = {**self.keywords(), "packets": self.arrivals}
+        for name in ("scheduler", "load", "loads", "saturation", "arrivals"):
+            given.pop(name, None)
+        given["overload"] |= self.saturation
+        names = self.scheduler or self._schedulers()
+        one = _ANY if self.saturation else self.load
+        loads = [one] if self.loads is None else read_loads(self.loads)
+        with _load_of(self.loads):
+            return [
+                TrafficExperiment(scheduler=name, load=one, **given)
+                for name in names
+                for one in loads
+            ]
+
+    def _schedulers(self) -> list[str]:
+        from popsnet.traffic import all_schedulers
+
+        if self.chosen in ("load", "arrivals"):
+            return [_DEFAULT]
+        able = [one for one in all_schedulers() if one.wavelengths or self.wavelengths == 1]
+        return [one.name for one in able if one.online and not one.file]
+
+
+@reporting
+def traffic(
+    *,
+    context: typer.Context,
+    options: TrafficOptions,
+    engine: Annotated[str, typer.Option(help="auto, slots or fused.")] = "auto",
     trace: opt.Trace = None,
     trace_slots: Annotated[
         int | None, typer.Option(help="Slots of the trace, from the first on. (default: 200)")
     ] = None,
     figure: opt.Figure = None,
-    timing: Timed = None,
+    timing: opt.Timed,
 ) -> Report:
     """Let packets keep arriving: latency, throughput and saturation of schedulers."""
-    from popsnet import traffic as model
-
-    chosen = _one_of(load, loads, saturation, arrivals)
-    for parameters, why in _REFUSED.get(chosen, ()):
+    for parameters, why in _REFUSED.get(options.chosen, ()):
         opt.refuse_given(context, parameters, why)
-    options: dict[str, Any] = {
-        "pattern": pattern, "burst": burst, "matrix": matrix, "packets": arrivals,
-        "buffer": buffer, "slots": slots, "precision": precision, "max_slots": max_slots,
-        "seed": seed, "arrival_seed": arrival_seed, "overload": overload or saturation,
-        **opt.faults(fault, loss, loss_per, fault_seed), "known_faults": known_faults,
-        "wavelengths": wavelengths,
-    }  # fmt: skip
-    if chosen == "overview":
-        network = popsnet.Network(d, g, wavelengths)
-        given = {key: options[key] for key in ("pattern", "burst", "matrix")}
-        overview = model.traffic_overview(network, **given, seed=arrival_seed)
+    if options.chosen == "overview":
+        from popsnet.traffic import traffic_overview
+
+        network = popsnet.Network(options.d, options.g, options.wavelengths)
+        overview = traffic_overview(
+            network, pattern=options.pattern, burst=options.burst, matrix=options.matrix,
+            seed=options.arrival_seed,
+        )  # fmt: skip
         return overview.report(timing).plus(_NEXT)
-    names = scheduler or _defaults(chosen, wavelengths)
-    values = [_ANY if saturation else load] if loads is None else model.read_loads(loads)
-    with _load_of(loads):
-        points = [
-            model.TrafficExperiment(d, g, scheduler=name, load=one, **options)
-            for name in names
-            for one in values
-        ]
-    if chosen == "saturation":
+    points = options.points()
+    if options.saturation:
         return _saturation(points, engine, timing)
     if trace is not None and (len(points) > 1 or figure is not None):
         raise InputError(
@@ -208,30 +244,9 @@ def _load_of(loads: str | None) -> Iterator[None]:
         raise InputError(text, parameter="loads", others=error.others) from None
 
 
-def _one_of(load: float | None, loads: str | None, saturation: bool, arrivals: Path | None) -> str:
-    """Return what is asked for, and refuse two things at once."""
-    given = {
-        "--load": load is not None,
-        "--loads": loads is not None,
-        "--saturation": saturation,
-        "--arrivals": arrivals is not None,
-    }
-    asked = [name for name, is_given in given.items() if is_given]
-    if len(asked) > 1:
-        raise InputError(f"{' and '.join(asked)} are given; give one of them.")
-    return asked[0].removeprefix("--") if asked else "overview"
-
-
-def _defaults(chosen: str, wavelengths: int) -> list[str]:
-    from popsnet.traffic import all_schedulers
-
-    if chosen in ("load", "arrivals"):
-        return [_DEFAULT]
-    able = [one for one in all_schedulers() if one.wavelengths or wavelengths == 1]
-    return [one.name for one in able if one.online and not one.file]
-
-
-def _point(experiment: TrafficExperiment, timing: Timed, trace: Path | None, **how: Any) -> Report:
+def _point(
+    experiment: TrafficExperiment, timing: Timing | None, trace: Path | None, **how: Any
+) -> Report:
     try:
         result = popsnet.simulate(experiment, trace=trace, **how)
     except KeyboardInterrupt as stop:
@@ -244,7 +259,7 @@ def _point(experiment: TrafficExperiment, timing: Timed, trace: Path | None, **h
 
 
 def _curves(
-    points: list[TrafficExperiment], engine: str, figure: Path | None, timing: Timed
+    points: list[TrafficExperiment], engine: str, figure: Path | None, timing: Timing | None
 ) -> Report:
     from popsnet.traffic import LoadCurves, run_loads
 
@@ -257,7 +272,7 @@ def _curves(
     return _drawn(curves, figure, timing)
 
 
-def _drawn(curves: LoadCurves, figure: Path | None, timing: Timed) -> Report:
+def _drawn(curves: LoadCurves, figure: Path | None, timing: Timing | None) -> Report:
     report = curves.report(timing)
     if figure is None:
         return report
@@ -268,7 +283,7 @@ def _drawn(curves: LoadCurves, figure: Path | None, timing: Timed) -> Report:
     )
 
 
-def _saturation(points: list[TrafficExperiment], engine: str, timing: Timed) -> Report:
+def _saturation(points: list[TrafficExperiment], engine: str, timing: Timing | None) -> Report:
     from popsnet.traffic import Saturations, find_saturations
 
     try:
@@ -285,17 +300,18 @@ _MOST_GROUPS = 8
 """The figure of a larger network shows the use of couplers, and no single packets."""
 
 
-@reporting
-@timed
-def schedule(
-    d: opt.D,
-    g: opt.G,
+@dataclass(frozen=True, kw_only=True)
+class ScheduleOptions(opt.Keywords):
+    """The packets of a schedule, and what is dead."""
+
+    d: opt.D
+    g: opt.G
     permutation: Annotated[
         str | None, typer.Option(help=opt.PERMUTATIONS, autocompletion=opt.complete_permutation)
-    ] = None,
-    demand: opt.Demand = None,
-    matrix: opt.Matrix = None,
-    unit: opt.Unit = None,
+    ] = None
+    demand: opt.Demand = None
+    matrix: opt.Matrix = None
+    unit: opt.Unit = None
     hops: Annotated[
         str,
         typer.Option(
@@ -305,12 +321,18 @@ def schedule(
                 one for one in ("auto", "1", "2", "mixed") if one.startswith(incomplete)
             ],
         ),
-    ] = "auto",
-    wavelengths: opt.Wavelengths = 1,
-    permutation_seed: opt.SomePermutationSeed = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0,
-    fault: opt.Fault = None,
-    fault_seed: opt.FaultSeed = None,
+    ] = "auto"
+    wavelengths: opt.Wavelengths = 1
+    permutation_seed: opt.SomePermutationSeed = None
+    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0
+    fault: opt.Fault = None
+    fault_seed: opt.FaultSeed = None
+
+
+@reporting
+def schedule(
+    *,
+    options: ScheduleOptions,
     trace: Annotated[
         Path | None, typer.Option(help="Write a trace of the schedule to this file.")
     ] = None,
@@ -325,7 +347,7 @@ def schedule(
         ),
     ] = None,
     figure: opt.Figure = None,
-    timing: Timed = None,
+    timing: opt.Timed,
 ) -> Report:
     """Compute a collision-free schedule for known traffic.
 
@@ -334,19 +356,16 @@ def schedule(
     schedule goes around dead parts, and lists the packets that have no path.
     """
     tables = {"--out": out, "--ports": ports}
-    given = {"--demand": demand, "--matrix": matrix}
-    _require_files(tables, {**given, **tables, "--trace": trace, "--figure": figure})
-    if figure is not None and wavelengths > 1:
+    files = {"--demand": options.demand, "--matrix": options.matrix, **tables}
+    _require_files(tables, {**files, "--trace": trace, "--figure": figure})
+    if figure is not None and options.wavelengths > 1:
         raise InputError(
             f"--figure {figure}: the figure shows one packet per coupler and slot; leave it out "
-            f"with --wavelengths {wavelengths}."
+            f"with --wavelengths {options.wavelengths}."
         )
-    network = popsnet.Network(d, g, wavelengths)
-    made = popsnet.schedule(
-        network, demand, permutation=permutation, matrix=matrix, unit=unit,
-        hops=hops, permutation_seed=permutation_seed, seed=seed, trace=trace,  # type: ignore[arg-type]
-        **opt.faults(fault, None, None, fault_seed),
-    )  # fmt: skip
+    given = options.keywords()
+    network = popsnet.Network(*map(given.pop, ("d", "g", "wavelengths")))
+    made = popsnet.schedule(network, **given, trace=trace)
     report = with_trace(made.report(timing), trace)
     if out is not None:
         made.write_csv(out)

@@ -81,7 +81,9 @@ _MEANT = {"help": "--help", "version": "--version"}
 """Words that one would try."""
 
 _ELSEWHERE = dict.fromkeys(
-    ("--demand", "--matrix"), "Demands and matrices are for popsnet schedule, route and compare."
+    ("--demand", "--matrix"),
+    "Demands and matrices are for popsnet schedule and for commands that run routers: route, "
+    "compare, faults, view and distribution.",
 )
 """Options that one would expect of other commands, too."""
 

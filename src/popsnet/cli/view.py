@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, for_people, reporting
+from popsnet.cli.output import Interrupted, Options, for_people, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report, Table
 
@@ -23,15 +24,36 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"\s?-?[0-9]+")
 
-_OF_RUNS = (
-    "router", "permutation", "seed", "permutation_seed", "max_steps", "wavelengths", "fault",
-    "loss", "loss_per", "fault_seed",
-)  # fmt: skip
-"""Parameters of runs to be done; a trace has them all already."""
+
+@dataclass(frozen=True)
+class _RouterOptions(Options):
+    router: Annotated[
+        opt.Names,
+        opt.of_routers(
+            f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. "
+            "Repeat the option for runs side by side."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ViewOptions(opt.ExperimentOptions, _RouterOptions):
+    """What decides runs to be done; a trace has it all already."""
+
+    def experiments(self, d: int, g: int) -> list[popsnet.Experiment]:
+        """Return an experiment for each router."""
+        from popsnet.runs.route import experiment_of
+
+        if not self.router:
+            self.require_default_applies(d, g)
+        given = self.keywords()
+        names = given.pop("router", None) or [opt.DEFAULT_ROUTER]
+        return [experiment_of(d, g, router=name, **given) for name in names]
 
 
 @reporting
 def view(
+    *,
     context: typer.Context,
     what: Annotated[
         list[str],
@@ -40,24 +62,7 @@ def view(
             help="Processors per group and number of groups, or files that --trace wrote.",
         ),
     ],
-    router: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help=f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. "
-            "Repeat the option for runs side by side.",
-            autocompletion=opt.complete_router,
-        ),
-    ] = None,
-    permutation: opt.Permutation = "random",
-    seed: opt.Seed = 0,
-    permutation_seed: opt.PermutationSeed = 0,
-    max_steps: opt.MaxSteps = 1000,
-    wavelengths: opt.Wavelengths = 1,
-    fault: opt.Fault = None,
-    loss: opt.Loss = None,
-    loss_per: opt.LossPer = None,
-    fault_seed: opt.FaultSeed = None,
+    runs: ViewOptions,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_page)
     ] = Path("view.html"),
@@ -67,39 +72,28 @@ def view(
     from popsnet.notebook import page_of
     from popsnet.viewer import require_showable
 
-    runs: list[popsnet.Experiment | Path]
+    shown: list[popsnet.Experiment | Path]
     try:
         if _is_network(what):
             d, g = map(int, what)
             require_showable(popsnet.Network(d, g))
-            if not router:
-                opt.require_default_applies(d, g, wavelengths)
-            experiments = [
-                popsnet.Experiment(
-                    d, g, router=name, permutation=permutation, seed=seed,
-                    permutation_seed=permutation_seed, max_steps=max_steps,
-                    wavelengths=wavelengths,
-                    **opt.faults(fault, loss, loss_per, fault_seed),
-                )
-                for name in router or [opt.DEFAULT_ROUTER]
-            ]  # fmt: skip
-            runs = [*experiments]
+            shown = [*runs.experiments(d, g)]
         else:
             opt.refuse_given(
                 context,
-                _OF_RUNS,
+                vars(runs),
                 f"is for runs to be done, and {what[0]} is a trace of one; leave it out, or give D "
                 "and G.",
             )
             for name in what:
                 opt.refuse_table(Path(name))
-            runs = [Path(name) for name in what]
+            shown = [Path(name) for name in what]
             if out.resolve() in (Path(name).resolve() for name in what):
                 raise InputError(
                     f"--out {out} is a trace to be shown, and the page would take its place; give "
                     "the page another name."
                 )
-        page, report = page_of(*runs)
+        page, report = page_of(*shown)
     except KeyboardInterrupt:
         raise Interrupted("Interrupted: no page is written.") from None
     page.save(out)

@@ -144,7 +144,8 @@ def _array(name: str, value: Any) -> npt.NDArray[Any]:
 def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
     """Return parameters of an experiment, with ``demand`` or ``matrix`` made a demand.
 
-    Here a text is the name of a file. ``unit`` is the amount of one packet.
+    Here a text is the name of a file. ``unit`` is the amount of one packet. A permutation that is
+    ``random``, as it is by default, may be there as well.
     """
     ways = {name: value for name, value in given.items() if name in ("demand", "matrix")}
     rest = {name: value for name, value in given.items() if name not in (*ways, "unit")}
@@ -154,7 +155,8 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
             require_unit(unit)
             raise wrong("unit", f"{unit:g}")("a permutation has no amounts. Leave the unit out.")
         return rest
-    if "permutation" in rest:
+    permutation = rest.pop("permutation", "random")
+    if not (isinstance(permutation, str) and permutation == "random"):
         raise InputError(
             f"permutation and {' and '.join(ways)} each give the packets to send; give only one of "
             "them."

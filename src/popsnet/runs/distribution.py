@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +17,14 @@ import numpy.typing as npt
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import Experiment, whole_number
-from popsnet.faults import Faults
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
 from popsnet.network import Network
 from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, counted, facts_of
-from popsnet.routing import Route, Router
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.kept import Keeper, Kept, read_kept, write_kept
-from popsnet.runs.route import experiment_of
+from popsnet.runs.route import ExperimentParameters, experiment_of, require_known
 from popsnet.runs.summary import (
     facts_of_demand,
     facts_of_fates,
@@ -36,7 +35,6 @@ from popsnet.runs.summary import (
     raise_max_steps,
 )
 from popsnet.runs.times import propagation_of, times_of
-from popsnet.schedules.demand import Demand
 from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.theory import smallest_g
 from popsnet.theory.tails import square_fails
@@ -414,30 +412,24 @@ class RunsDistribution(Reported):
         return f"FAILED: {text}." if self.failed else f"{text}."
 
 
+class DistributionParameters(ExperimentParameters, total=False):
+    """All parameters of an experiment, and how it is run."""
+
+    first: int
+    engine: str
+    threads: int | None
+
+
 def distribution(
     d: Network | Experiment | int,
     g: int | None = None,
     *,
-    router: str | Path | Router | Route | None = None,
-    variant: str | None = None,
-    permutation: str | Path | npt.ArrayLike | None = None,
     runs: int = 10**6,
-    seed: int | None = None,
-    permutation_seed: int | None = None,
-    max_steps: int | None = None,
-    first: int = 0,
-    engine: str = "auto",
-    threads: int | None = None,
     confidence: float = 0.95,
     exact: bool = True,
     keep: str | Path | None = None,
     progress: Progress = None,
-    demand: Demand | npt.ArrayLike | str | Path | None = None,
-    matrix: npt.ArrayLike | str | Path | None = None,
-    unit: float | None = None,
-    faults: Faults | str | None = None,
-    fault_seed: int | None = None,
-    wavelengths: int | None = None,
+    **parameters: Unpack[DistributionParameters],
 ) -> RunsDistribution:
     """Return the histograms of steps and slots of very many runs, with intervals of the tails.
 
@@ -507,11 +499,10 @@ def distribution(
     >>> found.runs, found.capped
     (10000, 0)
     """
-    experiment = experiment_of(
-        d, g, router=router, variant=variant, permutation=permutation, seed=seed,
-        permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
-        unit=unit, faults=faults, fault_seed=fault_seed, wavelengths=wavelengths,
-    )  # fmt: skip
+    require_known("distribution", DistributionParameters, parameters)
+    first, threads = parameters.pop("first", 0), parameters.pop("threads", None)
+    engine = parameters.pop("engine", "auto")
+    experiment = experiment_of(d, g, **parameters)
     runs = whole_number("runs", runs, 1)
     first = whole_number("first", first, 0, 2**62 - runs)
     if threads is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,39 @@ from popsnet.runs.demands import with_demand
 from popsnet.runs.run import Runs, require_traceable, run_traced
 from popsnet.schedules.demand import Demand
 from popsnet.trace import Event, Observer
+
+
+class IntactParameters(TypedDict, total=False):
+    """Parameters of experiments that differ in the router and in what does not work."""
+
+    permutation: str | Path | npt.ArrayLike | None
+    seed: int | None
+    permutation_seed: int | None
+    max_steps: int | None
+    demand: Demand | npt.ArrayLike | str | Path | None
+    matrix: npt.ArrayLike | str | Path | None
+    unit: float | None
+    fault_seed: int | None
+    wavelengths: int | None
+
+
+class SharedParameters(IntactParameters, total=False):
+    """Parameters of experiments that differ in the router."""
+
+    faults: Faults | str | None
+
+
+class ExperimentParameters(SharedParameters, total=False):
+    """All parameters of an experiment, as :func:`route` has them."""
+
+    router: str | Path | Router | Route | None
+    variant: str | None
+
+
+def require_known(function: str, known: type, given: Mapping[str, object]) -> None:
+    """Refuse a parameter that a function does not take, as Python itself does."""
+    for name in given.keys() - get_type_hints(known).keys():
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 def route(

@@ -164,16 +164,22 @@ def described(demand: Demand) -> str:
     return f"{counted(demand.packets, 'packet')}, at most {demand.h:,} from or for a processor"
 
 
+def sizes_of(demand: Demand | None) -> list[Fact]:
+    """Return the size of a demand, if there is one, as facts."""
+    if demand is None:
+        return []
+    return [Fact("packets", demand.packets), Fact("max_per_processor", demand.h)]
+
+
 def facts_of_demand(experiment: Experiment) -> list[Fact]:
     """Return the size of the demand, if there is one, and the lower bound for its schedules.
 
     The bound is of all packets, and faults need not leave each of them a path.
     """
     demand = experiment.demand
-    if demand is None:
-        return []
-    facts = [Fact("packets", demand.packets), Fact("max_per_processor", demand.h)]
-    return facts if experiment.faults else [*facts, Fact("lower_bound", lower_bound(demand))]
+    if demand is None or experiment.faults:
+        return sizes_of(demand)
+    return [*sizes_of(demand), Fact("lower_bound", lower_bound(demand))]
 
 
 def _bound(facts: Iterable[Fact]) -> list[str]:
