@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +16,6 @@ from popsnet.errors import InputError
 
 _loading = Lock()
 _ATTEMPTS = 3
-_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
 @contextmanager
@@ -63,25 +60,3 @@ def load_npy(
     if not isinstance(loaded, np.ndarray):
         raise refuse(f"{path} is an archive of arrays; give a .npy file, which holds one array.")
     return loaded
-
-
-def read_rows(path: Path, refuse: type[InputError] = InputError) -> list[tuple[int, list[str]]]:
-    """Read the rows of a CSV file that are not empty, each with its line number."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return [(line, row) for line, row in enumerate(csv.reader(file), start=1) if any(row)]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise refuse(f"{path} is not a CSV text file ({error}).") from error
-
-
-def parse_integers(
-    path: Path, line: int, row: list[str], refuse: type[InputError] = InputError
-) -> list[int]:
-    """Parse the cells of a row as integers, written with the digits 0 to 9."""
-    for cell in row:
-        if not _INTEGER.fullmatch(cell):
-            raise refuse(f"{path}, line {line}: {cell!r:.60} is not an integer.")
-    try:
-        return [int(cell) for cell in row]
-    except ValueError:  # thousands of digits
-        raise refuse(f"{path}, line {line} contains a number that is too large.") from None

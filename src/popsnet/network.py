@@ -25,6 +25,12 @@ _MEANINGS = (
 
 I32: TypeAlias = "npt.NDArray[np.int32]"
 I64: TypeAlias = "npt.NDArray[np.int64]"
+U8: TypeAlias = "npt.NDArray[np.uint8]"
+U16: TypeAlias = "npt.NDArray[np.uint16]"
+U32: TypeAlias = "npt.NDArray[np.uint32]"
+U64: TypeAlias = "npt.NDArray[np.uint64]"
+F64: TypeAlias = "npt.NDArray[np.float64]"
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
 Ints: TypeAlias = "npt.NDArray[np.integer[Any]]"
 Numbers = TypeVar("Numbers", int, I32, I64, Ints)
 

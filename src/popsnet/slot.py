@@ -72,11 +72,8 @@ _INTEGERS = (
 )  # fmt: skip
 """The fields of a slot that are arrays of integers."""
 
-_SIZED = (
-    "groups", "fanout", "kind", "packets", "contents", "send_wavelengths",
-    "listened", "listen_wavelengths",
-)  # fmt: skip
-"""Its fields whose lengths must match."""
+_LISTENING = "listeners", "listened", "listen_wavelengths"
+"""Those of listeners."""
 
 _TYPES = (np.dtype(np.int32),), (np.dtype(np.int32), np.dtype(np.int64))
 """The types of arrays that are taken as they are, first if they are empty."""
@@ -163,7 +160,7 @@ class Slot:
     fanout: Ints | None = None
     kind: Kind | Ints = Kind.PACKET
     packets: Ints | None = None
-    contents: Contents | None = None
+    contents: Contents = None
     bits: Bits = None
     listeners: Ints = field(default_factory=_empty)
     listened: Ints = field(default_factory=_empty)
@@ -196,9 +193,9 @@ class Slot:
             )
         messages = len(self.senders)
         targets = messages if self.fanout is None else int(self.fanout.sum())
-        lengths = (targets, *[messages] * 5, *[len(self.listeners)] * 2)
-        for name, length in zip(_SIZED, lengths, strict=True):
-            value = getattr(self, name)
+        lengths = {"groups": targets, **dict.fromkeys(_LISTENING, len(self.listeners))}
+        for name in (*_INTEGERS, "contents"):
+            value, length = getattr(self, name), lengths.get(name, messages)
             if value is not None and not isinstance(value, Kind) and len(value) != length:
                 raise ValueError(f"{name} has {len(value)} entries where this slot needs {length}.")
         if not isinstance(self.kind, Kind) and not np.isin(self.kind, list(Kind)).all():
@@ -324,7 +321,7 @@ class Slot:
         groups: Ints,
         listening: Listening = (),
         *,
-        contents: Contents | None = None,
+        contents: Contents = None,
         bits: Bits = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
@@ -369,7 +366,7 @@ class Slot:
         g: int,
         listening: Listening = (),
         *,
-        contents: Contents | None = None,
+        contents: Contents = None,
         bits: Bits = None,
         **options: Unpack[SlotOptions],
     ) -> Slot:
@@ -577,7 +574,7 @@ class Inbox:
     kinds: Ints
     packets: Ints
     destinations: Ints
-    contents: Contents | None
+    contents: Contents
     wavelengths: Ints | None = None
 
     def at(self, rows: Ints | npt.NDArray[np.bool_]) -> Inbox:

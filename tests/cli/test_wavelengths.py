@@ -56,7 +56,7 @@ def test_traffic_with_wavelengths(cli: Cli) -> None:
     asked = ("traffic", 8, 2, "--wavelengths", 2, "--scheduler", "tdm", "--load", 0.2)
     report = json.loads(cli(*asked, "--slots", 300, "--json").out)
     assert report["network"]["wavelengths"] == 2
-    assert report["engine"] == "slots"
+    assert report["engine"] == "fused"
 
 
 @each(

@@ -12,7 +12,7 @@ from popsnet import Experiment
 from popsnet.engines import ENGINES
 from popsnet.engines.fused import session, workspace
 from popsnet.engines.fused.kernel import RESIDENT
-from popsnet.schedules.cache import clear_schedules
+from popsnet.schedules import cache
 from tests.each import rarely
 from tests.engines.memory_use import Case
 
@@ -90,7 +90,7 @@ def test_a_session_that_had_no_memory_can_be_used_again_and_closed(
 def _traced(case: Case) -> int:
     """Return the most that NumPy and Python hold during a run, the second of its kind."""
     case.run(case.d, case.g)
-    clear_schedules()
+    cache._kept = cache._Kept()
     tracemalloc.start()
     try:
         case.run(case.d, case.g)

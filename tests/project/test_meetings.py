@@ -21,7 +21,7 @@ from popsnet.sweeps import collect_traffic, open_cluster
 from popsnet.traffic import TrafficExperiment
 from tests.conftest import Cli
 
-MOST_REFUSED = 11
+MOST_REFUSED = 10
 
 FLAGS = {
     "demand": "--matrix matrix.csv",
@@ -76,7 +76,6 @@ REFUSED = {
     ("wavelengths", "fused"): "one wavelength",
     ("wavelengths", "store"): NOT_KEPT,
     ("wavelengths", "cluster"): NOT_KEPT,
-    ("wavelengths", "traffic fused"): "one wavelength",
     ("wavelengths", "traffic store"): NOT_KEPT,
 }
 """What the message of each refusal has to say, as a regular expression."""

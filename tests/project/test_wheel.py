@@ -55,7 +55,8 @@ def test_the_wheel_works_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for needed in ("py.typed", "__init__.pyi", "paper/data/steps.csv", "paper/data/slots.csv"):
+    data = "hardware/presets.toml", "paper/data/slots.csv", "paper/data/texts.toml"
+    for needed in ("py.typed", "__init__.pyi", *data):
         assert f"popsnet/{needed}" in names
     assert "popsnet/paper/templates/report.html" in names
     for needed in ("page.html", "style.css", *MODULES):

@@ -5,12 +5,11 @@ import io
 from collections import Counter
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Network
-from popsnet.schedules import Demand, exports, make_schedule
+from popsnet.schedules import Demand, make_schedule
 from popsnet.schedules.exports import write_hops, write_ports
 from tests.each import examples
 
@@ -90,23 +89,6 @@ def test_ports_can_be_executed(demand: Demand) -> None:
     assert at == dict(enumerate(demand.destination.tolist()))
 
 
-def test_a_table_of_many_slots_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = Network(4, 4)
-    ends = np.random.default_rng(5).integers(0, 16, (500, 2))
-    demand = Demand(network, ends[:, 0], ends[:, 1])
-    schedule, texts = make_schedule(demand), []
-    for rows in (2**16, 100, 1):
-        monkeypatch.setattr("popsnet.schedules.exports._ROWS", rows)
-        hops, ports = io.StringIO(), io.StringIO()
-        write_hops(schedule, demand, hops)
-        write_ports(schedule, ports)
-        texts.append((hops.getvalue(), ports.getvalue()))
-    assert texts[0] == texts[1] == texts[2]
-    assert texts[0][0].count("\n") == 1 + sum(
-        len(schedule.transmissions(slot)[0]) for slot in range(schedule.slots)
-    )
-
-
 def test_a_schedule_of_nothing_has_only_headings() -> None:
     demand = Demand(Network(2, 2), np.zeros(0, np.int64), np.zeros(0, np.int64))
     for write in (lambda s, f: write_hops(s, demand, f), write_ports):
@@ -114,10 +96,3 @@ def test_a_schedule_of_nothing_has_only_headings() -> None:
         write(make_schedule(demand), file)
         assert file.getvalue().startswith("slot,")
         assert file.getvalue().count("\n") == 1
-
-
-@given(st.lists(st.lists(st.integers(-1, 2**63 - 1), min_size=3, max_size=3), max_size=5))
-def test_numbers_of_any_size_are_written(rows: list[list[int]]) -> None:
-    numbers = np.array(rows, np.int64).reshape(-1, 3)
-    expected = (",".join("" if number < 0 else f"{number}" for number in row) for row in rows)
-    assert exports._text(numbers) == "".join(f"{line}\n" for line in expected)

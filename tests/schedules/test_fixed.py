@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from popsnet import Network
 from popsnet.schedules import Demand, fixed, lower_bound, offline_slots
-from popsnet.schedules.fixed import best_fixed, search_schedule, straight_slots
+from popsnet.schedules.fixed import best_fixed, straight_slots
 from popsnet.schedules.schedule import Paths
 from tests.each import each, examples
 from tests.schedules.cubic import exact_slots
@@ -88,7 +88,7 @@ def test_one_hop_takes_the_fewest_slots_of_small_demands(demand: Demand) -> None
 def test_what_is_found_is_a_schedule(demand: Demand, seed: int, relays: bool) -> None:
     bound = lower_bound(demand)
     for slots in range(max(bound - 1, 0), bound + 3):
-        places = search_schedule(demand, slots, relays=relays, seed=seed)
+        places = best_fixed(demand, slots, slots + 1, relays=relays, seed=seed)
         if places is not None:
             assert slots >= bound
             assert_delivers(demand, places, slots)
@@ -142,7 +142,7 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
     demand = Demand(Network(4, 4), *rng.integers(0, 16, (2, 100)))
     slots = lower_bound(demand) + 1
     one, same, other = (
-        search_schedule(demand, slots, relays=True, seed=seed) for seed in (1, 1, 2)
+        best_fixed(demand, slots, slots + 1, relays=True, seed=seed) for seed in (1, 1, 2)
     )
     assert one is not None
     assert same is not None

@@ -34,7 +34,7 @@ from popsnet.theory import (
 )
 from popsnet.theory.bounds import guaranteed_congestion, guaranteed_rounds
 from popsnet.theory.conflict_graph import lucky_share, planned_degree
-from popsnet.theory.fluid import C_WITH_SLOT_FIVE, _participation
+from popsnet.theory.fluid import _participation
 from popsnet.theory.stages import after_park, after_windows
 from tests.each import each
 
@@ -193,8 +193,9 @@ def test_the_estimate_of_sweeps_is_near_the_exact_means() -> None:
 def test_c_with_slot_five() -> None:
     assert pytest.approx(3.927014, abs=1e-6) == C
     assert c_with_slot_five(1) == C
-    assert pytest.approx(5.06587, abs=1e-5) == C_WITH_SLOT_FIVE
-    assert c_with_slot_five(1e6) == pytest.approx(C_WITH_SLOT_FIVE, rel=1e-5)
+    limit = C * exp(1 / C)  # for d much larger than g
+    assert limit == pytest.approx(5.06587, abs=1e-5)
+    assert c_with_slot_five(1e6) == pytest.approx(limit, rel=1e-5)
 
 
 @pytest.mark.parametrize("k", [2, 4, 16])
@@ -249,17 +250,22 @@ def test_the_phases_have_the_papers_numbers_of_steps() -> None:
 
 
 def test_the_law_with_four_is_covered_from_ten_million_groups_on() -> None:
-    assert tails.general_constant(10_319_732) <= 4 < tails.general_constant(10_319_731)
-    assert tails.general_constant(1) == float("inf")
+    """The least c + ε(g) of the theorem for d > g is c/(1 - g^(-1/3))⁴."""
+    above, below = (C / (1 - g ** (-1 / 3)) ** 4 for g in (10_319_732, 10_319_731))
+    assert above <= 4 < below
 
 
 def test_the_unrounded_lemma_holds_exactly() -> None:
-    """Against the exact law from the state in which each of three groups has two packets."""
+    """Against the exact law from the state in which each of three groups has two packets.
+
+    The lemma for sparse conflict graphs is packets·(2(degree - 1)/g)^steps before it is rounded: a
+    packet fails in a step only if another packet at one of its ends has its colour.
+    """
     state = ((0, 1, 1), (1, 0, 1), (1, 1, 0))
     chain = mei_rizzi_chain(Network(3, 3), list(range(9)))
     chain.start = {state: next(iter(chain.start.values()))}
     for steps, within in enumerate(solve(chain).within[:8]):
-        assert 1 - within <= tails.sparse_tail(6, 2, 3, steps)
+        assert 1 - within <= min(1.0, 6 * (2 * (2 - 1) / 3) ** steps)
 
 
 def test_bounds_have_numbers_where_they_hold() -> None:

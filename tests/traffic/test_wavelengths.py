@@ -73,7 +73,7 @@ def test_schedulers_carry_a_load_without_collisions(
         network, scheduler=scheduler, load=load, slots=600, trace=path, trace_slots=150
     )
     assert result.network == network
-    assert result.engine == "slots"
+    assert result.engine == "fused"
     assert (result.collisions, result.lost) == (0, 0)
     checked = popsnet.check_trace(path)
     assert checked.ok, checked.violations
@@ -120,11 +120,6 @@ def test_more_wavelengths_carry_more() -> None:
 def test_schedulers_with_one_wavelength_are_refused(scheduler: str) -> None:
     with pytest.raises(InputError, match="these schedulers use several: rotor, tdm, vlb"):
         TrafficExperiment(8, 2, load=0.1, scheduler=scheduler, wavelengths=2)
-
-
-def test_compiled_schedulers_are_refused() -> None:
-    with pytest.raises(InputError, match="Use engine='slots'"):
-        simulate(8, 2, scheduler="tdm", load=0.1, wavelengths=2, engine="fused")
 
 
 def test_an_experiment_keeps_its_wavelengths() -> None:

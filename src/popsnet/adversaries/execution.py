@@ -9,14 +9,13 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.engines import Instance, Outcome
 from popsnet.engines.slots import execute
 from popsnet.errors import wrong
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import I32, Bools, Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import Route, Router
 from popsnet.routing.router import Variant
@@ -26,7 +25,7 @@ from popsnet.trace import Observer
 _SMALLEST = 8
 
 
-def complete(n: int, sources: Ints, destinations: Ints) -> npt.NDArray[np.int32]:
+def complete(n: int, sources: Ints, destinations: Ints) -> I32:
     """Return the permutation of [0, n) with these pairs and the rest matched in rising order."""
     permutation = np.full(n, -1, dtype=np.int32)
     permutation[sources] = destinations
@@ -34,9 +33,7 @@ def complete(n: int, sources: Ints, destinations: Ints) -> npt.NDArray[np.int32]
     return permutation
 
 
-def uniform_permutations(
-    network: Network, runs: int, seed: int = 0
-) -> Iterator[npt.NDArray[np.int32]]:
+def uniform_permutations(network: Network, runs: int, seed: int = 0) -> Iterator[I32]:
     """Draw this many uniform permutations, one after the other."""
     coins = Coins(seed)
     return (UniformPermutation(network.n, coins.for_run(run)).array() for run in range(runs))
@@ -73,7 +70,7 @@ class WatchedRun(NamedTuple):
     """The outcome of a router's run, and which packets are at their destinations."""
 
     outcome: Outcome
-    delivered: npt.NDArray[np.bool_]
+    delivered: Bools
     """At the end of the run, or where it was truncated; all False if the machine stops it."""
 
 

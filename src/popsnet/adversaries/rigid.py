@@ -24,13 +24,12 @@ from functools import partial
 from itertools import zip_longest
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.adversaries.execution import WatchedRun, verdict, watch
 from popsnet.coins import Coins
 from popsnet.engines import Instance
 from popsnet.errors import InputError, wrong
-from popsnet.network import Network, require_one_wavelength
+from popsnet.network import I32, U8, Network, require_one_wavelength
 from popsnet.permutations import make_permutation
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
@@ -84,7 +83,7 @@ class RigidAttack(Reported):
     processor: int | None = None
     """A processor that the packet cannot reach; None if every packet can reach every processor."""
     packet: int | None = None
-    destination: npt.NDArray[np.int32] | None = None
+    destination: I32 | None = None
     """The transposition of ``packet`` and ``processor``."""
     confirmed: bool | None = None
     """Whether the machine saw the packet undelivered after ``slots``; None without a packet."""
@@ -328,7 +327,7 @@ class Reach:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self._sets: npt.NDArray[np.uint8] = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
+        self._sets: U8 = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
 
     def after(self, slot: Slot) -> None:
         """Update the sets with what every processor hears in this slot."""

@@ -20,7 +20,7 @@ from popsnet.files import write_whole
 from popsnet.hardware import EVERY_SLOT_WAITS, Timing
 from popsnet.hardware.shown import with_elapsed
 from popsnet.machine import Machine
-from popsnet.network import Network, require_network, require_one_wavelength
+from popsnet.network import I64, Network, require_network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.routing.deterministic.exchange import swap_values
@@ -65,8 +65,7 @@ def move(network: Network, values: Values, dimension: int) -> Steps:
     low = network.processors
     low = low[low & bit == 0]
     pairs = pair_up(network, low, low | bit)
-    heard: Values = yield from swap_values(pairs, values, f"dimension {dimension}: ")
-    return heard
+    return (yield from swap_values(pairs, values, f"dimension {dimension}: "))
 
 
 def add_all(network: Network, values: Values) -> Steps:
@@ -281,7 +280,7 @@ def compute(
     )  # fmt: skip
 
 
-def random_values(network: Network, seed: int) -> npt.NDArray[np.int64]:
+def random_values(network: Network, seed: int) -> I64:
     """Return a random integer per processor."""
     words = Coins(seed).words("keys to sort", 0, network.processors)
     return (words >> np.uint64(1)).astype(np.int64)

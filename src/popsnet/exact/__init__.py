@@ -1,26 +1,8 @@
-"""Exact distributions of the number of steps on tiny networks, as fractions."""
+"""Exact distributions of the number of steps on tiny networks, as fractions.
 
-from popsnet.exact.chain import Chain
-from popsnet.exact.solution import ExactSteps, exact_steps
-from popsnet.exact.steps import (
-    ROUTERS,
-    Distribution,
-    StepsDistribution,
-    mei_rizzi_chain,
-    relay_chain,
-    solve,
-    steps_distribution,
-)
+Names are imported when they are first used.
+"""
 
-__all__ = [
-    "ROUTERS",
-    "Chain",
-    "Distribution",
-    "ExactSteps",
-    "StepsDistribution",
-    "exact_steps",
-    "mei_rizzi_chain",
-    "relay_chain",
-    "solve",
-    "steps_distribution",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,14 +6,11 @@ Also which packets have a live path of two hops to their destination, and one ba
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.faults.faults import Faults
-from popsnet.network import I32, Network
+from popsnet.network import I32, I64, Bools, Network
 from popsnet.slot import Ints
-
-Bools = npt.NDArray[np.bool_]
 
 LOSS = "lost message"
 """The purpose of the coins that say which messages are lost."""
@@ -62,15 +59,13 @@ class ActiveFaults:
         """Return whose transmitters work in a slot, None if all do."""
         if self._sends_until is None:
             return None
-        works: Bools = slot < self._sends_until[senders]
-        return works
+        return slot < self._sends_until[senders]
 
     def act(self, slot: int, processors: Ints) -> Bools | None:
         """Return which processors are not dead after a slot, None if none is."""
         if self._acts_until is None:
             return None
-        acts: Bools = slot < self._acts_until[processors]
-        return acts
+        return slot < self._acts_until[processors]
 
     def hear(
         self, slot: int, listeners: Ints, listened: Ints, wavelengths: Ints | None = None
@@ -96,7 +91,7 @@ class ActiveFaults:
         return hears
 
 
-def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.int64] | None:
+def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> I64 | None:
     """Return for each processor the slot from which on its part is dead, None if none is."""
     if not dead:
         return None
@@ -106,9 +101,7 @@ def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.int64] | 
     return until
 
 
-def two_way_paths(
-    network: Network, faults: Faults, sources: Ints, destinations: Ints
-) -> npt.NDArray[np.bool_]:
+def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations: Ints) -> Bools:
     """Return whether each packet has a live path of two hops both ways.
 
     A packet from group a to group b has one if its source and its destination can send and hear,
@@ -165,8 +158,7 @@ def two_way_paths(
             shut = closed.get(pair[0], set()) | relays.get(pair[0], set())
             known[pair] = len(shut | closed.get(pair[1], set())) < network.g
         paths[packet] = known[pair]
-    found: Bools = paths & ends
-    return found
+    return paths & ends
 
 
 def _closed(network: Network, faults: Faults) -> dict[int, set[int]]:

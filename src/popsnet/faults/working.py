@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.faults.faults import Faults
-from popsnet.network import Network
-
-Bools = npt.NDArray[np.bool_]
+from popsnet.network import Bools, Network
 
 
 class WorkingParts:

@@ -80,19 +80,13 @@ class Link:
         name: str = "",
         bases: Mapping[str, Basis] | None = None,
     ) -> None:
-        given = {"transmit": transmit, "sensitivity": sensitivity, "margin": margin,
-                 "connectors": connectors, "excess": excess}  # fmt: skip
-        values = {key: _FIGURES[key].read(key, value) for key, value in given.items()}
-        for key, value in {**values, "name": name, "bases": bases or {}}.items():
-            object.__setattr__(self, key, value)
-        self._require_losses()
-
-    def _require_losses(self) -> None:
-        for name in ("margin", "connectors", "excess"):
-            if getattr(self, name) < 0:
-                raise wrong(name, f"{getattr(self, name):g} dB")(
-                    "it is a loss and must be at least 0."
-                )
+        given = transmit, sensitivity, margin, connectors, excess
+        for (key, dimension), value in zip(_FIGURES.items(), given, strict=True):
+            object.__setattr__(self, key, read := dimension.read(key, value))
+            if dimension is LOSS and read < 0:
+                raise wrong(key, f"{read:g} dB")("it is a loss and must be at least 0.")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "bases", bases or {})
 
     @property
     def available(self) -> float:
@@ -123,9 +117,6 @@ class Link:
         return self.bases.get(figure, GIVEN)
 
 
-_FIGURES = {
-    "transmit": POWER, "sensitivity": POWER, "margin": LOSS, "connectors": LOSS, "excess": LOSS,
-}  # fmt: skip
 _MEANINGS = {
     "transmit": "transmitter power",
     "sensitivity": "receiver sensitivity",
@@ -133,6 +124,7 @@ _MEANINGS = {
     "connectors": "connectors",
     "excess": "excess loss per doubling",
 }
+_FIGURES = dict(zip(_MEANINGS, (POWER, POWER, LOSS, LOSS, LOSS), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +206,8 @@ class PowerBudget(Reported):
         loss, largest = link.splitting(parts) + link.connectors, link.largest_split
         d = largest if kind == "many" else largest // g
         received = link.transmit - loss
-        return Architecture(
-            kind, loss, received, received - link.sensitivity - link.margin, link.closes(parts), d,
-            0 if not d else 1 << (d.bit_length() - 1), d * g,
-        )  # fmt: skip
+        left, power = received - link.sensitivity - link.margin, 1 << d.bit_length() >> 1
+        return Architecture(kind, loss, received, left, link.closes(parts), d, power, d * g)
 
     @property
     def closes(self) -> bool:
@@ -259,11 +249,8 @@ class PowerBudget(Reported):
             *(Fact(key, value) for key, value in asdict(one).items()),
         )
         left = f"{abs(one.left_db):.2f} dB" if abs(one.left_db) >= 0.005 else "less than 0.01 dB"
-        verdict = (
-            f"OK: the budget closes, with {left} to spare."
-            if one.closes
-            else f"FAILED: {left} are missing."
-        )
+        closes = f"OK: the budget closes, with {left} to spare."
+        verdict = closes if one.closes else f"FAILED: {left} are missing."
         both = [asdict(self.architecture(kind)) for kind in get_args(Transmitters)]
         tables = (
             Table("architectures", "Both ways to reach g couplers", _COLUMNS, both),
@@ -287,28 +274,20 @@ class PowerBudget(Reported):
     def _figures(self) -> list[dict[str, Any]]:
         rows = []
         for name, dimension in _FIGURES.items():
-            basis = self.link.basis(name)
-            value = getattr(self.link, name)
-            power = dimension is POWER
-            rows.append({
-                "figure": name, "value": value, "unit": dimension.base,
-                "milliwatts": milliwatts(value) if power else None,
-                "basis": basis.kind, "text": basis.text, "address": basis.address,
-            })  # fmt: skip
+            basis, value = self.link.basis(name), getattr(self.link, name)
+            power = milliwatts(value) if dimension is POWER else None
+            row = {"figure": name, "value": value, "unit": dimension.base, "milliwatts": power}
+            rows.append(row | {"basis": basis.kind, "text": basis.text, "address": basis.address})
         return rows
 
     def _notes(self) -> list[str]:
-        one = self.architecture()
+        one, groups = self.architecture(), counted(self.network.g, "group")
         d, two, n = one.largest_d, one.largest_d_power_of_two, one.largest_n
         if not d:
-            which = (
-                "No network"
-                if self.transmitters == "many"
-                else f"No d with {counted(self.network.g, 'group')}"
-            )
+            which = "No network" if self.transmitters == "many" else f"No d with {groups}"
             return [f"{which} closes this budget.", _LEFT_OUT]
-        size = f"Largest d with {counted(self.network.g, 'group')}: {d:,}"
-        size += f" ({two:,} as a power of two)" if two != d else ""
+        power = f" ({two:,} as a power of two)" if two != d else ""
+        size = f"Largest d with {groups}: {d:,}{power}"
         return [f"{size}; largest n = d·g: {n:,} processors.", _LEFT_OUT]
 
     def _cure(self) -> str:
@@ -407,20 +386,16 @@ def budget(
     network = Network(*shape_of(d, g))
     if transmitters not in get_args(Transmitters):
         raise wrong("transmitters", abbreviated(transmitters))("give many or one.")
-    figures = {"transmit": transmit, "sensitivity": sensitivity, "margin": margin,
-               "connectors": connectors, "excess": excess}  # fmt: skip
-    given = {name: value for name, value in figures.items() if value is not None}
+    figures = zip(_FIGURES, (transmit, sensitivity, margin, connectors, excess), strict=True)
+    given = {name: value for name, value in figures if value is not None}
     base = NO_PRESET if preset is None else find_preset("preset", preset, LINKS)
-    missing = [
-        name for name in ("transmit", "sensitivity") if name not in {**base.figures, **given}
-    ]
-    if missing:
+    values: dict[str, Any] = {**base.figures, **given}
+    if missing := [name for name in ("transmit", "sensitivity") if name not in values]:
         raise InputError(
             f"{' and '.join(missing)}: not given. Give both, such as transmit='4dBm' and "
             f"sensitivity='-28dBm', or a preset: {', '.join(LINKS)}."
         )
     bases = {name: basis for name, basis in base.bases.items() if name not in given}
-    values: dict[str, Any] = {**base.figures, **given}
     return PowerBudget(network, Link(**values, name=base.name, bases=bases), transmitters)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib.resources import files
 from math import ceil
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from popsnet.errors import InputError, did_you_mean, require_text, wrong
-from popsnet.hardware.units import GIVEN, LENGTH, RATE, TIME, Basis
+from popsnet.hardware.units import GIVEN, LENGTH, RATE, TIME, Basis, BasisKind
+from popsnet.report import counted
 
 PER_METRE = 5e-9
 """The time that light takes for a metre of fibre, in seconds, rounded up."""
@@ -79,22 +82,19 @@ class Timing:
         name: str = "",
         bases: Mapping[str, Basis] | None = None,
     ) -> None:
-        given = {"slot": slot, "guard": guard, "rate": rate, "fibre": fibre, "per_metre": per_metre}
-        values = {
-            key: None if value is None and key == "rate" else _FIELDS[key].read(key, value)
-            for key, value in given.items()
-        }
-        for key, value in {**values, "name": name, "bases": bases or {}}.items():
-            object.__setattr__(self, key, value)
+        given = slot, guard, rate, fibre, per_metre
+        for (key, dimension), value in zip(_FIELDS.items(), given, strict=True):
+            is_left_out = value is None and key == "rate"
+            object.__setattr__(self, key, None if is_left_out else dimension.read(key, value))
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "bases", bases or {})
         self._require_ranges()
 
     def _require_ranges(self) -> None:
+        slot = TIME.shown(self.slot)
         rules = {
             "slot": (self.slot > 0, "longer than 0"),
-            "guard": (
-                0 <= self.guard < self.slot,
-                f"at least 0 and shorter than the slot, {TIME.shown(self.slot)}",
-            ),
+            "guard": (0 <= self.guard < self.slot, f"at least 0 and shorter than the slot, {slot}"),
             "rate": (self.rate is None or self.rate > 0, "above 0"),
             "fibre": (self.fibre >= 0, "at least 0"),
             "per_metre": (self.per_metre > 0, "above 0"),
@@ -196,8 +196,6 @@ class Timing:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, what follows from them, and what they rest on."""
         bits = self.payload_bits
-        figures = {"slot": self.slot, "guard": self.guard, "rate": self.rate, "fibre": self.fibre,
-                   "per_metre": self.per_metre}  # fmt: skip
         return {
             "preset": self.name or None,
             "slot_ns": self.nanoseconds(1),
@@ -210,8 +208,8 @@ class Timing:
             "propagation_slots": self.propagation_slots,
             "bases": {
                 name: {"kind": one.kind, "text": one.text, "address": one.address}
-                for name, one in ((name, self.basis(name)) for name in figures)
-                if figures[name] is not None
+                for name, one in ((name, self.basis(name)) for name in _FIELDS)
+                if getattr(self, name) is not None
             },
         }
 
@@ -225,10 +223,8 @@ class Timing:
         """Return the timing in a few lines, with what is assumed."""
         tau, bits = self.propagation_slots, self.payload_bits
         carries = "" if bits is None else f"; a message carries {_plain(bits / 8)} bytes"
-        away = "" if not self.fibre else (
-            f"; {LENGTH.shown(self.fibre)} of fibre delay a message by {tau:,} "
-            f"slot{'' if tau == 1 else 's'}"
-        )  # fmt: skip
+        fibre = f"; {LENGTH.shown(self.fibre)} of fibre delay a message by {counted(tau, 'slot')}"
+        away = fibre if self.fibre else ""
         guard = f", {TIME.shown(self.guard)} of it guard" if self.guard else ""
         preset = f" ({self.name})" if self.name else ""
         text = f"Time{preset}: a slot of {TIME.shown(self.slot)}{guard}{carries}{away}."
@@ -274,112 +270,27 @@ class LinkPreset:
     bases: Mapping[str, Basis]
 
 
-_LOSSES = {"margin": "3dB", "connectors": "2dB", "excess": "0.3dB"}
-_LOSS_BASES = {
-    "margin": Basis("assumption", "a customary margin for ageing, temperature and penalties"),
-    "connectors": Basis("assumption", "a few connectors and splices"),
-    "excess": Basis("assumption", "0.3 dB for every stage of 2 × 2 couplers"),
-}
-_XGS_PON = Basis(
-    "source",
-    "XGS-PON FGW User Manual Q_PPS_DM_018_V1.3, page 32: classes N1, N2, E1 of ITU-T G.9807.1, "
-    "BER 1e-3",
-    "",
-)
+def _presets(kind: str, common: str = "") -> Iterator[LinkPreset]:
+    text = (files("popsnet.hardware") / "presets.toml").read_text(encoding="utf-8")
+    known = tomllib.loads(text)
+    for name, own in known[kind].items():
+        figures = {**own, **known.get(common, {})}
+        values = {figure: one["value"] for figure, one in figures.items()}
+        yield LinkPreset(name, values, {figure: _basis(**one) for figure, one in figures.items()})
 
-LINKS = {
-    one.name: one
-    for one in (
-        LinkPreset(
-            "pon",
-            {"transmit": "4dBm", "sensitivity": "-28dBm", **_LOSSES},
-            {"transmit": _XGS_PON, "sensitivity": _XGS_PON, **_LOSS_BASES},
-        ),
-        LinkPreset(
-            "silicon",
-            {"transmit": "10dBm", "sensitivity": "-9.7dBm", **_LOSSES},
-            {
-                "transmit": Basis("assumption", "10 mW reach the fibre"),
-                "sensitivity": Basis(
-                    "source",
-                    "Silicon Photonics Transmitter with SOA and Semiconductor Mode-Locked Laser, "
-                    "Scientific Reports 7, 13857 (2017), figure 13: 25 Gb/s",
-                    "https://pmc.ncbi.nlm.nih.gov/articles/PMC5654767/figure/Fig13",
-                ),
-                **_LOSS_BASES,
-            },
-        ),
-        LinkPreset(
-            "coherent",
-            {"transmit": "10dBm", "sensitivity": "-29.7dBm", **_LOSSES},
-            {
-                "transmit": Basis("assumption", "10 mW reach the fibre"),
-                "sensitivity": Basis(
-                    "assumption",
-                    "20 dB below silicon, after: unamplified coherent links provide over 20 dB "
-                    "higher loss budget than direct detection at 400 Gb/s per fibre (Multi-Tb/s-"
-                    "per-Fiber Coherent Co-Packaged Optical Interfaces for Data Center Switches)",
-                    "https://www.scilit.net/publications/a6e28edc62b41ced067fa813500f57ed",
-                ),
-                **_LOSS_BASES,
-            },
-        ),
-    )
-}
+
+def _basis(*, value: str, address: str = "", **text: str) -> Basis:
+    """Return the basis of a figure as the file has it, with ``source`` or ``assumption``."""
+    ((kind, words),) = text.items()
+    return Basis(cast("BasisKind", kind), words, address)
+
+
+LINKS = {one.name: one for one in _presets("links", common="losses")}
 """Kinds of hardware for power budgets: 10 Gb/s passive optical networks, silicon, coherent."""
 
-_PULSE = Basis(
-    "source",
-    "PULSE: Optical Circuit Switched Data Center Architecture Operating at Nanosecond Timescales "
-    "(J. Lightwave Technol. 2020), abstract",
-    "https://arxiv.org/abs/2002.04077",
-)
-_SIRIUS = Basis(
-    "source",
-    "Sirius: A Flat Datacenter Network with Nanosecond Optical Switching (SIGCOMM 2020), abstract",
-    "https://doi.org/10.1145/3387514.3406221",
-)
-_SHALE = Basis(
-    "source",
-    "shale-simulator, src/main.cpp: the default of --slot-length",
-    "https://github.com/reconfigurable-networks/shale-simulator",
-)
-
 TIMINGS = {
-    one.name: one
-    for one in (
-        Timing(
-            "20ns", "0.1ns", "100Gbps", name="pulse",
-            bases={
-                "slot": _PULSE,
-                "guard": Basis(
-                    "assumption", 'the abstract says "reconfiguration time down to O(100ps)"',
-                    _PULSE.address,
-                ),
-                "rate": Basis(
-                    "assumption", "the abstract has 25.6 Pb/s and 260k channels, 98 Gb/s for each",
-                    _PULSE.address,
-                ),
-            },
-        ),
-        Timing(
-            "100ns", "3.84ns", "50Gbps", name="sirius",
-            bases={
-                "slot": Basis("assumption", "its abstract states no slot length"),
-                "guard": _SIRIUS,
-                "rate": _SIRIUS,
-            },
-        ),
-        Timing(
-            "5.632ns", "0.512ns", "100Gbps", name="shale",
-            bases={
-                "slot": _SHALE,
-                "guard": Basis("assumption", "what 64 bytes at 100 Gb/s, 5.12 ns, leave of a slot"),
-                "rate": Basis("assumption", "the simulator counts payloads in slots, not in bits"),
-            },
-        ),
-    )
-}  # fmt: skip
+    one.name: Timing(**one.figures, name=one.name, bases=one.bases) for one in _presets("timings")
+}
 """Slots of three proposals, without fibre."""
 
 _Preset = TypeVar("_Preset")

@@ -16,6 +16,7 @@ from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
 from popsnet.paper.rows import DIRECT, PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow, shape
+from popsnet.paper.tables import texts
 from popsnet.paper.theory.growth import LIMIT, GrowthRow, predicted, series_of
 from popsnet.paper.theory.predictions import FluidRow
 from popsnet.paper.theory.section import Theory
@@ -73,6 +74,11 @@ class PaperFigure:
     figure: Figure
 
 
+def _figure(stem: str, figure: Figure, **numbers: object) -> PaperFigure:
+    text = texts("figures")[stem]
+    return PaperFigure(stem, text["caption"].format(**numbers), text["alt"], figure)
+
+
 def paper_figures(rows: PaperRows) -> list[PaperFigure]:
     """Return the figures of the paper and of our tables; none for which there is no data."""
     return [
@@ -91,32 +97,12 @@ def _networks() -> Iterator[PaperFigure]:
     route(example, observers=[events.append])
     figure = Figure(figsize=(5.0, 4.6), layout="constrained")
     plots.draw_slot(figure.add_subplot(), network, *events[0].records())
-    yield PaperFigure(
-        "pops-3-3",
-        "POPS(3, 3) in the first slot of a run. The processors are drawn on both sides. Messages "
-        "that meet on a coupler are dashed; they destroy each other.",
-        "Nine processors on the left send messages over nine couplers to the same processors on "
-        "the right; some messages collide.",
-        figure,
-    )
-    yield PaperFigure(
-        "journey",
-        "The way of one packet in a step on POPS(3, 3), the paper's example: packet 5 goes to "
-        "processor 1 by intermediate group 2 and temporary group 1. Copies are solid, acks dashed, "
-        "other traffic grey.",
-        "Five slots of one step, with the way of packet 5 and of its acknowledgements highlighted.",
-        plots.draw_journey(network, events[:SLOTS_A_STEP], _EXAMPLE_PACKET),
-    )
+    yield _figure("pops-3-3", figure)
+    yield _figure("journey", plots.draw_journey(network, events[:SLOTS_A_STEP], _EXAMPLE_PACKET))
     four = Network(4, 4)
     destination = np.array(_PERMUTATION, dtype=np.int32)
     step = next(analyse_phases(four, destination, Coins(_CONFLICT_SEED)))
-    yield PaperFigure(
-        "conflicts",
-        "The conflict graph of the paper's permutation on POPS(4, 4): all packets, those that "
-        "survive slot 1, and those that survive slot 2 and are delivered.",
-        "Three bipartite graphs between groups, with fewer edges from one to the next.",
-        plots.draw_conflicts(step),
-    )
+    yield _figure("conflicts", plots.draw_conflicts(step))
 
 
 def _by_ratio(rows: Sequence[AnyRow]) -> dict[int, list[AnyRow]]:
@@ -143,38 +129,19 @@ def _headline(rows: Sequence[SlotsRow]) -> Iterator[PaperFigure]:
         for ratio, same in _by_ratio(rows).items()
     }
     if panels:
-        yield PaperFigure(
-            "headline",
-            "Mean slots against the number of processors: the paper's router as printed and as run "
-            "here, and relay, our own router.",
-            "Line charts of slots against processors, one for each d/g: the paper's router, "
-            "printed and measured, and relay.",
-            plots.draw_slots(panels, size=(6.2, 3.6), columns=2),
-        )
+        yield _figure("headline", plots.draw_slots(panels, size=(6.2, 3.6), columns=2))
 
 
 def _performance(rows: PaperRows) -> Iterator[PaperFigure]:
     steps = {_shape(ratio): _steps(same) for ratio, same in _by_ratio(rows.steps).items()}
     if steps:
-        yield PaperFigure(
-            "steps",
-            "Steps against processors: printed, ours, by the fluid limit, and the stages of relay.",
-            "Line charts of steps against processors, one for each d/g: printed, measured and "
-            "predicted.",
-            plots.draw_steps(steps),
-        )
+        yield _figure("steps", plots.draw_steps(steps))
     slots = {
         _shape(ratio): [*_randomized(same), *_deterministic(same)]
         for ratio, same in _by_ratio(rows.slots).items()
     }
     if slots:
-        yield PaperFigure(
-            "slots",
-            "Slots against processors, logarithmic: the randomized router, its deterministic "
-            "rival, and relay, our own router.",
-            "Line charts of slots against processors, one for each d/g, for all three routers.",
-            plots.draw_slots(slots, log=True),
-        )
+        yield _figure("slots", plots.draw_slots(slots, log=True))
 
 
 def _shape(ratio: int) -> str:
@@ -249,13 +216,7 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
         for look, ((router, variant, ratio), same) in enumerate(sorted(losing.items()))
     ]
     if series:
-        yield PaperFigure(
-            "losses",
-            f"Packets lost by {' and '.join(losers)}, as a share of all. Bars show the standard "
-            "deviation of a run.",
-            "Lost packets against processors, a line for each router and d/g that loses any.",
-            plots.draw_losses(series),
-        )
+        yield _figure("losses", plots.draw_losses(series), losers=" and ".join(losers))
 
 
 def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
@@ -272,14 +233,7 @@ def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
             dots = found.setdefault(f"{row.network}\nd = {shape(row.d, row.g)}", [])
             dots.append(Dot(label, row.mean, looks[row.router], variant, lost))
     if found:
-        yield PaperFigure(
-            "routers",
-            "Mean slots of every router on small networks, from the left: fewer is better. The "
-            "percentage is the share of packets that a router loses.",
-            "A dot plot: a row for each network, a dot for each router, slots on a logarithmic "
-            "axis.",
-            plots.draw_dots(found),
-        )
+        yield _figure("routers", plots.draw_dots(found))
 
 
 def _label(row: RouterRow) -> str:
@@ -313,15 +267,7 @@ def _undelivered(rows: Sequence[RelayRow]) -> Iterator[PaperFigure]:
             panels[f"{_shape(ratio)} = {network.d}"] = [_mei_rizzi(network), _stages(network)]
     if panels:
         least = 0.5 / max(row.n for row in rows if row.n <= _MOST_FOLLOWED)
-        yield PaperFigure(
-            "undelivered",
-            "The fraction of packets not yet delivered, measured and by the fluid limit, for the "
-            f"paper's router, counted as in the paper, and relay; {_FOLLOWED} runs each. The lower "
-            "edge is half a packet.",
-            "Curves of undelivered packets against slots, one panel for each d/g, for the paper's "
-            "router and for relay.",
-            plots.draw_undelivered(panels, least),
-        )
+        yield _figure("undelivered", plots.draw_undelivered(panels, least), runs=_FOLLOWED)
 
 
 def _mei_rizzi(network: Network) -> Decline:
@@ -370,14 +316,7 @@ def _fits(theory: Theory) -> Iterator[PaperFigure]:
         for (router, ratio), series in series_of(theory.fluid).items()
     ]
     if panels:
-        yield PaperFigure(
-            "growth",
-            "Slots against groups: measured, by the fitted laws a + b·law, and by the fluid limit. "
-            "Sizes with capped runs, or where relay's plan is direct, are left out.",
-            "Measured slots against groups for each router and d/g, with a curve for each fitted "
-            "law.",
-            plots.draw_fits(panels, "slots"),
-        )
+        yield _figure("growth", plots.draw_fits(panels, "slots"))
 
 
 def _curves(
@@ -392,13 +331,8 @@ def _curves(
 
 def _separation(rows: Sequence[SeparationRow]) -> Iterator[PaperFigure]:
     if len(rows) > 1:
-        yield PaperFigure(
+        yield _figure(
             "separation",
-            "Two hops, d = g: the slots by which the adversary delays each deterministic algorithm "
-            f"(its search ends at {rows[0].most_slots}), the bound proved for all of them, and the "
-            "mean slots of the randomized algorithm ± standard error.",
-            "Line charts of slots against groups: forced delays of deterministic algorithms, the "
-            "bound, and the randomized algorithm.",
             plots.draw_separation(
                 [row.g for row in rows],
                 {name: [row.reached[name] for row in rows] for name in rows[0].reached},
@@ -408,4 +342,5 @@ def _separation(rows: Sequence[SeparationRow]) -> Iterator[PaperFigure]:
                 limit=rows[0].most_slots,
                 capped=[row.randomized_capped > 0 for row in rows],
             ),
+            slots=rows[0].most_slots,
         )

@@ -85,5 +85,9 @@ def _row(row: dict[str, str]) -> Printed:
 
 
 def _read(name: str) -> list[dict[str, str]]:
-    text = (files("popsnet.paper") / "data" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return list(csv.DictReader(read_data(name).splitlines()))
+
+
+def read_data(name: str) -> str:
+    """Return the text of a file that ships with the package."""
+    return (files("popsnet.paper") / "data" / name).read_text(encoding="utf-8")

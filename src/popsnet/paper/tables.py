@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 from popsnet.paper.plan import PaperPlan
-from popsnet.paper.published import RUNS
+from popsnet.paper.published import RUNS, read_data
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, shape
 from popsnet.paper.verdicts import DOUBT_LEVEL, FEWEST_FOR_A_TAIL, LEVEL, OPEN
 from popsnet.report import Column, Row, Table, counted
@@ -14,16 +17,6 @@ from popsnet.report.table import NOTHING
 
 Sign = tuple[str, str]
 """A sign in a cell, and its meaning."""
-
-TIME_DIVISION: Sign = (
-    "§",
-    "relay's plan is direct: one hop, which is time division in max(d, g) slots.",
-)
-RATIO_TO_TIME_DIVISION: Sign = (
-    TIME_DIVISION[0],
-    f"{TIME_DIVISION[1]} The ratio compares with time division, not with relaying.",
-)
-CAPPED: Sign = ("≥", "Some runs were capped: the value is a lower bound.")
 
 
 @dataclass(frozen=True)
@@ -40,26 +33,38 @@ class PaperTable(Table):
     """How the values were obtained."""
 
 
+@cache
+def texts(kind: str) -> dict[str, Any]:
+    """Return what the report says of its ``"tables"`` or ``"figures"``, by their names."""
+    found: dict[str, Any] = tomllib.loads(read_data("texts.toml"))[kind]
+    return found
+
+
 def explained(
-    name: str, title: str, columns: tuple[Column, ...], rows: Sequence[Row], *,
-    lead: str, signs: Sequence[Sign] = (), note: str = "",
-) -> PaperTable:  # fmt: skip
-    r"""Return a table with its caption.
+    name: str, columns: tuple[Column, ...], rows: Sequence[Row], **numbers: object
+) -> PaperTable:
+    r"""Return a table with its title and caption, in which numbers are filled in.
 
     Examples
     --------
-    >>> signs = [("*", "Doubtful."), ("≥", "A lower bound.")]
-    >>> columns = (Column("slots", kind="text"),)
-    >>> table = explained("t", "Slots", columns, [{"slots": "8 *"}], lead="All.", signs=signs)
-    >>> table.caption
-    'All.\n* Doubtful.'
+    >>> columns = (Column("mean", kind="text"),)
+    >>> table = explained("exact", columns, [{"mean": "≥ 8"}], family="")
+    >>> table.title, table.caption.splitlines()[1]
+    ('Exact means on tiny networks', '≥ Some runs were capped: the value is a lower bound.')
     """
-    table = PaperTable(name, title, columns, rows, lead=lead, note=note)
+    text = texts("tables")[name]
+    numbers = {**_NUMBERS, **numbers}
+    lead, note = (text[part].format(**numbers) for part in ("lead", "note"))
+    table = PaperTable(name, text["title"], columns, rows, lead=lead, note=note)
     cells = "".join(cell for line in table.cells() for cell in line)
-    used = tuple(sign for sign in signs if sign[0][0] in cells)
-    lines = [lead, *(f"{sign} {meaning}" for sign, meaning in used), note]
-    caption = "\n".join(filter(None, lines))
-    return replace(table, caption=caption, signs=used)
+    used = [sign for sign in text.get("signs", ()) if sign[0] in cells]
+    meanings = (texts("signs")[sign].format(**numbers) for sign in used)
+    signs = tuple(zip((sign.partition(" ")[0] for sign in used), meanings, strict=True))
+    lines = [lead, *(f"{sign} {meaning}" for sign, meaning in signs), note]
+    return replace(table, caption="\n".join(filter(None, lines)), signs=signs)
+
+
+_NUMBERS = {"runs": RUNS, "level": LEVEL, "doubt": DOUBT_LEVEL, "fewest": FEWEST_FOR_A_TAIL}
 
 
 def formatted(key: str, heading: str, form: str, *, error: str = "", capped: str = "") -> Column:
@@ -83,7 +88,7 @@ def with_time_division(column: Column) -> Column:
     """Return the column with a sign where relay's plan is one hop."""
 
     def show(row: Row) -> str:
-        return f"{column.cell(row)}{TIME_DIVISION[0] * row.time_division}"
+        return f"{column.cell(row)}{'§' * row.time_division}"
 
     return replace(column, show=show)
 
@@ -166,84 +171,15 @@ _RELAY = (
 
 def paper_tables(rows: PaperRows) -> tuple[PaperTable, ...]:
     """Return all tables with their captions."""
-    judged = (
-        (
-            "*",
-            f"The paper's two tables differ in this row (family-wise error rate "
-            f"{DOUBT_LEVEL:.0%}).",
-        ),
-        (
-            "†",
-            "Heavy tail: a few runs stall for hundreds of steps, so that a t test is not valid. "
-            f"Resampling decides alone, given at least {FEWEST_FOR_A_TAIL:,} runs.",
-        ),
-    )
-    return (
-        explained(
-            "steps", "Steps of the randomized router", _STEPS, rows.steps,
-            lead=f"Mean ± standard deviation of the steps: {RUNS} runs in the paper, and ours. "
-            "Both count a packet as delivered once it survives slots 1 and 2, as the paper does "
-            "(variant idealized).",
-            signs=(*judged, TIME_DIVISION, CAPPED),
-            note=_how_judged(rows),
-        ),
-        explained(
-            "slots", "Slots: randomized and deterministic", _SLOTS, rows.slots,
-            lead="Mean slots, five per step, of the paper's router; of the deterministic router "
-            "that the paper compares it with (the rival); and of relay, our own router. The ratio "
-            "is the paper's router over relay.",
-            signs=(
-                *judged,
-                ("=", "The published formula, as the paper corrects it, gives the printed value."),
-                ("≠", "It gives another value."),
-                ("()", "By formula alone: executing it would take too long."),
-                RATIO_TO_TIME_DIVISION,
-                CAPPED,
-            ),
-            note="The paper prints no standard deviation of slots; five times that of its steps "
-            f"and {RUNS} runs are assumed. “executed” is our deterministic router with the fewest "
-            "slots. relay counts slots until every source knows that its packet was delivered.",
-        ),
-        explained(
-            "routers", "Every router, and the packets it loses", _ROUTERS, rows.routers,
-            lead="Not in the paper: mean slots ± standard deviation of every registered router and "
-            "variant that applies, and its lost packets as a share of all, on average and in the "
-            "worst run.",
-            signs=(
-                (
-                    "‡",
-                    "Statistics only, as in the paper's tables: packets that the published "
-                    "protocol loses in slot 5 where d > g are counted as delivered.",
-                ),
-                CAPPED,
-            ),
-            note="A packet is lost when no processor holds it any more.",
-        ),
-        explained(
-            "relay", "Slots of relay, our own router", _RELAY, rows.relay,
-            lead="Not in the paper. Slots of relay: planned from d and g alone, until the last "
-            "delivery, and until every source knows; then how many times as many slots the paper's "
-            "router and its rival take.",
-            signs=(RATIO_TO_TIME_DIVISION, CAPPED),
-            note="The other tables count relay's slots until every source knows. The paper's "
-            "router is counted as in the paper, the rival by its formula.",
-        ),
-    )  # fmt: skip
-
-
-def _how_judged(rows: PaperRows) -> str:
     family = (
         f" By Holm's method, the family-wise error rate of the {rows.comparisons} comparisons in "
         f"the tables of steps and slots is {LEVEL:.0%}."
-        if rows.comparisons
-        else ""
     )
     return (
-        "“diff in s.e.” is the difference of the means in standard errors; it counts the sampling "
-        "errors of both sides and allows for rounding. A row differs only if Welch's t test and "
-        f"resampling both reject.{family} With a heavy tail, {RUNS} runs mostly miss the runs that "
-        "stall, so their mean and standard deviation are both too small: our standard deviation is "
-        "used for both sides."
+        explained("steps", _STEPS, rows.steps, family=family if rows.comparisons else ""),
+        explained("slots", _SLOTS, rows.slots),
+        explained("routers", _ROUTERS, rows.routers),
+        explained("relay", _RELAY, rows.relay),
     )
 
 

@@ -1,19 +1,8 @@
-"""Permutations to route: ``permutation[i]`` is the destination of packet i."""
+"""Permutations to route: ``permutation[i]`` is the destination of packet i.
 
-from popsnet.permutations.files import (
-    read_permutation,
-    require_permutation,
-    require_permutation_file,
-    write_permutation,
-)
-from popsnet.permutations.resolved import NAMES, find_permutation, make_permutation
+Names are imported when they are first used.
+"""
 
-__all__ = [
-    "NAMES",
-    "find_permutation",
-    "make_permutation",
-    "read_permutation",
-    "require_permutation",
-    "require_permutation_file",
-    "write_permutation",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,14 +4,13 @@
 ``.json``  a list of integers, or an object whose "destination" is one
 ``.csv``   one destination per row, in order of the packets; or two columns, source and
            destination, in any order. A first row without numbers is taken as a header line;
-           if it is "destination,source", the columns are read in that order.
+           if it is "destination,source", the columns are read in that order. Columns may be
+           separated as in other tables.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,13 +19,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.arrays import named_errors, parse_integers, read_npy, read_rows
-from popsnet.errors import PermutationError
+from popsnet.arrays import named_errors, read_npy
+from popsnet.errors import InputError, PermutationError
 from popsnet.files import require_writable, write_whole
+from popsnet.network import I32, I64
 from popsnet.slot import Ints
+from popsnet.tables import FileTable, read_table
+from popsnet.tables.table import require_integers
 
 
-def read_permutation(path: Path, n: int) -> npt.NDArray[np.int32]:
+def read_permutation(path: Path, n: int) -> I32:
     """Read a permutation of [0, n) from a file.
 
     Parameters
@@ -119,7 +121,7 @@ def write_permutation(path: Path, permutation: Ints) -> None:
             file.write("\n".join(map(str, permutation.tolist())) + "\n")
 
 
-def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> npt.NDArray[np.int32]:
+def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> I32:
     """Return the values as destinations, and refuse them if they are not a permutation.
 
     Parameters
@@ -202,87 +204,44 @@ def _read_json(path: Path) -> npt.NDArray[Any]:
     return _as_array(data, path)
 
 
-def _read_csv(path: Path) -> npt.NDArray[Any]:
-    quick = _read_plain_csv(path)
-    return _read_any_csv(path) if quick is None else quick
-
-
-_UNUSUAL = re.compile(rb"[^\t\r\n\x20-\x7e\xef\xbb\xbf]")
-"""Bytes that NumPy may take for blanks or digits: not ASCII text, nor the mark of UTF-8."""
-
-_HEADINGS = (["destination"], ["source", "destination"], ["destination", "source"])
-
-
-def _read_plain_csv(path: Path) -> npt.NDArray[np.int64] | None:
-    """Read a file of numbers below a heading or none, as large ones are; None for all others."""
-    if _UNUSUAL.search(path.read_bytes()):
-        return None
+def _read_csv(path: Path) -> I64:
+    """Read one column, of destinations, or two; an index without a name is one of sources."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            heading = [cell.strip().lower() for cell in file.readline().split(",")]
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy warns of an empty file, for example
-            table: npt.NDArray[np.int64] = np.loadtxt(
-                path, np.int64, comments=None, delimiter=",", ndmin=2, encoding="utf-8-sig",
-                skiprows=int(heading in _HEADINGS),
-            )  # fmt: skip
-    except (ValueError, OverflowError, Warning):
-        return None
-    if table.shape[1] == 1:
-        return table[:, 0]
-    if table.shape[1] != 2:
-        return None
-    source, destination = table.T[::-1] if heading == _HEADINGS[-1] else table.T
-    if not np.array_equal(np.sort(source), np.arange(len(source))):
-        return None
-    values = np.empty(len(source), dtype=np.int64)
+        table, columns = read_table(path), list[I64]()
+        if table.rows is not None:
+            columns.append(np.array(table.rows).astype(np.int64))
+        for k, column in enumerate(table.values.T):
+            where = partial(table.where, column=k)
+            columns.append(require_integers(column, where, "sources and destinations are."))
+    except (InputError, ValueError) as error:
+        raise PermutationError(str(error)) from error
+    if len(columns) == 1:
+        return columns[0]
+    if len(columns) != 2:
+        raise PermutationError(
+            f"{path} has {len(columns)} columns; give one (destination) or two (source, "
+            "destination) in every row."
+        )
+    return _by_source(table, *columns[:: -1 if table.names == ("destination", "source") else 1])
+
+
+def _by_source(table: FileTable, source: I64, destination: I64) -> I64:
+    """Return the destinations in order of the packets; every source must occur once."""
+    first = np.unique(source, return_index=True)[1]
+    is_wrong = (source < 0) | (source >= len(source)) | ~np.isin(np.arange(len(source)), first)
+    if is_wrong.any():
+        i = int(np.argmax(is_wrong))
+        raise PermutationError(
+            f"{table.where(i)}: source {source[i]} is outside 0 to {len(source) - 1}, or has a "
+            f"packet already; the first column is the source and must contain each of 0 to "
+            f"{len(source) - 1} once."
+        )
+    values = np.empty_like(destination)
     values[source] = destination
     return values
 
 
-def _read_any_csv(path: Path) -> npt.NDArray[Any]:
-    """Read a file that may have a heading, quotes and faults; each fault is named with its line."""
-    rows = read_rows(path, PermutationError)
-    heading = []
-    if rows and (not any(map(_is_number, rows[0][1])) or not rows[0][1][0].strip()):
-        heading, rows = [cell.strip().lower() for cell in rows[0][1]], rows[1:]
-    if heading == _HEADINGS[-1]:
-        rows = [(line, row[::-1]) for line, row in rows]
-    table = [(line, parse_integers(path, line, row, PermutationError)) for line, row in rows]
-    if all(len(row) == 1 for _, row in table):
-        return _as_array([row[0] for _, row in table], path)
-    _require_pairs(path, table)
-    return _as_array([destination for _, destination in sorted(row for _, row in table)], path)
-
-
-def _require_pairs(path: Path, table: list[tuple[int, list[int]]]) -> None:
-    """Require a source and a destination in every row, and every source once."""
-    for line, row in table:
-        if len(row) != 2:
-            raise PermutationError(
-                f"{path}, line {line} has {len(row)} columns; give one (destination) or two "
-                "(source, destination) in every row."
-            )
-    lines: dict[int, int] = {}
-    rule = f"the first column is the source and must contain each of 0 to {len(table) - 1} once."
-    for line, (source, _) in table:
-        if source in lines:
-            earlier = f"source {source} has a packet already, in line {lines[source]}"
-            raise PermutationError(f"{path}, line {line}: {earlier}; {rule}")
-        if not 0 <= source < len(table):
-            raise PermutationError(f"{path}, line {line}: there is no source {source}; {rule}")
-        lines[source] = line
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _as_array(values: list[int], path: Path) -> npt.NDArray[np.int64]:
+def _as_array(values: list[int], path: Path) -> I64:
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:

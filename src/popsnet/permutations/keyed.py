@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
+from popsnet.network import I32, U64
 from popsnet.splitmix import mix
 
 KEYED = "keyed permutation"
@@ -24,8 +24,6 @@ KEYED = "keyed permutation"
 
 ROUNDS = 4
 _1, _64 = np.uint64(1), np.uint64(64)
-
-U64 = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class KeyedPermutation:
         """The bits in half a value, at least four: on few values four rounds mix too little."""
         return max(((self.n - 1).bit_length() + 1) // 2, 4)
 
-    def array(self) -> npt.NDArray[np.int32]:
+    def array(self) -> I32:
         """Return all destinations."""
         out = np.empty(self.n, dtype=np.int32)
         _places(out, self.n, self.half, self.keys)
@@ -103,6 +101,6 @@ def _source(j: np.uint64, n: np.uint64, half: np.uint64, keys: U64) -> np.uint64
 
 
 @compiled
-def _places(out: npt.NDArray[np.int32], n: int, half: int, keys: U64) -> None:
+def _places(out: I32, n: int, half: int, keys: U64) -> None:
     for i in range(n):
         out[i] = place(np.uint64(i), np.uint64(n), np.uint64(half), keys)

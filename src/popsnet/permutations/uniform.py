@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
+from popsnet.network import I32, I64, U8, U32, U64
 from popsnet.splitmix import word
 
 CHUNK = 1024
@@ -41,10 +42,6 @@ _GAP = 16
 """Numbers between the parts of different threads: a cache line and the one fetched with it."""
 
 Places = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
-U8 = npt.NDArray[np.uint8]
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
-I64 = npt.NDArray[np.int64]
 
 Map: TypeAlias = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
 """A function like ``map``, or that of an executor."""
@@ -58,7 +55,7 @@ class UniformPermutation:
     coins: Coins
     purpose: str = RANDOM
 
-    def array(self) -> npt.NDArray[np.int32]:
+    def array(self) -> I32:
         """Return all destinations."""
         places = np.empty(self.n, dtype=np.uint32)
         self.write(places, self.n)

@@ -9,7 +9,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from popsnet.advice.comparison import Compared, Comparison
-from popsnet.plots.style import BLUE, GREY, VERMILION, plain_number, row_of_axes, settled, styled
+from popsnet.plots.style import (
+    BLUE,
+    GREY,
+    VERMILION,
+    beside,
+    plain_number,
+    row_of_axes,
+    settled,
+    styled,
+)
 from popsnet.report import counted
 from popsnet.terminal import visible
 
@@ -79,7 +88,5 @@ def _draw_router(axes: Axes, place: int, one: Compared) -> None:
     end = mean if one.capped else max(one.worst_slots, 0.5)
     if not one.capped:
         axes.plot([end], [place], "|", color=VERMILION, markersize=11)
-    axes.annotate(
-        f"{'≥ ' * one.capped}{one.mean_slots:,.1f}", (end, place), (6, 0),
-        textcoords="offset points", va="center", fontsize=7,
-    )  # fmt: skip
+    text = f"{'≥ ' * one.capped}{one.mean_slots:,.1f}"
+    beside(axes, text, (end, place), (6, 0), va="center", fontsize=7)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import compress
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import FancyBboxPatch, PathPatch
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from popsnet.network import Network
@@ -20,6 +20,7 @@ from popsnet.theory.conflict_graph import ConflictGraph
 
 _SPAN = 8.0
 _GROUP_GAP = 1.0
+Places: TypeAlias = dict[int, tuple[float, float]]
 
 
 class Edge(NamedTuple):
@@ -84,10 +85,8 @@ def draw_conflicts(step: StepAnalysis) -> Figure:
         axes.set_title(title)
         _draw_panel(axes, network, places, shown, bold)
     handles = [Line2D([], [], label=f"{one}", **_look(one).curve) for one in range(network.g)]
-    style.legend_below(
-        figure, handles, 9, handlelength=3.5,
-        title="intermediate group, chosen at random", title_fontsize=7,
-    )  # fmt: skip
+    options: dict[str, Any] = {"title": "intermediate group, chosen at random", "title_fontsize": 7}
+    style.legend_below(figure, handles, 9, handlelength=3.5, **options)
     return style.settled(figure)
 
 
@@ -95,7 +94,7 @@ def _depth(network: Network, group: int) -> float:
     return group * (network.d + _GROUP_GAP)
 
 
-def _places(network: Network, edges: Sequence[Edge]) -> dict[int, tuple[float, float]]:
+def _places(network: Network, edges: Sequence[Edge]) -> Places:
     """Return the heights at which each packet's edge begins and ends, in order within its group."""
     taken: Counter[int] = Counter()
     places = {}
@@ -108,9 +107,8 @@ def _places(network: Network, edges: Sequence[Edge]) -> dict[int, tuple[float, f
 
 
 def _draw_panel(
-    axes: Axes, network: Network, places: dict[int, tuple[float, float]],
-    shown: Sequence[Edge], bold: Sequence[Edge],
-) -> None:  # fmt: skip
+    axes: Axes, network: Network, places: Places, shown: Sequence[Edge], bold: Sequence[Edge]
+) -> None:
     for group in range(network.g):
         for x in (-0.9, _SPAN + 0.9):
             _draw_group(axes, network, group, x)
@@ -130,13 +128,8 @@ def _draw_panel(
 
 def _draw_group(axes: Axes, network: Network, group: int, x: float) -> None:
     top = -_depth(network, group)
-    axes.add_patch(
-        FancyBboxPatch(
-            (x - 0.65, top - network.d + 0.55), 1.3, network.d - 0.1,
-            boxstyle="round,pad=0,rounding_size=0.3", facecolor="none", edgecolor=style.GREY,
-            linewidth=0.8,
-        )
-    )  # fmt: skip
+    corner, looks = (x - 0.65, top - network.d + 0.55), {"fc": "none", "ec": style.GREY, "lw": 0.8}
+    style.add_box(axes, corner, 1.3, network.d - 0.1, 0.3, **looks)
     style.centred(axes, x + (-1.2 if x < 0 else 1.2), top - (network.d - 1) / 2, f"{group}", 9)
 
 
@@ -147,18 +140,13 @@ def _draw_edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) ->
         [(0.3, start), (_SPAN / 2, start), (_SPAN / 2, end), (_SPAN - 0.3, end)],
         [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
     )
-    axes.add_patch(
-        PathPatch(
-            path, fill=False, edgecolor=look.colour, linestyle=look.line,
-            linewidth=1.7 if bold else 0.7, alpha=1 if bold else 0.75, gid=f"packet {edge.packet}",
-        )
-    )  # fmt: skip
+    drawn = PathPatch(path, fill=False, ec=look.colour, ls=look.line, gid=f"packet {edge.packet}")
+    drawn.set(linewidth=1.7 if bold else 0.7, alpha=1 if bold else 0.75)
+    axes.add_patch(drawn)
     filling, ink = (look.colour, "white") if bold else ("white", "black")
+    dot = style.Look(look.colour, "o", "-").marks(7.5, mew=0.9, mfc=filling)
     for x, y in ((0.2, start), (_SPAN - 0.2, end)):
-        axes.plot(
-            x, y, marker="o", markersize=7.5, markeredgewidth=0.9, markeredgecolor=look.colour,
-            markerfacecolor=filling,
-        )  # fmt: skip
+        axes.plot(x, y, **dot)
         style.centred(axes, x, y, f"{edge.intermediate}", 5.5, va="center_baseline", color=ink)
 
 

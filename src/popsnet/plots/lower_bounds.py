@@ -187,20 +187,17 @@ def draw_separation(
     'slots'
     """
     x = tuple(sizes)
-    delays = {
-        name: Series(
-            f"{name}: delayed by", x, tuple(slots), look=look,
-            at_least=tuple(delay >= limit for delay in slots),
-        )
-        for look, (name, slots) in enumerate(reached.items())
-    }  # fmt: skip
+    delays: dict[str, Series] = {}
+    for look, (name, slots) in enumerate(reached.items()):
+        ended = tuple(delay >= limit for delay in slots)
+        label = f"{name}: delayed by"
+        delays[name] = Series(label, x, tuple(slots), look=look, at_least=ended)
+    y, errors = tuple(needed), tuple(error) if error else None
+    label, ended = "randomized: all arrived, mean", tuple(capped)
     others = [
         _formula("the bound for every deterministic algorithm", x, promised),
-        Series(
-            "randomized: all arrived, mean", x, tuple(needed), tuple(error) if error else None,
-            look=_RANDOMIZED, at_least=tuple(capped),
-        ),
-    ]  # fmt: skip
+        Series(label, x, y, errors, look=_RANDOMIZED, at_least=ended),
+    ]
     panels = {"five families": [*delays.values(), *others]}
     if "hashed" in delays:
         panels["hashed, which looks random"] = [delays["hashed"], *others]
@@ -227,12 +224,11 @@ def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
             formulas += 1
             continue
         look = style.LOOKS[line.look]
-        axes.errorbar(
-            line.x, line.y, yerr=line.error, label=line.label, color=look.colour,
-            marker=look.marker, markersize=3.5, linestyle=look.line, linewidth=1.1, capsize=2,
-        )  # fmt: skip
-        cut = list(compress(zip(line.x, line.y, strict=True), line.at_least or ()))
-        style.mark_lower_bounds(axes, cut, "lower bound: the search ended there")
+        looks = look.marked(3.5, linewidth=1.1, capsize=2)
+        axes.errorbar(line.x, line.y, line.error, label=line.label, **looks)
+        if cut := list(compress(zip(line.x, line.y, strict=True), line.at_least or ())):
+            label = "lower bound: the search ended there"
+            style.mark_above(axes, cut, r"$\geq$", 6.5, label=label)
 
 
 def _plot_over_g(axes: Axes, title: str, lines: Sequence[Series], formulas: int = 0) -> None:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.patches import Circle
 from matplotlib.typing import LineStyleType
 
 from popsnet.network import Network, require_one_wavelength
-from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, centred
+from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, add_box, centred
 from popsnet.trace import Listen, Send
 
 _RADIUS, _HALF = 0.3, 0.45
@@ -100,25 +100,20 @@ class SlotDiagram:
     ) -> None:
         """Add a box with round corners and a text in it."""
         y = self.coupler_height(coupler)
-        self.axes.add_patch(
-            FancyBboxPatch(
-                (x - _HALF, y - 0.3), 2 * _HALF, 0.6, boxstyle="round,pad=0,rounding_size=0.1",
-                facecolor="white", edgecolor=stroke.colour, linewidth=stroke.width, zorder=2,
-            )
-        )  # fmt: skip
+        box = {"fc": "white", "ec": stroke.colour, "lw": stroke.width, "zorder": 2}
+        add_box(self.axes, (x - _HALF, y - 0.3), 2 * _HALF, 0.6, 0.1, **box)
         centred(self.axes, x, y, text, **{"size": 8, "color": stroke.colour, "zorder": 3, **looks})
 
     def add_line(
-        self, x: float, processor: int, middle: float, coupler: Coupler, stroke: Stroke,
-        zorder: float = 1,
-    ) -> None:  # fmt: skip
-        """Add the line of a message that the processor at ``x`` sends or hears."""
+        self, x: float, number: int, middle: float, coupler: Coupler, stroke: Stroke, z: float = 1
+    ) -> None:
+        """Add the line of a message that a processor at ``x`` sends or hears."""
         side = 1 if x < middle else -1
         ends = [
-            (x + side * _RADIUS, self.processor_height(processor)),
+            (x + side * _RADIUS, self.processor_height(number)),
             (middle - side * _HALF, self.coupler_height(coupler)),
         ]
-        self.axes.plot(*zip(*ends[::side], strict=True), zorder=zorder, **stroke.looks)
+        self.axes.plot(*zip(*ends[::side], strict=True), zorder=z, **stroke.looks)
 
     def name_groups(self, size: float) -> None:
         """Write the names of the groups to the left of the first column."""

@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import ceil, log2
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, Locator, LogLocator, MaxNLocator
+from matplotlib.typing import FillStyleType
 
 from popsnet.plots import style
 
-_FILLS: tuple[Literal["full", "none", "left", "bottom", "right", "top"], ...] = (
-    "full", "none", "left", "bottom", "right", "top",
-)  # fmt: skip
+_FILLS: tuple[FillStyleType, ...] = ("full", "none", "left", "bottom", "right", "top")
 
 _ONE_PANEL = 4.3
 """The width of a figure with one panel, in inches: readable on a narrow screen."""
@@ -280,17 +279,13 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
     for label in labels:
         drawn = [(dot, y) for dot, y in heights if dot.label == label]
         look = style.LOOKS[drawn[0][0].look % len(style.LOOKS)]
-        axes.plot(
-            [dot.slots for dot, _ in drawn], [y for _, y in drawn], label=label, linestyle="none",
-            marker=look.marker, markersize=5, color=look.colour, clip_on=False, zorder=3,
-            fillstyle=_FILLS[drawn[0][0].variant % len(_FILLS)],
-        )  # fmt: skip
+        looks = look.marks(5, fillstyle=_FILLS[drawn[0][0].variant % len(_FILLS)], zorder=3)
+        x, heights_drawn = [dot.slots for dot, _ in drawn], [y for _, y in drawn]
+        axes.plot(x, heights_drawn, label=label, clip_on=False, **looks)
         for dot, y in drawn:
             if dot.text:
-                axes.annotate(
-                    dot.text, (dot.slots, y), xytext=(5, 0), textcoords="offset points",
-                    va="center", fontsize=6.5, color=style.GREY,
-                )  # fmt: skip
+                looks = {"va": "center", "fontsize": 6.5, "color": style.GREY}
+                style.beside(axes, dot.text, (dot.slots, y), (5, 0), **looks)
     return style.with_legend(figure, _DOT_COLUMNS)
 
 
@@ -389,11 +384,9 @@ def draw_fits(panels: Sequence[Fitted], unit: str) -> Figure:
         axes.set_title(f"{panel.row}, {panel.column}")
         for look, (name, curve) in zip(style.LOOKS, panel.curves.items(), strict=False):
             axes.plot(*curve, linewidth=1.2, label=name, **look.curve)
-        axes.errorbar(
-            panel.g, panel.values, yerr=panel.errors, color=style.BLACK, marker="o", markersize=3.5,
-            linestyle="none", elinewidth=0.9, capsize=2.5, zorder=4,
-            label="measured (± standard error)",
-        )  # fmt: skip
+        dots = style.Look(style.BLACK, "o", "-").marks(3.5, elinewidth=0.9, capsize=2.5, zorder=4)
+        label = "measured (± standard error)"
+        axes.errorbar(panel.g, panel.values, panel.errors, label=label, **dots)
         style.log2_axis(axes, "number of groups g", FixedLocator(panel.g[::-3]))
         axes.yaxis.set_major_locator(MaxNLocator(6))
         axes.set_ylabel(unit)
@@ -435,10 +428,8 @@ def draw_undelivered(panels: Mapping[str, Sequence[Decline]], least: float) -> F
             look, slots = style.LOOKS[one.look], (0, *one.slots)
             label = f"{one.label}, fluid limit"
             axes.plot(slots, (1.0, *one.fluid), linewidth=0.9, label=label, **look.curve)
-            axes.plot(
-                slots, (1.0, *one.measured), color=look.colour, linestyle="none",
-                marker=look.marker, markersize=3.5, label=f"{one.label}, measured",
-            )  # fmt: skip
+            label = f"{one.label}, measured"
+            axes.plot(slots, (1.0, *one.measured), label=label, **look.marks(3.5))
     row[0].set_ylabel("undelivered, of all packets")
     return style.with_legend(figure, columns=2)
 
@@ -471,10 +462,8 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
         seen = np.array([one.measured.get(int(s), 0) for s in steps]) / runs
         error = 2 * np.sqrt(exact * (1 - exact) / runs)
         axes.bar(steps, exact, color=style.BLUE, alpha=0.45, label="exact")
-        axes.errorbar(
-            steps, seen, yerr=error, color=style.VERMILION, marker="o", markersize=2.5, capsize=2,
-            elinewidth=0.8, linestyle="none", label="runs (± 2 standard errors)",
-        )  # fmt: skip
+        dots = style.Look(style.VERMILION, "o", "-").marks(2.5, elinewidth=0.8, capsize=2)
+        axes.errorbar(steps, seen, error, label="runs (± 2 standard errors)", **dots)
         axes.set_title(f"{one.title}, {runs:,} runs")
         axes.set_xlabel(one.what)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -510,18 +499,9 @@ def _ticks(sizes: Sequence[float]) -> Locator:
 
 def _looks(series: Series) -> dict[str, Any]:
     look = style.LOOKS[series.look]
-    bars = {
-        "color": look.colour, "elinewidth": 0.9, "capsize": 2.5, "capthick": 0.9, "clip_on": False,
-    }  # fmt: skip
     kinds: dict[CurveKind, dict[str, Any]] = {
-        CurveKind.MEASURED: {
-            "marker": look.marker, "markersize": 3, "linestyle": look.line, "linewidth": 1.1,
-            "zorder": 3,
-        },
-        CurveKind.PUBLISHED: {
-            "marker": look.marker, "markersize": 7, "markerfacecolor": "none",
-            "markeredgewidth": 0.9, "linestyle": "none", "zorder": 4,
-        },
+        CurveKind.MEASURED: look.marked(3, linewidth=1.1, zorder=3),
+        CurveKind.PUBLISHED: look.marks(7, markerfacecolor="none", markeredgewidth=0.9, zorder=4),
         CurveKind.THEORY: {"linestyle": (0, (6, 2)), "linewidth": 0.7, "zorder": 2},
-    }  # fmt: skip
-    return bars | kinds[series.kind]
+    }
+    return {"color": look.colour, "clip_on": False, **style.BARS, **kinds[series.kind]}

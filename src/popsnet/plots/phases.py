@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -69,30 +70,22 @@ def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
     for stride in strides:
         _draw_histogram(axes, stride)
     largest = [stride.graph.max_degree for stride in strides]
-    axes.plot(
-        steps, largest, color=style.VERMILION, marker="_", linewidth=0.8, label="largest degree"
-    )
+    looks: dict[str, Any] = {"marker": "_", "linewidth": 0.8, "label": "largest degree"}
+    axes.plot(steps, largest, color=style.VERMILION, **looks)
     fluid = (network.d, *(g * load for load in islice(loads(network.d / g), len(steps) - 1)))
     shown = [degree for degree in fluid if degree >= _LOWEST]
-    axes.plot(
-        steps[: len(shown)], shown, color=style.BLACK, linewidth=0.9, linestyle=(0, (1, 1.2)),
-        label="mean degree in the fluid limit", zorder=3,
-    )  # fmt: skip
+    looks = {"linestyle": (0, (1, 1.2)), "label": "mean degree in the fluid limit", "zorder": 3}
+    axes.plot(steps[: len(shown)], shown, color=style.BLACK, linewidth=0.9, **looks)
     for level, name in ((g, "g"), (g / 3, "g/3"), (g ** (5 / 6), "g^(5/6)")):
         axes.axhline(level, color=style.GREY, linewidth=0.7, linestyle=(0, (4, 2)))
-        at = (len(strides) + 0.45, level)
-        below = level == min(g / 3, g ** (5 / 6))
-        axes.annotate(
-            name, at, xytext=(0, -2 if below else 2), textcoords="offset points", fontsize=7,
-            ha="right", va="top" if below else "bottom", color=style.GREY,
-        )  # fmt: skip
+        offset, va = (-2, "top") if level == min(g / 3, g ** (5 / 6)) else (2, "bottom")
+        looks = {"fontsize": 7, "ha": "right", "va": va, "color": style.GREY}
+        style.beside(axes, name, (len(strides) + 0.45, level), (0, offset), **looks)
     if network.d > network.g:
         planned = [planned_degree(network, step - 1) for step in steps]
         falling = planned.index(g) + 1 if g in planned else len(planned)
-        axes.plot(
-            steps[:falling], planned[:falling], color=style.GREEN, linewidth=0.9,
-            label="planned degree (section 3.2)",
-        )  # fmt: skip
+        looks = {"linewidth": 0.9, "label": "planned degree (section 3.2)"}
+        axes.plot(steps[:falling], planned[:falling], color=style.GREEN, **looks)
     axes.set_yscale("log")
     axes.set_ylim(_LOWEST, 1.8 * network.d)
     axes.set_ylabel("packets pending at a group")
@@ -107,11 +100,9 @@ def _draw_histogram(axes: Axes, stride: StepAnalysis) -> None:
     heights = np.repeat(np.maximum(edges, _LOWEST), 2)[1:-1]
     widths = np.repeat(0.42 * counts / counts.max(), 2)
     step = stride.step + 1
-    label = "histogram of the degrees of all groups" if step == 1 else None
-    axes.fill_betweenx(
-        heights, step - widths, step + widths, color=style.BLUE, alpha=0.6, linewidth=0.3,
-        label=label, zorder=2,
-    )  # fmt: skip
+    looks: dict[str, Any] = {"color": style.BLUE, "alpha": 0.6, "linewidth": 0.3, "zorder": 2}
+    looks["label"] = "histogram of the degrees of all groups" if step == 1 else None
+    axes.fill_betweenx(heights, step - widths, step + widths, **looks)
 
 
 def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
@@ -126,10 +117,8 @@ def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
         (~lucky, style.VERMILION, "X", "not lucky: a large group delivers less"),
     ):
         if which.any():
-            axes.plot(
-                steps[which], least[which], color=colour, marker=marker, linestyle="none",
-                markersize=5, label=name,
-            )  # fmt: skip
+            looks = style.Look(colour, marker, "-").marks(5, label=name)
+            axes.plot(steps[which], least[which], **looks)
     axes.set_ylim(0, 1)
     axes.set_ylabel("share of its packets delivered")
     axes.set_title("the large group that delivers the smallest share")
@@ -141,8 +130,7 @@ def _shade_phases(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
         steps = [stride.step + 1 for stride in strides if stride.phase is phase]
         if steps:
             first, last = min(steps) - 0.5, max(steps) + 0.5
-            axes.axvspan(
-                first, last, color=style.PALE, alpha=2 * _SHADES[phase], linewidth=0, zorder=0
-            )
+            looks: dict[str, Any] = {"alpha": 2 * _SHADES[phase], "linewidth": 0, "zorder": 0}
+            axes.axvspan(first, last, color=style.PALE, **looks)
             options = {"transform": axes.get_xaxis_transform(), "va": "top", "color": style.GREY}
             style.centred(axes, (first + last) / 2, 0.985, _NAMES[phase], 6.5, **options)

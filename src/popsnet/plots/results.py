@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import log2
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
-from matplotlib.transforms import ScaledTranslation
 
 from popsnet.errors import InputError
 from popsnet.plots import style
@@ -94,18 +92,15 @@ def draw_curves(curves: Curves) -> Figure:
     _set_x(axes, curves)
     for look, (label, line) in zip(_looks(curves), curves.lines.items(), strict=True):
         reach = [0.0 if one.capped or one.runs < 2 else one.high - one.mean for one in line]
-        drawn = axes.errorbar(
-            [float(one.x) for one in line], [one.mean for one in line], yerr=reach,
-            label=visible(label), **look.curve, marker=look.marker, markersize=4, linewidth=1.1,
-            elinewidth=0.9, capsize=2.5, capthick=0.9,
-        )  # fmt: skip
+        x, means = [float(one.x) for one in line], [one.mean for one in line]
+        looks = look.marked(4, linewidth=1.1, **style.BARS)
+        drawn = axes.errorbar(x, means, reach, label=visible(label), **looks)
         drawn.lines[0].set_clip_on(False)  # or the axis would cut markers at 0
         _mark_lower_bounds(axes, line, look)
     if any(one.capped for one in curves.points):
-        axes.errorbar(  # not plot, whose label would be the first in the legend
-            [], [], color=style.GREY, marker="o", markersize=4, markerfacecolor="white",
-            linestyle="none", label="↑ lower bound: some runs were capped",
-        )  # fmt: skip
+        looks = style.Look(style.GREY, "o", "-").marks(4, markerfacecolor="white")
+        label = "↑ lower bound: some runs were capped"
+        axes.errorbar([], [], label=label, **looks)  # not plot: its label would be the first
     _set_y(axes, curves)  # only now: limits that are set before would stay
     return style.with_legend(figure, columns)
 
@@ -132,18 +127,10 @@ def _looks(curves: Curves) -> list[style.Look]:
 
 def _mark_lower_bounds(axes: Axes, line: Sequence[CurvePoint], look: style.Look) -> None:
     """Draw the points of capped runs hollow, with an arrow up."""
-    capped = [(float(one.x), one.mean) for one in line if one.capped]
-    if not capped:
-        return
-    xs, ys = zip(*capped, strict=True)
-    alike: dict[str, Any] = {"color": look.colour, "linestyle": "none", "clip_on": False}
-    alike["zorder"] = 3
-    axes.plot(xs, ys, marker=look.marker, markersize=4, markerfacecolor="white", **alike)
-    lift = ScaledTranslation(0, 7 / 72, axes.figure.dpi_scale_trans)
-    axes.plot(
-        xs, ys, marker=r"$\uparrow$", markersize=6, markeredgewidth=0,
-        transform=axes.transData + lift, **alike,
-    )  # fmt: skip
+    if capped := [(float(one.x), one.mean) for one in line if one.capped]:
+        looks = look.marks(4, markerfacecolor="white", clip_on=False, zorder=3)
+        axes.plot(*zip(*capped, strict=True), **looks)
+        style.mark_above(axes, capped, r"$\uparrow$", 7, color=look.colour, zorder=3)
 
 
 def _set_y(axes: Axes, curves: Curves) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
@@ -13,11 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from popsnet.network import require_one_wavelength
+from popsnet.network import F64, I64, require_one_wavelength
 from popsnet.plots import style
 from popsnet.schedules.schedule import Schedule
-
-F64 = npt.NDArray[np.float64]
 
 _MOST_FIELDS = 600
 """Up to this many slots, or groups, each has its own field; above, several share one."""
@@ -93,10 +90,10 @@ def _draw_packets(schedule: Schedule) -> Figure:
     columns = min(schedule.slots, _MOST_FIELDS)
     figure, (axes,) = style.row_of_axes(1, 1.3 + max(lines * 0.125, 1.2))
     if schedule.slots:
+        extent = 0.5, schedule.slots + 0.5, lines - 0.5, -0.5
         axes.imshow(
-            _colours(schedule, columns), aspect="auto", interpolation="nearest",
-            extent=(0.5, schedule.slots + 0.5, lines - 0.5, -0.5),
-        )  # fmt: skip
+            _colours(schedule, columns), aspect="auto", interpolation="nearest", extent=extent
+        )
         _write_packets(axes, schedule)
     _label_slots(axes, schedule)
     _label_couplers(axes, network.g)
@@ -109,7 +106,7 @@ def _draw_packets(schedule: Schedule) -> Figure:
     return style.settled(figure)
 
 
-def _couplers(schedule: Schedule, slot: int) -> npt.NDArray[np.int64]:
+def _couplers(schedule: Schedule, slot: int) -> I64:
     """Return the lines of a slot's messages, by the sender's group and then the listener's."""
     network = schedule.network
     senders, listeners, _ = schedule.transmissions(slot)
@@ -125,12 +122,11 @@ def _colours(schedule: Schedule, columns: int) -> F64:
         for kind, rows in enumerate((messages.to_relay, ~messages.to_relay)):
             used[:, column, kind] += np.bincount(at[rows], minlength=lines)
     used /= _shared(schedule.slots, columns)[np.newaxis, :, np.newaxis]
-    return np.asarray(
-        np.clip(1 - used @ (1 - np.array([to_rgb(style.BLUE), to_rgb(style.VERMILION)])), 0, 1)
-    )
+    inks = np.array([to_rgb(style.BLUE), to_rgb(style.VERMILION)])
+    return np.asarray(np.clip(1 - used @ (1 - inks), 0, 1))
 
 
-def _shared(count: int, places: int) -> npt.NDArray[np.int64]:
+def _shared(count: int, places: int) -> I64:
     """Count how many of 0 to count - 1 share each place, if i has the place i·places div count."""
     begins = -(-np.arange(places + 1) * count // max(places, 1))
     return np.diff(begins)
@@ -175,8 +171,8 @@ def _use(schedule: Schedule) -> _Use:
     for slot, (senders, listeners, _, from_relay, to_relay, _) in enumerate(schedule.messages):
         kinds = np.where(to_relay, _TO_RELAY, np.where(from_relay, _FROM_RELAY, _STRAIGHT))
         by_slot[slot * columns // slots] += np.bincount(kinds, minlength=3)
-        of, to = (network.group(ends).astype(np.int64) * places // network.g
-                  for ends in (senders, listeners))  # fmt: skip
+        both = (network.group(ends).astype(np.int64) for ends in (senders, listeners))
+        of, to = (group * places // network.g for group in both)
         by_coupler += np.bincount(of * places + to, minlength=places * places)
     by_slot /= _shared(slots, columns)[:, np.newaxis] * network.couplers
     groups = _shared(network.g, places)
@@ -223,10 +219,8 @@ def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
 def _draw_couplers(axes: Axes, schedule: Schedule, use: _Use) -> None:
     g = schedule.network.g
     colours = LinearSegmentedColormap.from_list("use", ["white", "#7fb8d8", style.BLUE, "#00263d"])
-    image = axes.imshow(
-        use.by_coupler, cmap=colours, vmin=0, vmax=1, interpolation="nearest",
-        extent=(-0.5, g - 0.5, g - 0.5, -0.5),
-    )  # fmt: skip
+    looks: dict[str, Any] = {"cmap": colours, "vmin": 0, "vmax": 1, "interpolation": "nearest"}
+    image = axes.imshow(use.by_coupler, extent=(-0.5, g - 0.5, g - 0.5, -0.5), **looks)
     axes.grid(False)
     axes.spines[["top", "right"]].set_visible(True)
     for axis in (axes.xaxis, axes.yaxis):

@@ -24,10 +24,8 @@ _INCHES = 0.4
 """The width of a slot, the height of headings, and how large a unit is."""
 
 _PACKET, _CONTROL = Stroke(style.BLUE, "-", 1.5), Stroke(style.GREEN, (0, (6, 1.5, 1, 1.5)), 1.3)
-_COLLIDED, _UNHEARD = (
-    Stroke(style.VERMILION, (0, (2, 1.6)), 1.5),
-    Stroke(style.PALE, (0, (1, 2)), 0.7),
-)
+_COLLIDED = Stroke(style.VERMILION, (0, (2, 1.6)), 1.5)
+_UNHEARD = Stroke(style.PALE, (0, (1, 2)), 0.7)
 _DELIVERED, _WAITING = "#b4b4b4", "white"
 _HELD, _SENT = 2.2, 0.6
 
@@ -153,10 +151,8 @@ def _draw_processors(
     for processor, held in holdings.items():
         delivered = any(destination[packet] == processor for packet in held)
         holds_own = processor in held and destination[processor] != processor
-        diagram.add_processor(
-            x, processor, facecolor=_DELIVERED if delivered else _WAITING,
-            linewidth=_HELD if holds_own else _SENT,
-        )  # fmt: skip
+        colour, width = _DELIVERED if delivered else _WAITING, _HELD if holds_own else _SENT
+        diagram.add_processor(x, processor, facecolor=colour, linewidth=width)
         copies = [one for one in held if one != processor and destination[one] != processor]
         if copies:
             y, text = diagram.processor_height(processor), "holds " + ", ".join(map(str, copies))
@@ -193,20 +189,12 @@ def _add_legend(figure: Figure, columns: int) -> float:
         ("has received the packet for it", _DELIVERED, _SENT),
     )
     handles = [stroke.handle(label) for label, stroke in strokes.items()]
-    handles += [
-        Line2D(
-            [], [], label=label, linestyle="none", marker="o", markersize=8,
-            markerfacecolor=colour, markeredgecolor="black", markeredgewidth=width,
-        )
-        for label, colour, width in circles
-    ]  # fmt: skip
-    handles.append(
-        Line2D(
-            [], [], label="holds packet 6, which is\nneither its own nor for it",
-            linestyle="none", marker=r"$\mathdefault{holds\ 6}$", markersize=22, color="black",
-            markeredgewidth=0,
-        )
-    )  # fmt: skip
+    for label, colour, width in circles:
+        looks = style.Look("black", "o", "-").marks(8, markerfacecolor=colour)
+        handles.append(Line2D([], [], label=label, markeredgewidth=width, **looks))
+    label = "holds packet 6, which is\nneither its own nor for it"
+    looks = style.Look("black", r"$\mathdefault{holds\ 6}$", "-").marks(22, markeredgewidth=0)
+    handles.append(Line2D([], [], label=label, **looks))
     columns = min(columns, 4)
     style.legend_below(figure, handles, columns, handlelength=3)
     return 0.2 + 0.25 * ceil(len(handles) / columns)

@@ -12,6 +12,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.patches import FancyBboxPatch
 from matplotlib.style import context
 from matplotlib.text import Text
 from matplotlib.ticker import Locator, LogLocator
@@ -47,6 +48,17 @@ class Look(NamedTuple):
         """Colour and line as keyword arguments of matplotlib."""
         return {"color": self.colour, "linestyle": self.line}
 
+    def marked(self, size: float, **options: Any) -> dict[str, Any]:
+        """Return the look of a curve with points on it."""
+        return {**self.curve, "marker": self.marker, "markersize": size, **options}
+
+    def marks(self, size: float, **options: Any) -> dict[str, Any]:
+        """Return the look of points that no curve joins."""
+        return {**self.marked(size), "linestyle": "none", **options}
+
+
+BARS: dict[str, Any] = {"elinewidth": 0.9, "capsize": 2.5, "capthick": 0.9}
+"""The look of the errors of a mean."""
 
 LOOKS = (
     Look(BLUE, "o", "-"),
@@ -125,6 +137,14 @@ def log10_axis(axes: Axes, which: Literal["x", "y"], subs: Sequence[float] = (1,
 def centred(axes: Axes, x: float, y: float, text: str, size: float, **options: Any) -> None:
     """Write a text centred at a point."""
     axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": size, **options})
+
+
+def add_box(
+    axes: Axes, at: tuple[float, float], width: float, height: float, radius: float, **looks: Any
+) -> None:
+    """Draw a box with round corners."""
+    shape = f"round,pad=0,rounding_size={radius}"
+    axes.add_patch(FancyBboxPatch(at, width, height, boxstyle=shape, **looks))
 
 
 def with_legend(figure: Figure, columns: int = 3) -> Figure:
@@ -211,15 +231,20 @@ class Columns:
             raise ValueError(f"{self}: {', '.join(columns)} must have the same length.")
 
 
-def mark_lower_bounds(axes: Axes, points: Sequence[tuple[float, float]], label: str) -> None:
-    """Mark points as lower bounds with ≥ above them."""
-    if points:
-        lift = ScaledTranslation(0, 6.5 / 72, axes.figure.dpi_scale_trans)
-        axes.plot(
-            *zip(*points, strict=True), linestyle="none", marker=r"$\geq$", markersize=6,
-            markeredgewidth=0, color=GREY, clip_on=False, transform=axes.transData + lift,
-            label=label,
-        )  # fmt: skip
+def mark_above(
+    axes: Axes, points: Sequence[tuple[float, float]], sign: str, height: float, **options: Any
+) -> None:
+    """Draw a sign above every point, ``height`` points of print higher."""
+    lift = ScaledTranslation(0, height / 72, axes.figure.dpi_scale_trans)
+    looks = Look(GREY, sign, "-").marks(6, markeredgewidth=0, clip_on=False) | options
+    axes.plot(*zip(*points, strict=True), transform=axes.transData + lift, **looks)
+
+
+def beside(
+    axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], **options: Any
+) -> None:
+    """Write next to a point, ``offset`` points of print away."""
+    axes.annotate(text, at, offset, textcoords="offset points", **options)
 
 
 def settled(figure: Figure) -> Figure:

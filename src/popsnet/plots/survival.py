@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -61,7 +60,7 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
         numbers = sorted({row.dead for row in one.rows})
         for name in one.routers:
             label = _label(*name, one.network)
-            _draw(lost, extra, one.of(*name), numbers, looks[label], label)
+            _draw((lost, extra), one.of(*name), numbers, looks[label], label)
         for axes in (lost, extra):
             axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
             axes.set_xlabel(f"dead {one.kind}")
@@ -70,24 +69,17 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
 
 
 def _draw(
-    lost: Axes,
-    extra: Axes,
-    rows: Sequence[FaultRow],
-    numbers: Sequence[int],
-    look: Look,
-    label: str,
+    axes: Sequence[Axes], rows: Sequence[FaultRow], numbers: Sequence[int], look: Look, label: str
 ) -> None:
     places = [numbers.index(row.dead) for row in rows]
-    options: dict[str, Any] = {**look.curve, "marker": look.marker, "markersize": 4, "linewidth": 1}
-    capped = any(row.capped for row in rows)
-    if capped:
+    (lost, extra), options = axes, look.marked(4, linewidth=1)
+    if any(row.capped for row in rows):
         options["markerfacecolor"] = "white"
     lost.plot(places, [row.lost + row.held for row in rows], label=label, **options)
     told = [(place, row) for place, row in zip(places, rows, strict=True) if row.pairs]
-    extra.errorbar(
-        [place for place, _ in told], [row.extra_slots or 0.0 for _, row in told],
-        yerr=[1.96 * (row.extra_error or 0.0) for _, row in told], capsize=2, **options,
-    )  # fmt: skip
+    x, y = [place for place, _ in told], [row.extra_slots or 0.0 for _, row in told]
+    reach = [1.96 * (row.extra_error or 0.0) for _, row in told]
+    extra.errorbar(x, y, reach, capsize=2, **options)
 
 
 def _scale(axes: Axes) -> None:

@@ -72,20 +72,12 @@ def draw_tails(
 def _draw(axes: Axes, found: RunsDistribution, measure: Measure, look: Look) -> None:
     one, rows = found.experiment, found.tail(measure)
     label = visible(f"{one.network}, {one.router} ({one.variant}), {found.runs:,} runs")
-    there = [row for row in rows if row.reached]
-    shares = np.array([row.probability for row in there])
-    below = np.array([row.low for row in there])
-    above = np.array([row.high for row in there])
-    axes.errorbar(
-        [row.at_least for row in there], shares, np.maximum([shares - below, above - shares], 0),
-        linestyle="none", marker=look.marker, markersize=3.5, capsize=2, linewidth=0.8,
-        color=look.colour, label=label,
-    )  # fmt: skip
-    none = [row for row in rows if not row.reached]
-    axes.plot(
-        [row.at_least for row in none], [row.high for row in none], linestyle="none", marker="v",
-        markersize=4, fillstyle="none", color=look.colour,
-    )  # fmt: skip
+    there = [(row.at_least, row.probability, row.low, row.high) for row in rows if row.reached]
+    at, shares, below, above = np.array(there).reshape(-1, 4).T
+    reach, dots = np.maximum([shares - below, above - shares], 0), look.marks(3.5, linewidth=0.8)
+    axes.errorbar(at, shares, reach, label=label, capsize=2, **dots)
+    none = [(row.at_least, row.high) for row in rows if not row.reached]
+    axes.plot(*np.array(none).reshape(-1, 2).T, **look.marks(4, marker="v", fillstyle="none"))
     expected, few = found.expected, 0.1 * _LESS / found.runs
     lines: dict[str, tuple[Callable[[Measure, int], float | None], str]] = {
         "exact": (expected.exact_tail, "-"),

@@ -115,21 +115,14 @@ def _draw(
     loads = [one.load for one in stable]
     delays = [_drawn(one, timing) for one in stable]
     means = [one.mean for one in delays]
-    reach = [one.half_width for one in delays]
-    axes.errorbar(
-        loads, means, yerr=reach, label=visible(label), **look.curve, marker=look.marker,
-        markersize=4, linewidth=1.1, elinewidth=0.9, capsize=2.5, capthick=0.9,
-    )  # fmt: skip
+    reach, looks = [one.half_width for one in delays], look.marked(4, linewidth=1.1, **style.BARS)
+    axes.errorbar(loads, means, reach, label=visible(label), **looks)
     tails = [(x, one.p99) for x, one in zip(loads, delays, strict=True) if one.p99 is not None]
     if tails:
-        xs, ys = zip(*tails, strict=True)
-        axes.plot(xs, ys, color=look.colour, linewidth=0.6, alpha=0.6)
-    open_points = [one for one in stable if one.verdict == "undecided"]
-    axes.plot(
-        [one.load for one in open_points], [_drawn(one, timing).mean for one in open_points],
-        color=look.colour, marker=look.marker, markersize=4, markerfacecolor="white",
-        linestyle="none", zorder=3,
-    )  # fmt: skip
+        axes.plot(*zip(*tails, strict=True), color=look.colour, linewidth=0.6, alpha=0.6)
+    undecided = [one for one in stable if one.verdict == "undecided"]
+    x, y = [one.load for one in undecided], [_drawn(one, timing).mean for one in undecided]
+    axes.plot(x, y, **look.marks(4, markerfacecolor="white", zorder=3))
     unstable = [one.load for one in line if one.verdict == "unstable"]
     if unstable:
         axes.axvline(min(unstable), color=look.colour, linewidth=0.8, linestyle=(0, (2, 2)))

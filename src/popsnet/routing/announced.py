@@ -12,9 +12,8 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import SizeError
-from popsnet.loops import Bools
 from popsnet.memory import Memory
-from popsnet.network import I32, I64, Network
+from popsnet.network import I32, I64, Bools, Network
 from popsnet.routing.direct import direct_slots
 from popsnet.routing.facts import Words
 from popsnet.routing.router import most, register_relation
@@ -217,7 +216,6 @@ def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, 
                 contents=lists.table[speakers], bits=lists.bits(network), phase=_ACROSS,
                 conflict_free=True,
             )  # fmt: skip
-            assert inbox.contents is not None
             heard[inbox.receivers, turn, spoken] = inbox.contents
             complete &= _hears(network, inbox) | ~listens
     return heard, complete

@@ -9,9 +9,8 @@ from math import ceil
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.loops import Bools
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.router import register, register_variant
 from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, SlotOptions, Slots

@@ -9,15 +9,12 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.routing.facts import Phases, Words, told
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
-
-Bools = npt.NDArray[np.bool_]
 
 OR_PHASES: Phases = {
     "*: groups object*": "One processor of each group sends that its group is done, and every "
@@ -98,7 +95,6 @@ def global_or(
         inbox = yield Slot.broadcast(
             speakers, g, listening, contents=said, bits=1, phase=part, step=step
         )
-        assert inbox.contents is not None
         content = np.zeros(n, dtype=np.bool_)
         content[inbox.receivers] = inbox.contents == 0
         misses |= listens & ~content
@@ -107,7 +103,6 @@ def global_or(
     inbox = yield Slot.send_control(
         repeaters, group[repeaters], group, contents=said, bits=1, phase=phase, step=step
     )
-    assert inbox.contents is not None
     return len(inbox.receivers) < n or bool(inbox.contents.any())
 
 

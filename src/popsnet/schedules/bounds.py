@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.network import Network
+from popsnet.network import I64, Network
 from popsnet.schedules.demand import Demand
-
-I64 = npt.NDArray[np.int64]
 
 
 def offline_slots(demand: Demand) -> int:

@@ -152,10 +152,3 @@ def kept_schedule(name: str, numbers: tuple[Ints, ...], make: Callable[[], Sched
 def kept_bytes(packets: int) -> int:
     """Return the memory of the schedules of this many packets in all, if they are kept."""
     return min(packets * BYTES_PER_PACKET, MOST_BYTES)
-
-
-def clear_schedules() -> None:
-    """Empty the cache."""
-    with _kept.lock:
-        _kept.schedules.clear()
-        _kept.nbytes = 0

@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.errors import InputError
 from popsnet.loops import plain
-from popsnet.network import Network
+from popsnet.network import I32, I64, Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.colouring.multigraph import join
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import STRAIGHT, Paths, Schedule, ranks
 from popsnet.slot import Ints
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 
 MOST_ROUNDS = 2**16
 """Each round is coloured on its own."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import I64, Network
 from popsnet.slot import Ints
 
 _MOST = 2**30
@@ -103,7 +102,7 @@ class Demand:
         """The rounds that are needed: R = max(h, ⌈Δ/gW⌉)."""
         return max(self.h, -(-self.degree // self.network.channels))
 
-    def moving_counts(self) -> npt.NDArray[np.int64]:
+    def moving_counts(self) -> I64:
         """Return the packets from each group (row) to each group that do not start where they go.
 
         Returns

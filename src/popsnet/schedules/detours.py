@@ -10,14 +10,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.errors import SizeError
 from popsnet.faults import WorkingParts
 from popsnet.loops import plain
-from popsnet.network import Network
+from popsnet.network import I32, I64, U16, U64, Bools, Network
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.fixed import best_fixed
@@ -25,11 +24,6 @@ from popsnet.schedules.linear_program import Capacities
 from popsnet.schedules.schedule import STRAIGHT, Hops, Schedule
 from popsnet.splitmix import word
 from popsnet.system import available_memory
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
-Bools = npt.NDArray[np.bool_]
 
 _RELAYS = 64
 """Relays that are tried for a packet, unless none of them will do."""
@@ -268,7 +262,7 @@ class _Room(NamedTuple):
     hears: U64
     couplers: U64
     """Whether all wavelengths of a coupler are in use."""
-    load: npt.NDArray[np.uint16]
+    load: U16
     """The wavelengths in use, if there are several."""
 
 

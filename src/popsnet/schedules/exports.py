@@ -6,16 +6,15 @@ that of its row in the demand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TextIO
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
-
-I64 = npt.NDArray[np.int64]
 
 HOPS = (
     "slot", "hop", "from_group", "to_group", "sender", "receiver", "packet", "source",
@@ -30,11 +29,6 @@ PORTS = (
 
 _TUNED = ("sends_on_wavelength", "listens_to_wavelength")
 """The columns of :func:`write_ports` for several wavelengths."""
-
-_ROWS = 2**16
-"""Rows that are written at once, at least."""
-_POWERS = 10 ** np.arange(1, 19)
-"""The smallest numbers of two digits and more."""
 
 
 def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
@@ -67,8 +61,7 @@ def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
     1,1,0,1,0,1,0,0,1
     1,1,1,0,1,0,1,1,0
     """
-    several = schedule.network.wavelengths > 1
-    _write((*HOPS, *("wavelength",) * several), _hops(schedule, demand), file)
+    _write(schedule, HOPS, ("wavelength",), _hops(schedule, demand), file)
 
 
 def write_ports(schedule: Schedule, file: TextIO) -> None:
@@ -101,72 +94,41 @@ def write_ports(schedule: Schedule, file: TextIO) -> None:
     1,1,2,1,0,0
     1,2,,,1,1
     """
-    several = schedule.network.wavelengths > 1
-    _write((*PORTS, *_TUNED * several), _ports(schedule), file)
+    _write(schedule, PORTS, _TUNED, _ports(schedule), file)
 
 
-def _hops(schedule: Schedule, demand: Demand) -> Iterator[I64]:
+def _hops(schedule: Schedule, demand: Demand) -> Iterator[npt.NDArray[Any]]:
     """Yield the rows of each slot."""
-    network = schedule.network
-    hops = np.zeros(demand.packets, np.int64)
+    group, hops = schedule.network.group, np.zeros(demand.packets, np.int64)
     for slot in range(schedule.slots):
         senders, listeners, packets = schedule.transmissions(slot)
         hops[packets] += 1
-        columns: tuple[npt.ArrayLike, ...] = (
-            slot + 1, hops[packets], network.group(senders), network.group(listeners), senders,
-            listeners, packets, demand.source[packets], demand.destination[packets],
-            *((schedule.wavelengths(slot),) if network.wavelengths > 1 else ()),
-        )  # fmt: skip
-        rows = np.empty((len(packets), len(columns)), np.int64)
-        for k, column in enumerate(columns):
-            rows[:, k] = column
-        yield rows
+        own = packets, demand.source[packets], demand.destination[packets]
+        message = hops[packets], group(senders), group(listeners), senders, listeners, *own
+        yield np.column_stack(np.broadcast_arrays(slot + 1, *message, schedule.wavelengths(slot)))
 
 
-def _ports(schedule: Schedule) -> Iterator[I64]:
-    """Yield the rows of each slot, with -1 for empty cells."""
-    network = schedule.network
+def _ports(schedule: Schedule) -> Iterator[npt.NDArray[Any]]:
+    """Yield the rows of each slot, with None for empty cells."""
+    group = schedule.network.group
     for slot in range(schedule.slots):
         senders, listeners, packets = schedule.transmissions(slot)
-        active = np.unique(np.concatenate((senders, listeners)))
-        several = network.wavelengths > 1
-        rows = np.full((len(active), len(PORTS) + len(_TUNED) * several), -1, np.int64)
-        rows[:, 0], rows[:, 1] = slot + 1, active
+        active, tuned = np.unique(np.concatenate((senders, listeners))), schedule.wavelengths(slot)
         sending, hearing = np.searchsorted(active, senders), np.searchsorted(active, listeners)
-        rows[sending, 2], rows[sending, 3] = network.group(listeners), packets
-        rows[hearing, 4], rows[hearing, 5] = network.group(senders), packets
-        if several:
-            rows[sending, 6] = rows[hearing, 7] = schedule.wavelengths(slot)
+        rows = np.full((len(active), len(PORTS) + len(_TUNED)), None)
+        rows[:, 0], rows[:, 1] = slot + 1, active
+        rows[sending, 2], rows[sending, 3], rows[sending, 6] = group(listeners), packets, tuned
+        rows[hearing, 4], rows[hearing, 5], rows[hearing, 7] = group(senders), packets, tuned
         yield rows
 
 
-def _write(heading: tuple[str, ...], slots: Iterable[I64], file: TextIO) -> None:
-    """Write a heading and the rows of all slots, those of several small ones together."""
-    file.write(",".join(heading) + "\n")
-    waiting: list[I64] = []
-    count = 0
+def _write(
+    schedule: Schedule, heading: Sequence[str], tuned: Sequence[str],
+    slots: Iterable[npt.NDArray[Any]], file: TextIO,
+) -> None:  # fmt: skip
+    """Write the rows of all slots, without the columns of wavelengths where there is one."""
+    columns = len(heading) + len(tuned) * min(schedule.network.wavelengths - 1, 1)
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow((*heading, *tuned)[:columns])
     for rows in slots:
-        waiting.append(rows)
-        count += len(rows)
-        if count >= _ROWS:
-            file.write(_text(np.concatenate(waiting)))
-            waiting, count = [], 0
-    if count:
-        file.write(_text(np.concatenate(waiting)))
-
-
-def _text(rows: I64) -> str:
-    """Return rows of numbers with commas between them; a negative number is an empty cell."""
-    left = rows.ravel()
-    digits = np.where(left < 0, 0, 1 + np.searchsorted(_POWERS, left, side="right"))
-    ends = np.cumsum(digits + 1)  # behind the commas
-    text = np.full(ends[-1:].sum(), ord(","), np.uint8)
-    text[ends.reshape(rows.shape)[:, -1] - 1] = ord("\n")
-    places = ends - 2
-    while len(left):
-        written = digits > 0
-        left, places, digits = left[written], places[written], digits[written]
-        left, last = np.divmod(left, 10)
-        text[places] = ord("0") + last
-        places, digits = places - 1, digits - 1
-    return text.tobytes().decode("ascii")
+        writer.writerows(rows[:, :columns].tolist())

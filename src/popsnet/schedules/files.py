@@ -26,13 +26,11 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.errors import InputError, wrong
-from popsnet.network import Network
+from popsnet.network import I64, Network
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import ranks
 from popsnet.tables import FileTable, read_table
 from popsnet.tables.table import names_of_list, require_integers
-
-I64 = npt.NDArray[np.int64]
 
 _MOST_PACKETS = 2**27
 _TOLERANCE = 1e-12

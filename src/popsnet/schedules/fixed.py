@@ -11,17 +11,14 @@ from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.faults import WorkingParts
 from popsnet.loops import plain
-from popsnet.network import Network
+from popsnet.network import I32, I64, Bools, Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import HOME, Paths, ranks
 from popsnet.slot import Ints
 from popsnet.splitmix import word
 
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
 F32 = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
 
 MOST_PACKETS = 2**21
 """Larger demands are not searched."""
@@ -207,37 +204,7 @@ def best_fixed(
     The numbers of slots bound, bound + 1, bound + 3, bound + 7 and so on are tried until a search
     succeeds, and then those between it and the last that failed, by bisection. Every search has a
     limited number of steps, so the work is the same on every computer.
-    """
-    moving = _moving(demand, relays=relays, parts=parts)
-    if moving is None:
-        return None
-    found = _shortest(demand.network, moving, bound, most, seed, relays=relays)
-    if found is None:
-        return None
-    return moving.paths(demand.packets, *found)
 
-
-def search_schedule(demand: Demand, slots: int, *, relays: bool, seed: int = 0) -> Paths | None:
-    """Search for a schedule with this number of slots, in which packets have one or two hops.
-
-    Parameters
-    ----------
-    demand : Demand
-        The packets to send.
-    slots : int
-        The number of slots.
-    relays : bool
-        Whether packets may be relayed, once.
-    seed : int
-        The random seed; a seed always gives the same schedule.
-
-    Returns
-    -------
-    Paths or None
-        The schedule, or None if none was found.
-
-    Notes
-    -----
     A packet that goes straight needs its source to send, its destination to listen and a coupler,
     all in one slot; a relayed one needs this for two hops, one slot after the other. The packets
     wait in a queue. The first of it takes the cheapest place, straight or through one of some
@@ -245,11 +212,11 @@ def search_schedule(demand: Demand, slots: int, *, relays: bool, seed: int = 0) 
     a price. It is put out and waits again, and the price rises. The search ends when no packet
     waits, or when the shortest queue has not become shorter for long.
     """
-    moving = _moving(demand, relays=relays)
-    found = moving and _attempt(demand.network, moving, slots, seed, relays=relays)
-    if moving is None or found is None:
+    moving = _moving(demand, relays=relays, parts=parts)
+    if moving is None:
         return None
-    return moving.paths(demand.packets, *found)
+    found = _shortest(demand.network, moving, bound, most, seed, relays=relays)
+    return None if found is None else moving.paths(demand.packets, *found)
 
 
 def _shortest(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.network import F64, I64
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-I64 = npt.NDArray[np.int64]
 
 _SCALE = 2**40
 _LARGEST = 2**22
@@ -197,9 +198,7 @@ def _program(counts: I64, capacities: Capacities) -> _Program:
     )
 
 
-def _proved(
-    program: _Program, below: npt.NDArray[np.float64], equal: npt.NDArray[np.float64]
-) -> Fraction | None:
+def _proved(program: _Program, below: F64, equal: F64) -> Fraction | None:
     """Return the bound that any values of the dual variables prove, in exact arithmetic.
 
     For p ≤ 0 and any q, a feasible x has cost·x ≥ p·limit + q·total + r·x, where r is

@@ -6,19 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.loops import plain
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import I32, I64, Bools, Network
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints, Slot, Slots
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 STRAIGHT = -1
 """Stands for the relay of a packet that has none."""
@@ -222,6 +217,8 @@ class Schedule:
             Numbers from 0 to W - 1, as in :meth:`transmissions`.
         """
         senders, listeners, _ = self.transmissions(slot)
+        if self.network.wavelengths == 1:
+            return np.zeros_like(senders)
         couplers = self.network.coupler(self.network.group(listeners), self.network.group(senders))
         used, places = np.unique(couplers, return_inverse=True)
         return ranks(places.astype(np.int32), len(used))

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.errors import InputError
+from popsnet.loops import Bools
 from popsnet.slot import Ints
 from popsnet.sorting.comparators import ComparatorNetwork
 
@@ -36,8 +37,7 @@ _POPULATION = 4 * LANES
 """The inputs of a round of the adversary."""
 _PARENTS = _POPULATION // 4
 
-Words = npt.NDArray[np.uint64]
-Bits = npt.NDArray[np.bool_]
+U64 = npt.NDArray[np.uint64]
 
 _ALTERNATING = np.array(
     [0xAAAAAAAAAAAAAAAA, 0xCCCCCCCCCCCCCCCC, 0xF0F0F0F0F0F0F0F0,
@@ -124,7 +124,7 @@ def check_network(
     return SortingVerdict(True, False, tried)
 
 
-def _fails(ones: Bits, tried: int) -> SortingVerdict:
+def _fails(ones: Bools, tried: int) -> SortingVerdict:
     return SortingVerdict(False, False, tried, tuple(ones.astype(int).tolist()))
 
 
@@ -136,7 +136,7 @@ def _try_all(network: ComparatorNetwork) -> SortingVerdict:
     return SortingVerdict(failed is None, True, 2**network.wires, failed)
 
 
-def every_input(wires: int) -> Words:
+def every_input(wires: int) -> U64:
     """Return all 2^n inputs in order; wire w has bit w of the input's number.
 
     For 5 wires or fewer the inputs are repeated to fill a word.
@@ -149,18 +149,18 @@ def every_input(wires: int) -> Words:
     return words
 
 
-def pack(inputs: Bits) -> Words:
+def pack(inputs: Bools) -> U64:
     """Pack inputs, a row for each and a multiple of 64 of them, into words."""
     packed = np.packbits(inputs, axis=0, bitorder="little")
     return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
 
 
-def unpack(words: Words) -> Bits:
+def unpack(words: U64) -> Bools:
     """Return the bits of a row of words."""
     return np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little").view(np.bool_)
 
 
-def send_through(network: ComparatorNetwork, words: Words) -> tuple[Bits, Ints]:
+def send_through(network: ComparatorNetwork, words: U64) -> tuple[Bools, Ints]:
     """Send inputs through a network, in place.
 
     Return for every input whether it comes out unsorted, and the last stage, counted from 1, that
@@ -178,7 +178,7 @@ def send_through(network: ComparatorNetwork, words: Words) -> tuple[Bits, Ints]:
 
 
 @compiled
-def _exchange(words: Words, low: Ints, high: Ints, busy: Words) -> None:
+def _exchange(words: U64, low: Ints, high: Ints, busy: U64) -> None:
     for c in range(len(low)):
         above, below = words[low[c]], words[high[c]]
         for k in range(len(busy)):
@@ -188,13 +188,13 @@ def _exchange(words: Words, low: Ints, high: Ints, busy: Words) -> None:
 
 
 @compiled
-def _mark_unsorted(words: Words, unsorted: Words) -> None:
+def _mark_unsorted(words: U64, unsorted: U64) -> None:
     for wire in range(len(words) - 1):
         for k in range(len(unsorted)):
             unsorted[k] |= words[wire, k] & ~words[wire + 1, k]
 
 
-def sample_words(wires: int, inputs: int, coins: Coins) -> Words:
+def sample_words(wires: int, inputs: int, coins: Coins) -> U64:
     """Draw this many inputs, a multiple of 64, with all kinds in equal parts."""
     columns = [
         pack(np.stack([sample(wires, start + lane, coins) for lane in range(LANES)]))
@@ -203,24 +203,24 @@ def sample_words(wires: int, inputs: int, coins: Coins) -> Words:
     return np.concatenate(columns, axis=1)
 
 
-def sample(wires: int, number: int, coins: Coins) -> Bits:
+def sample(wires: int, number: int, coins: Coins) -> Bools:
     """Draw input ``number``: random, nearly sorted, arranged by a stride, or runs, in turn."""
     return (_random, _nearly_sorted, _arranged, _runs)[number % 4](wires, number, coins)
 
 
-def _random(wires: int, number: int, coins: Coins) -> Bits:
+def _random(wires: int, number: int, coins: Coins) -> Bools:
     """Draw each wire independently, with a random density of ones."""
     density = coins.draw(2**31, SAMPLE, number, wires)
     return coins.draws(2**31, SAMPLE, number, np.arange(wires, dtype=np.int32)) < density
 
 
-def _nearly_sorted(wires: int, number: int, coins: Coins) -> Bits:
+def _nearly_sorted(wires: int, number: int, coins: Coins) -> Bools:
     """Draw zeros followed by ones, with a few wires changed."""
     ones = np.arange(wires) >= coins.draw(wires + 1, SAMPLE, number, 0)
     return flip(ones, SAMPLE, number, coins)
 
 
-def _arranged(wires: int, number: int, coins: Coins) -> Bits:
+def _arranged(wires: int, number: int, coins: Coins) -> Bools:
     """Draw a sorted input, reversed, rotated or shuffled by a stride near a power of two."""
     power = 1 << coins.draw(wires.bit_length(), SAMPLE, number, 0)
     stride = power + coins.draw(3, SAMPLE, number, 1) - 1
@@ -230,7 +230,7 @@ def _arranged(wires: int, number: int, coins: Coins) -> Bits:
     return np.greater(places, threshold)
 
 
-def _runs(wires: int, number: int, coins: Coins) -> Bits:
+def _runs(wires: int, number: int, coins: Coins) -> Bools:
     """Draw a power of two of sorted runs, concatenated or interleaved, to test merges."""
     runs = 2 << coins.draw(max(1, wires.bit_length() - 2), SAMPLE, number, 0)
     length = -(-wires // runs)
@@ -240,7 +240,7 @@ def _runs(wires: int, number: int, coins: Coins) -> Bits:
     return (ones.T if interleaved else ones).ravel()[:wires]
 
 
-def flip(ones: Bits, purpose: str, number: int, coins: Coins) -> Bits:
+def flip(ones: Bools, purpose: str, number: int, coins: Coins) -> Bools:
     """Return the input with one to sixteen wires changed."""
     draws = coins.draws(len(ones), purpose, number, np.arange(1, _MOST_FLIPS + 1))
     changed = ones.copy()
@@ -248,7 +248,7 @@ def flip(ones: Bits, purpose: str, number: int, coins: Coins) -> Bits:
     return changed
 
 
-def attack(network: ComparatorNetwork, rounds: int, coins: Coins) -> Iterator[Bits | None]:
+def attack(network: ComparatorNetwork, rounds: int, coins: Coins) -> Iterator[Bools | None]:
     """Yield for each round an input that is not sorted, or None.
 
     This is a hill climb: the quarter of the inputs that were sorted latest stay for the next round,

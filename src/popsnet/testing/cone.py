@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import PopsnetError
-from popsnet.network import I32
+from popsnet.network import I32, U64
 from popsnet.slot import Contents, Inbox, Ints, Slot
 from popsnet.trace import records
 
@@ -59,7 +58,7 @@ class PrivateCoins(Coins):
         object.__setattr__(self, "_changed", np.asarray(changed, dtype=np.int64))
         object.__setattr__(self, "_original", Coins(seed))
 
-    def words(self, purpose: str, step: int, processors: Ints) -> npt.NDArray[np.uint64]:
+    def words(self, purpose: str, step: int, processors: Ints) -> U64:
         """Return the words of processors, each of its own seed."""
         if len(processors) and not 0 <= processors.min() <= processors.max() < self._n:
             raise LocalityError(

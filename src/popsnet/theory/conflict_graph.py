@@ -10,13 +10,10 @@ from enum import IntEnum
 from math import exp
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.errors import InputError, PermutationError
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.slot import Ints
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -241,9 +241,6 @@ def _mean_time(pending: Iterator[float]) -> float:
 C = exp(1 + exp(-1))
 """The steps needed to reduce the load by one packet per coupler: about 3.927."""
 
-C_WITH_SLOT_FIVE = C * exp(1 / C)
-"""The same with slot 5 counted, for d much larger than g: about 5.066."""
-
 _NO_LOAD = 1e-12
 
 

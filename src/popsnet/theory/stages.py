@@ -19,9 +19,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.network import Network
-
-Numbers = npt.NDArray[np.float64]
+from popsnet.network import F64, Network
 
 _APART = 32
 """From this d = g on a run is likely to reach the bijections that keep companions apart."""
@@ -41,7 +39,7 @@ def _shares(network: Network) -> list[tuple[int, float]]:
     return [(places, share) for places, share in shares if share > 0]
 
 
-def _crowd(network: Network, rho: Numbers) -> Numbers:
+def _crowd(network: Network, rho: F64) -> F64:
     return np.minimum((rho * (network.d - 1) + _companions(network)) / network.d, 1.0)
 
 
@@ -57,7 +55,7 @@ def _companion(network: Network) -> float:
     return max(_companions(network), min(network.d - 1.0, 1.0))
 
 
-def after_sweep(rho: Numbers) -> Numbers:
+def after_sweep(rho: F64) -> F64:
     """Return the fraction after a plain sweep, ρ(1 - e^-ρ).
 
     A packet gets through if it is the only one of its class in its set.
@@ -65,7 +63,7 @@ def after_sweep(rho: Numbers) -> Numbers:
     return -rho * np.expm1(-rho)
 
 
-def after_park(network: Network, rho: Numbers, window: int) -> Numbers:
+def after_park(network: Network, rho: F64, window: int) -> F64:
     """Return the fraction after a park stage with one window of w slots.
 
     A set stores as many packets of a class as it has members. With c places in the relay group a
@@ -84,7 +82,7 @@ def after_park(network: Network, rho: Numbers, window: int) -> Numbers:
     return rho - stored * network.g / network.d
 
 
-def after_verified_park(network: Network, rho: Numbers, window: int) -> Numbers:
+def after_verified_park(network: Network, rho: F64, window: int) -> F64:
     """Return the fraction after a verified park stage with one window of w slots.
 
     Of each class every member of a set stores one packet, and public numbers say which member
@@ -103,19 +101,19 @@ def after_verified_park(network: Network, rho: Numbers, window: int) -> Numbers:
 
 
 def _binomial(
-    heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], probability: Numbers
-) -> Numbers:
+    heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], probability: F64
+) -> F64:
     """Return the binomial probability of ``heard`` successes in ``slots`` trials."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     silent = slots - heard
     ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
     logs = ways + xlogy(heard, probability) + xlog1py(silent, -probability)
-    probabilities: Numbers = np.exp(logs)
+    probabilities: F64 = np.exp(logs)
     return probabilities
 
 
-def after_shower(network: Network, rho: Numbers, copies: int) -> Numbers:
+def after_shower(network: Network, rho: F64, copies: int) -> F64:
     """Return the fraction after a shower of r copies.
 
     Each copy is alone on both hops with its own probability, at r times the load. A fold is like a
@@ -129,7 +127,7 @@ def after_shower(network: Network, rho: Numbers, copies: int) -> Numbers:
     return rho * (1 - through) ** copies
 
 
-def after_team(network: Network, rho: Numbers, candidates: int) -> Numbers:
+def after_team(network: Network, rho: F64, candidates: int) -> F64:
     """Return the fraction after a team stage of r candidates.
 
     A candidate is free if no other packet of the source's group has it, nor another waiting
@@ -148,11 +146,11 @@ def after_team(network: Network, rho: Numbers, candidates: int) -> Numbers:
         -np.expm1(-candidates * number / network.g)
         for number in (mean - deviation, mean + deviation)
     )
-    after: Numbers = rho * (few**candidates + many**candidates) / 2
+    after: F64 = rho * (few**candidates + many**candidates) / 2
     return after
 
 
-def after_marked(network: Network, rho: Numbers, copies: int) -> Numbers:
+def after_marked(network: Network, rho: F64, copies: int) -> F64:
     """Return the fraction after a marked stage of r places: the packets whose source waits.
 
     A place is free if no other packet of the source's group has it, and no destination of that
@@ -174,7 +172,7 @@ def after_marked(network: Network, rho: Numbers, copies: int) -> Numbers:
     return rho * (1 - free) ** (copies - 1) * (1 - free + missed)
 
 
-def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
+def after_grid(network: Network, rho: F64, x: int) -> F64:
     """Return the fraction after a grid stage XY(x, ⌈G/x⌉), G = ⌈g/d⌉.
 
     A relay stores one packet for each v, the first that it hears.
@@ -187,12 +185,12 @@ def after_grid(network: Network, rho: Numbers, x: int) -> Numbers:
     load, crowd = (part * d / width for part in (rho, _crowd(network, rho)))
     full, fewer = (np.log1p(-load * np.exp(-crowd * count)) for count in (places, places - 1))
     last = often * full  # the logarithm of the probability that the last place stays empty
-    stored: Numbers = -(places - 1) * np.expm1(last + (x - often) * fewer) - np.expm1(last)
+    stored: F64 = -(places - 1) * np.expm1(last + (x - often) * fewer) - np.expm1(last)
     return rho - g / (classes * d) * stored
 
 
 @lru_cache(maxsize=256)
-def _left(window: int, most: int) -> Numbers:
+def _left(window: int, most: int) -> F64:
     """Return the probabilities P[m, l] that of m packets in w slots l collide, for m, l ≤ most.
 
     Packets are added one by one; a slot is free, has one packet, or has more.
@@ -211,7 +209,7 @@ def _left(window: int, most: int) -> Numbers:
     return table
 
 
-def first_at_a_set(mean: float) -> Numbers:
+def first_at_a_set(mean: float) -> F64:
     """Return the distribution of the number of packets that a group has for a relay group.
 
     In the windows of one stage a source tries the same relay group again, so packets that failed
@@ -220,19 +218,16 @@ def first_at_a_set(mean: float) -> Numbers:
     from scipy.special import gammaln, xlogy
 
     packets = np.arange(int(mean + 6 * mean**0.5) + 8)
-    probabilities: Numbers = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
+    probabilities: F64 = np.exp(xlogy(packets, mean) - mean - gammaln(packets + 1))
     return probabilities
 
 
-def left_at_a_set(left: Numbers, window: int) -> Numbers:
+def left_at_a_set(left: F64, window: int) -> F64:
     """Return the distribution of the packets left after one more window, for each row."""
-    after: Numbers = left @ _left(window, left.shape[-1] - 1)
-    return after
+    return left @ _left(window, left.shape[-1] - 1)
 
 
-def _gone(
-    network: Network, rho: float, windows: Sequence[int]
-) -> Iterator[tuple[int, float, Numbers]]:
+def _gone(network: Network, rho: float, windows: Sequence[int]) -> Iterator[tuple[int, float, F64]]:
     """Yield places of relay groups, their share, and the distribution of what a set has heard."""
     for places, share in _shares(network):
         left = np.diag(first_at_a_set(rho * places))

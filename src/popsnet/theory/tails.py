@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, exp, inf, log, log2
+from math import ceil, exp, log, log2
 
 from popsnet.errors import wrong
-from popsnet.theory.fluid import C
 
 _X = 0.25
 """Phase 1 ends at degree gx; the paper allows any x < 1/3, and numbers need one. At the limit 1/3,
@@ -72,15 +71,6 @@ def sparse_fails(g: float) -> float:
     return float(2 ** sparse_steps() / g)
 
 
-def sparse_tail(packets: int, degree: int, g: int, steps: int) -> float:
-    """Bound the probability that some packet fails in all steps, for any degree.
-
-    The bound is packets·(2(degree - 1)/g)^steps: the lemma for sparse conflict graphs before it is
-    rounded. A packet fails in a step only if another packet at one of its ends has its colour.
-    """
-    return min(1.0, packets * min(1.0, 2 * (degree - 1) / g) ** steps)
-
-
 def square_steps(g: float) -> int:
     """Return the steps of all three phases: O(log log g), most of them the constants 20 and 18."""
     return phase_one_steps() + phase_two_steps(g) + sparse_steps()
@@ -99,11 +89,6 @@ def thinning_fails(g: float) -> float:
     """
     delta = g ** (-1 / 3)
     return step_fails(g, delta) + 4 * g * exp(-(delta**2) * g / 4)
-
-
-def general_constant(g: float) -> float:
-    """Return the least c + ε(g), c/(1 - g^(-1/3))⁴; the router's 4 is covered if this is ≤ 4."""
-    return C / (1 - g ** (-1 / 3)) ** 4 if g > 1 else inf
 
 
 @dataclass(frozen=True)

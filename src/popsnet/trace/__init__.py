@@ -23,28 +23,10 @@ two more counts, ``held`` and ``refused``.
 A network with several wavelengths per coupler has ``"wavelengths": W`` in its header, and a slot
 then has ``send_wavelengths`` and ``listen_wavelengths``, a number for each of its ``sends`` and
 ``listens``.
+
+Names are imported when they are first used.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from popsnet.trace.event import Arrival, Event, Hold, Listen, Observer, Send, TraceWords
-from popsnet.trace.writer import TraceWriter, records, wavelengths
-
-if TYPE_CHECKING:
-    from popsnet.trace.reader import Header, OutcomeLine, SlotLine, TraceReader, read_trace
-
-__all__ = [
-    "Arrival", "Event", "Header", "Hold", "Listen", "Observer", "OutcomeLine", "Send", "SlotLine",
-    "TraceReader", "TraceWords", "TraceWriter", "read_trace", "records",
-    "wavelengths",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Import the reader, and msgspec with it, when it is first used."""
-    if name in __all__:
-        return getattr(import_module("popsnet.trace.reader"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

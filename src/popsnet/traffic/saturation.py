@@ -470,7 +470,7 @@ def expected_saturation(experiment: TrafficExperiment) -> float | None:
     Examples
     --------
     >>> from popsnet.traffic import TrafficExperiment
-    >>> from popsnet.traffic.curves import expected_saturation
+    >>> from popsnet.traffic.saturation import expected_saturation
     >>> uniform = {"load": 0.1, "pattern": "uniform-with-self"}
     >>> expected_saturation(TrafficExperiment(8, 8, scheduler="vlb", **uniform))
     0.5

@@ -151,17 +151,11 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
         raise wrong("engine", repr(engine))(f"give one of {', '.join(ENGINES)}.")
     found = experiment.resolved_scheduler
     ships = found.is_registered and not found.file
-    compiled = ships and fused.supports(found.name, experiment.variant)
+    compiled = ships and fused.supports(found.name, experiment.variant, experiment.wavelengths)
     if engine == "fused" and experiment.faults:
         raise wrong("engine", "'fused'", "engine")(
             "the compiled engine runs networks without faults. Use engine='slots', or leave it out."
         )
-    if engine == "fused" and experiment.wavelengths > 1:
-        raise wrong("engine", "'fused'", "engine")(
-            "compiled schedulers run on networks with one wavelength per coupler. Use "
-            "engine='slots'."
-        )
-    compiled = compiled and experiment.wavelengths == 1
     if engine == "fused" and not compiled:
         raise wrong("engine", "'fused'", "engine")(
             f"there is no compiled code for scheduler {found.name} ({experiment.variant}). Use "

@@ -13,9 +13,9 @@ from msgspec import convert
 import popsnet
 from popsnet import Coins, Experiment, Faults, InputError, Network, Slot, check_trace
 from popsnet.faults import KINDS, two_way_paths
+from popsnet.network import Bools
 from popsnet.routing import get_router
 from popsnet.routing.relay import fractions, parse_schedule, parse_survival, plan_survival, verified
-from popsnet.routing.relay.state import Bools
 from popsnet.slot import Inbox, Ints
 from popsnet.testing import check_locality
 from popsnet.trace.reader import FaultsOfTrace

@@ -27,6 +27,9 @@ SCHEDULERS = [
     ("aloha", "backoff"), ("aloha", "0.125"), ("aloha", "1"), ("relay", "standard"),
     ("ideal", "voq"), ("ideal", "fifo"), ("ideal", "3"), ("epochs", "standard"),
 ]  # fmt: skip
+TUNED = ("tdm", "vlb", "rotor")
+"""Schedulers that use all wavelengths."""
+
 LOADS_AND_BUFFERS = [(0.04, 0), (0.2, 0), (0.2, 1), (0.9, 0), (0.9, 3)]
 
 
@@ -107,6 +110,25 @@ def test_logs_are_equal_on_every_shape(shape: tuple[int, int], scheduler: tuple[
     assert messages > slots // 4
 
 
+TUNED_SHAPES = [
+    (5, 3, 2), (7, 2, 3), (4, 4, 2), (9, 4, 2), (3, 8, 4), (1, 5, 2), (6, 1, 4), (2, 3, 8),
+    (17, 2, 4), (11, 5, 3), (16, 2, 2), (8, 3, 5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheduler", TUNED)
+@pytest.mark.parametrize("shape", [*TUNED_SHAPES[:3], *rarely(TUNED_SHAPES[3:])], ids=str)
+def test_logs_are_equal_with_several_wavelengths(
+    shape: tuple[int, int, int], scheduler: str
+) -> None:
+    network = Network(*shape)
+    slots, messages = max(3 * network.n, 60), 0
+    for load, buffer in LOADS_AND_BUFFERS:
+        rows = rows_of(network.n, slots, load, network.n, several=buffer == 3)
+        messages += compare(network, (scheduler, "standard"), rows, buffer).messages.sum()
+    assert messages > slots // 4
+
+
 @each("scheduler", SCHEDULERS)
 def test_logs_are_equal_slot_by_slot(scheduler: tuple[str, str]) -> None:
     """A block may end in the middle of a cycle."""
@@ -145,6 +167,13 @@ def test_seeds_differ() -> None:
     rows = rows_of(16, 100, 0.2, 0)
     logs = [joined(open_session(Network(4, 4), "relay", "standard", k), rows, 50) for k in (1, 2)]
     assert logs[0].collisions.tolist() != logs[1].collisions.tolist()
+
+
+@each("scheduler", [one for one in SCHEDULERS if one[0] not in TUNED])
+def test_schedulers_that_use_one_wavelength_are_refused(scheduler: tuple[str, str]) -> None:
+    assert not supports(*scheduler, wavelengths=2)
+    with pytest.raises(InputError, match="W = 2"):
+        open_session(Network(2, 2, 2), *scheduler)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -30,7 +29,7 @@ from popsnet.adversaries.oblivious.paths import PathSystem, find_paths, recorded
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError, wrong
-from popsnet.network import Network, require_one_wavelength
+from popsnet.network import I32, Network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router
@@ -159,7 +158,7 @@ class Trial:
     """A permutation, its congestion by counting, and its execution on the machine."""
 
     network: Network
-    destination: npt.NDArray[np.int32]
+    destination: I32
     congestion: int
     """The most paths through one node, by counting."""
     outcome: Outcome
@@ -403,10 +402,7 @@ def attack_paths(
 
 
 def _try(
-    paths: PathSystem,
-    network: Network,
-    destination: npt.NDArray[np.int32],
-    built: Built | None = None,
+    paths: PathSystem, network: Network, destination: I32, built: Built | None = None
 ) -> Trial:
     """Count the congestion, also at the node of the construction, and execute."""
     counted = loads(paths, network, destination)

@@ -113,8 +113,7 @@ def _system(name: str, network: Network, seen: dict[tuple[int, int], list[int]])
         table[source, destination] = (way[1:] + [destination] * width)[: width - 1]
 
     def ways(network: Network, sources: Ints, destinations: Ints) -> Ints:
-        found: Ints = table[sources, destinations]
-        return found
+        return table[sources, destinations]
 
     return PathSystem(f"of router {name}", "observed", ways)
 

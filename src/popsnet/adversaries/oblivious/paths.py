@@ -15,11 +15,10 @@ from operator import index
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import U16, Network
 from popsnet.programs.files import UserFile, find_algorithm
 from popsnet.slot import Ints
 
@@ -113,7 +112,7 @@ def stops(way: Ints | Sequence[int]) -> str:
 @dataclass(frozen=True, eq=False)
 class _RecordedPaths(PathSystem):
     original: PathSystem
-    known: npt.NDArray[np.uint16]
+    known: U16
     """For each destination and source 16 bits of the path, 0 if it was not asked for yet."""
 
     def between(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
@@ -146,7 +145,7 @@ def recorded(paths: PathSystem, network: Network) -> PathSystem:
     return _RecordedPaths(paths.name, paths.summary, paths.ways, paths, known)
 
 
-def _fingerprints(ways: Ints) -> npt.NDArray[np.uint16]:
+def _fingerprints(ways: Ints) -> U16:
     """Hash each path to 16 bits, never 0; waiting does not change the hash."""
     mixed = np.zeros(len(ways), dtype=np.uint64)
     for here, there in zip(ways.T, ways.T[1:], strict=False):

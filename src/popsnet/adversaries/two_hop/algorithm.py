@@ -17,15 +17,12 @@ from itertools import cycle
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import I32, Network
 from popsnet.programs.files import UserFile, find_algorithm
 from popsnet.slot import Ints
-
-I32 = npt.NDArray[np.int32]
 
 NO_GROUP = -1
 """The value of c_in for a processor that listens to no group."""

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.adversaries.execution import complete, verdict
 from popsnet.adversaries.two_hop import execution
 from popsnet.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
 from popsnet.adversaries.two_hop.keeping import Marking, Round, mark, round_of
 from popsnet.errors import InputError, wrong
-from popsnet.network import Network, require_one_wavelength
+from popsnet.network import I32, Network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Fact, Report, Reported, facts_of
 from popsnet.theory.bounds import guaranteed_rounds
@@ -45,7 +44,7 @@ class TwoHopAttack(Reported):
     packet: int
     marked: tuple[int, ...]
     """The packets whose destinations matter, the delayed one first."""
-    destination: npt.NDArray[np.int32]
+    destination: I32
     arrivals: execution.TwoHopRun
     most_rounds: int
     """The limit of the search; a delay of this many rounds may be longer."""
@@ -199,7 +198,7 @@ def _longest(network: Network, marking_of: Callable[[int], Marking | None], most
     return found
 
 
-def _permutation(network: Network, marking: Marking) -> npt.NDArray[np.int32]:
+def _permutation(network: Network, marking: Marking) -> I32:
     """Send every marked packet to its class, and the others wherever there is room."""
     marked, taken = np.array(marking.marked), Counter[int]()
     destinations = []

@@ -10,11 +10,10 @@ import numpy as np
 
 from popsnet.adversaries.execution import execute_route
 from popsnet.adversaries.two_hop.algorithm import NO_GROUP, TwoHop, randomized
-from popsnet.adversaries.two_hop.keeping import Bools
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.slot import Inbox, Ints, Slot, Slots
 
 _CAP = 1000

@@ -37,18 +37,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.adversaries.two_hop.algorithm import TwoHop
 from popsnet.compiled import compiled
-from popsnet.network import Network
+from popsnet.network import F64, I32, I64, U16, Bools, Network
 from popsnet.slot import Ints
-
-Bools = npt.NDArray[np.bool_]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U16 = npt.NDArray[np.uint16]
-F64 = npt.NDArray[np.float64]
 
 _STARTS, _FEW_STARTS = 16, 4
 _SMALL = 2**14
@@ -116,15 +109,14 @@ def kept_before(network: Network, rounds: list[Round], classes: I32) -> list[Boo
     """
     kept = [classes >= 0]
     for one in rounds:
-        kept.append(_still_kept(network.d, network.g, *one, classes, kept[-1]))
+        kept.append(_still_kept(network.d, network.g, one, classes, kept[-1]))
     return kept
 
 
 @compiled
-def _still_kept(
-    d: int, g: int, target: I32, solo: Bools, mute: Bools, classes: I32, kept: Bools
-) -> Bools:
+def _still_kept(d: int, g: int, one: Round, classes: I32, kept: Bools) -> Bools:
     """Return the kept packets that are neither poor nor orphans in a round."""
+    target, solo, mute = one
     solos, crowd = np.zeros(g * g, dtype=np.int32), np.zeros(g * g, dtype=np.int32)
     for i in range(len(kept)):
         if kept[i]:
@@ -164,7 +156,7 @@ class Marking:
         self._is_marked[i] = True
         self._room[self.classes[i]] -= 1
         d, g = self.network.d, self.network.g
-        _count(*self._stack, self._crowds, self._solos, self.classes, d, g, i)
+        _count(self._stack, self._crowds, self._solos, self.classes, d, g, i)
 
     def is_blocked(self, r: int, i: int) -> bool:
         """Return whether the marked packets block the marked packet i in round r."""
@@ -187,7 +179,7 @@ class Marking:
         if not candidates.size:
             return None
         counts = self._crowds[:r], self._solos[:r]
-        score = _score(*self._stack, *counts, self.classes, network.d, network.g, candidates)
+        score = _score(self._stack, *counts, self.classes, network.d, network.g, candidates)
         return int(candidates[np.argmax(score)])
 
     def _meeting(self, one: Round, i: int) -> int:
@@ -203,7 +195,7 @@ class _Solos:
     def __init__(self, g: int, one: Round, classes: I32, kept: Bools, packets: list[int]) -> None:
         asked = np.zeros(g * g, dtype=np.bool_)
         asked[one.target[packets] * np.int64(g) + classes[packets]] = True
-        solo = _solos_at(asked, one.target, one.solo, one.mute, classes, kept, g)
+        solo = _solos_at(asked, one, classes, kept, g)
         where = one.target[solo] * np.int64(g) + classes[solo]
         order = np.argsort(where, kind="stable")
         self._solo, self._where = solo[order], where[order]
@@ -250,11 +242,9 @@ def _complete(marking: Marking, kept: list[Bools]) -> bool:
 
 
 @compiled
-def _count(
-    target: I32, solo: Bools, mute: Bools, crowds: U16, solos: U16, classes: I32,
-    d: int, g: int, i: int,
-) -> None:  # fmt: skip
+def _count(stack: Round, crowds: U16, solos: U16, classes: I32, d: int, g: int, i: int) -> None:
     """Count packet i in its crowd of every round, and among the solos where it is solo."""
+    target, solo, mute = stack
     for r in range(len(target)):
         crowds[r, i // d * g + target[r, i]] += 1
         if solo[r, i] and not mute[r, i]:
@@ -263,11 +253,10 @@ def _count(
 
 @compiled
 def _score(
-    target: I32, solo: Bools, mute: Bools, crowds: U16, solos: U16, classes: I32,
-    d: int, g: int, candidates: I64,
-) -> F64:  # fmt: skip
+    stack: Round, crowds: U16, solos: U16, classes: I32, d: int, g: int, candidates: I64
+) -> F64:
     """Score the rounds in which each candidate is already blocked, with 2^r for round r."""
-    score = np.zeros(len(candidates))
+    (target, solo, mute), score = stack, np.zeros(len(candidates))
     for k in range(len(candidates)):
         i = candidates[k]
         for r in range(len(crowds)):
@@ -278,12 +267,10 @@ def _score(
 
 
 @compiled
-def _solos_at(
-    asked: Bools, target: I32, solo: Bools, mute: Bools, classes: I32, kept: Bools, g: int
-) -> I64:
+def _solos_at(asked: Bools, one: Round, classes: I32, kept: Bools, g: int) -> I64:
     """Return the kept solos that have one of the meetings asked for."""
+    (target, solo, mute), count = one, 0
     found = np.empty(len(kept), dtype=np.int64)
-    count = 0
     for i in range(len(kept)):
         if kept[i] and solo[i] and not mute[i] and asked[target[i] * g + classes[i]]:
             found[count] = i

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import I32, I64, Network
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes
 from popsnet.routing.facts import Claims, Expectation, Phases, Words
 from popsnet.routing.router import register
@@ -32,7 +31,7 @@ def strips(network: Network) -> Iterator[range]:
         yield range(first, min(first + network.g, network.d))
 
 
-def place_wires(network: Network, indices: range | None = None) -> npt.NDArray[np.int32]:
+def place_wires(network: Network, indices: range | None = None) -> I32:
     """Return the processor of each wire of a strip with these indices, or of the network.
 
     Wire q is in group q mod g, at index first + q div g. So neighbours are in different groups, and
@@ -44,7 +43,7 @@ def place_wires(network: Network, indices: range | None = None) -> npt.NDArray[n
     return network.processor(group, row + np.int32(indices.start))
 
 
-def wire_of(network: Network, processors: Ints) -> npt.NDArray[np.int64]:
+def wire_of(network: Network, processors: Ints) -> I64:
     """Return the wire of each processor, if the strip is the whole network."""
     wide = processors.astype(np.int64)
     return network.index(wide) * network.g + network.group(wide)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import I64, Network
 from popsnet.routing.deterministic.batcher import SORTING_PHASES, place_wires, strips
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes, swap_values
 from popsnet.routing.deterministic.pairs import pair_up
@@ -26,9 +25,6 @@ PHASES: Phases = {
     "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
     "agree in which slot each packet is sent."
 }
-
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def delivery_slots(network: Network) -> int:
@@ -100,7 +96,6 @@ class Reservations:
             inbox = yield Slot.send_control(
                 *told, contents=said[now], bits=self._bits, phase=phase, conflict_free=True
             )
-            assert inbox.contents is not None
             heard_by.append(inbox.receivers)
             heard.append(inbox.contents)
         at, first = np.unique(np.concatenate(heard_by), return_index=True)
@@ -115,7 +110,6 @@ class Reservations:
         inbox = yield Slot.broadcast(
             speakers, self.network.g, (place, classes), contents=said, bits=self._bits, **options
         )
-        assert inbox.contents is not None
         told = np.full((self.network.n, 2), -1, dtype=np.int64)
         told[inbox.receivers] = inbox.contents
         return told[place, 0], told[place, 1]
@@ -128,7 +122,6 @@ class Reservations:
         inbox = yield Slot.send_control(
             speakers, own, listened, contents=runs, bits=self._bits, **options
         )
-        assert inbox.contents is not None
         at, (start, count) = inbox.receivers, inbox.contents.T
         number = network.index(at) - self._announced[at]
         mine = (number >= 0) & (number < count)
@@ -174,7 +167,7 @@ def datta_slots(network: Network) -> int:
     return hops * stages + 2 * k * (reports + 1) + delivery_slots(network) + k
 
 
-def _class_of(network: Network, destination: Ints) -> npt.NDArray[np.int64]:
+def _class_of(network: Network, destination: Ints) -> I64:
     """Return (l + b) mod g for the destination (b, l): d destinations per class."""
     wide = destination.astype(np.int64)
     return (network.group(wide) + network.index(wide)) % network.g
@@ -252,9 +245,7 @@ def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> 
     yield from _deliver_all(sorted_packets)
 
 
-def _sort_strip(
-    sorted_packets: SortedPackets, place: Ints, of: str
-) -> Generator[Slot, Inbox, npt.NDArray[np.int64]]:
+def _sort_strip(sorted_packets: SortedPackets, place: Ints, of: str) -> Generator[Slot, Inbox, I64]:
     """Sort a strip by class and destination, and return the classes by position.
 
     The last stage of merge exchange compares positions 2i + 1 and 2i + 2, so these have seen each
@@ -273,8 +264,7 @@ def _sort_strip(
     else:  # a single wire has no neighbour, and the slots stay empty
         yield Slot(phase=f"{of} neighbours: none")
         yield Slot(phase=f"{of} neighbours: none")
-    classes: npt.NDArray[np.int64] = keys[place][position] // network.n
-    return classes
+    return keys[place][position] // network.n
 
 
 def _to_classes(sorted_packets: SortedPackets, reservations: Reservations) -> Slots:

@@ -13,14 +13,12 @@ from popsnet.compiled import compiled
 from popsnet.loops import plain
 from popsnet.medium import hashed_bytes
 from popsnet.memory import Memory
-from popsnet.network import Network
-from popsnet.routing.deterministic.pairs import I32, Pairs, pair_up
+from popsnet.network import I32, I64, Network
+from popsnet.routing.deterministic.pairs import Pairs, pair_up
 from popsnet.schedules.cache import kept_bytes
 from popsnet.schedules.schedule import TO_DESTINATION
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 from popsnet.sorting import ComparatorStage
-
-I64 = npt.NDArray[np.int64]
 
 
 def sorting_bytes(network: Network, stages: int) -> int:
@@ -115,7 +113,6 @@ def swap_values(
         rows = schedule.transmissions(number)[2]
         slot = replace(slot, packets=None, kind=Kind.CONTROL, contents=carried[rows], bits=bits)
         inbox = yield slot if there[rows].all() else slot.only(sending=there[rows])
-        assert inbox.contents is not None
         heard = heard_rows(rows, slot.listeners, inbox)
         carried[heard] = inbox.contents
         there[rows] = False

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.network import Network
+from popsnet.network import I32, Network
 from popsnet.schedules.bounds import offline_slots
 from popsnet.schedules.cache import kept_schedule
 from popsnet.schedules.construction import make_two_hops
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import Schedule
 from popsnet.slot import Ints
-
-I32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

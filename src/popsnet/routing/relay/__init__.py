@@ -1,22 +1,10 @@
-"""relay: our own router, which follows a schedule of stages."""
+"""relay: our own router, which follows a schedule of stages. Importing the package registers it.
 
-from popsnet.routing.relay.bijection import Bijection
-from popsnet.routing.relay.planner import RelayPlan, fractions, plan, plan_survival
-from popsnet.routing.relay.router import expected_slots
-from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
-from popsnet.routing.relay.state import RelayStage
-from popsnet.routing.relay.survival import SurvivalSchedule, parse_survival
+Other names are imported when they are first used.
+"""
 
-__all__ = [
-    "Bijection",
-    "RelayPlan",
-    "RelaySchedule",
-    "RelayStage",
-    "SurvivalSchedule",
-    "expected_slots",
-    "fractions",
-    "parse_schedule",
-    "parse_survival",
-    "plan",
-    "plan_survival",
-]
+import lazy_loader
+
+from popsnet.routing.relay import router as router
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
+from popsnet.network import I32, U64
 from popsnet.slot import Ints
 
 CELLS = "relay cells"
@@ -40,7 +41,6 @@ FRESH = 4
 """If d = g, bijections from this number on are turned."""
 
 _32 = np.uint64(32)
-U64 = npt.NDArray[np.uint64]
 
 
 class Bijection:
@@ -71,7 +71,7 @@ class Bijection:
         self._multipliers = multipliers(seed, number, groups)
         self._turn = np.zeros(groups, dtype=np.int32)
 
-    def __call__(self, groups: Ints, values: Ints) -> npt.NDArray[np.int32]:
+    def __call__(self, groups: Ints, values: Ints) -> I32:
         """Return the place of each value under the bijection of its group."""
         places = np.empty(len(values), dtype=np.int32)
         bits = max((self.size - 1).bit_length(), FEWEST_BITS)
@@ -108,12 +108,12 @@ def place(
 @compiled
 def _write_places(
     rows: U64,
-    turn: npt.NDArray[np.int32],
+    turn: I32,
     groups: npt.NDArray[np.integer[Any]],
     values: npt.NDArray[np.integer[Any]],
     size: int,
     bits: int,
-    places: npt.NDArray[np.int32],
+    places: I32,
 ) -> None:
     mask, half = np.uint64((1 << bits) - 1), np.uint64((bits + 1) // 2)
     for q in range(len(values)):

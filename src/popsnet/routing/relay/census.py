@@ -136,7 +136,6 @@ def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints
         back = there.receivers, network.index(there.receivers), listening
         options = state.without_conflict(f"{phase} back")
         told = yield Slot.send_control(*back, contents=there.contents, bits=bits, **options)
-        assert told.contents is not None
         first = network.index(told.receivers) < g
         at = told.receivers[first]
         sums[network.group(at) * g + network.index(at)] += told.contents[first]

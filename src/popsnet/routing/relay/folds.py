@@ -5,20 +5,16 @@ from __future__ import annotations
 from itertools import count
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.memory import Memory
-from popsnet.network import I32, Network
+from popsnet.network import I32, U64, Bools, Network
 from popsnet.routing.announced import take_home
 from popsnet.routing.to_all import among, broadcast
 from popsnet.schedules.schedule import ranks
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.splitmix import word
-
-Bools = npt.NDArray[np.bool_]
-U64 = npt.NDArray[np.uint64]
 
 FOLDS_PER_STEP = 16
 """The folds that count as a step, so that ``max_steps`` allows for long demands."""
@@ -132,8 +128,7 @@ class FoldPlaces:
         """Return whether a processor of the relay group listens to the group of the source."""
         network = self._network
         turned = (network.group(sources) - relay_groups - self._turn) % network.g
-        listens: Bools = turned < network.d
-        return listens
+        return turned < network.d
 
     def listening(self) -> tuple[Ints, Ints]:
         """Return the relays that listen, and the group of each."""

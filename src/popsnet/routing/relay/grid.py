@@ -23,10 +23,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import F64, Network
 from popsnet.routing.relay.state import Maps, RelayStage, RelayState
 from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, SlotOptions, Slots
-from popsnet.theory.stages import Numbers, after_grid
+from popsnet.theory.stages import after_grid
 
 
 def superclasses(d: int, g: int) -> int:
@@ -59,7 +59,7 @@ class Grid(RelayStage):
         """Return x + y + 1."""
         return self.x + self.y + 1
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_grid(network, rho, self.x)
 

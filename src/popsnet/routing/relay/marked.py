@@ -42,10 +42,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import F64, Network
 from popsnet.routing.relay.state import Echo, RelayStage, RelayState, distinct
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
-from popsnet.theory.stages import Numbers, after_marked
+from popsnet.theory.stages import after_marked
 
 _PHASES = {
     "marked: attempt": "Every waiting packet is sent to its relay groups, and every destination "
@@ -69,7 +69,7 @@ class _Marked(RelayStage):
         """Return 1 + rk."""
         return 1 + self.bijections * network.blocks
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_marked(network, rho, self.bijections)
 
@@ -162,7 +162,6 @@ class _MarkedSlots:
         ))  # fmt: skip
         at = network.group(heard.receivers)[:, None]
         meant = (self._own.groups[heard.destinations] == at).any(axis=1)
-        assert heard.contents is not None
         waiting = heard.contents == 1
         marked = waiting & (self._own.groups[heard.packets] == at).any(axis=1)
         accepts = meant & ~marked
@@ -180,7 +179,6 @@ class _MarkedSlots:
             return heard.at(heard.kinds == Kind.PACKET)
         relays = echo.relays.at(~np.isin(echo.relays.receivers, slot.senders))
         others = ~np.isin(slot.listeners, echo.listeners)
-        assert slot.contents is not None
         assert slot.fanout is not None
         count = len(relays.receivers)
         heard = yield replace(

@@ -36,11 +36,11 @@ from typing import ClassVar
 import numpy as np
 
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import F64, Network
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
-from popsnet.theory.stages import Numbers, after_park, after_sweep, after_windows
+from popsnet.theory.stages import after_park, after_sweep, after_windows
 
 STORED = (
     "Relays send on what they store. Destinations know where to listen, and no two packets need "
@@ -168,7 +168,7 @@ class Park(WindowedStage):
         """Return Σ(w + 1) + k."""
         return sum(self.windows) + len(self.windows) + spread(network).blocks
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         if len(self.windows) == 1:
             return after_park(spread(network), rho, self.windows[0])
@@ -217,7 +217,7 @@ class SweepStage(RelayStage):
         """Return 2k + 1."""
         return 2 * spread(network).blocks + 1
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_sweep(rho)
 

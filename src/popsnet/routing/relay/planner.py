@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import F64, Network
 from popsnet.routing.relay.channels import spread
 from popsnet.routing.relay.grid import Grid, superclasses
 from popsnet.routing.relay.marked import Mark, MarkSeveral
@@ -39,7 +39,6 @@ from popsnet.routing.relay.state import WIDEST, RelayStage
 from popsnet.routing.relay.verified import VerifiedFold, VerifiedPark
 from popsnet.routing.relay.verified_grid import VerifiedGrid
 from popsnet.theory.stages import (
-    Numbers,
     after_verified_windows,
     after_windows,
     first_at_a_set,
@@ -248,7 +247,7 @@ def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
         yield undelivered
 
 
-def _retries(network: Network, grid: Numbers, undelivered: Numbers) -> Numbers:
+def _retries(network: Network, grid: F64, undelivered: F64) -> F64:
     """Return the expected slots of retries after a shower that leaves these fractions.
 
     All sources that were pending take part again, because none of them has an ack.
@@ -310,7 +309,7 @@ class _Shortest:
                 self._choice[kind, at] = np.argmin(costs)
                 self._value[kind, at] = costs[self._choice[kind, at]]
 
-    def _after(self) -> Numbers:
+    def _after(self) -> F64:
         """Return the fraction that each stage leaves, after other stages and after marked ones.
 
         For d = g the first bijections are fresh: a packet may meet its companion again, which the
@@ -328,7 +327,7 @@ class _Shortest:
                     left[1, row] = stage.after(Network(_LIMIT, _LIMIT), rho)
         return left
 
-    def _slots(self, kind: int) -> Numbers:
+    def _slots(self, kind: int) -> F64:
         """Return the slots of stages that begin, where a marked one ends with the last ack."""
         network, rows = self._network, []
         for stage, left in zip(self._options, self._left[kind], strict=True):
@@ -376,7 +375,7 @@ def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], _Modelle
     if network.d < 3 * spread(network).g:
         return
     modelled = min(k, _MANY)
-    best: dict[int, tuple[float, tuple[int, ...], Numbers]] = {}
+    best: dict[int, tuple[float, tuple[int, ...], F64]] = {}
     best[0] = 1.0, (), first_at_a_set(modelled)
     sizes = [size for size in _window_sizes(modelled) if size <= 2 * modelled]
     for slots in range(6 * modelled):

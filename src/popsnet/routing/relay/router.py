@@ -16,7 +16,7 @@ from popsnet.errors import InputError, did_you_mean
 from popsnet.faults import KINDS
 from popsnet.hardware.propagation import ONE_HOP
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
 from popsnet.routing.facts import Claims, Expectation, Words
 from popsnet.routing.relay.census import (
@@ -49,7 +49,7 @@ from popsnet.routing.router import (
     register_relation,
     register_variant,
 )
-from popsnet.routing.to_all import Bools, among, broadcast
+from popsnet.routing.to_all import among, broadcast
 from popsnet.slot import Inbox, Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 from popsnet.theory.stage_growth import log_star

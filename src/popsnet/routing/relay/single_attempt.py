@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import F64, Network
 from popsnet.routing.facts import Phases
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.routing.to_all import OR_PHASES, global_or_slots
 from popsnet.slot import Inbox, Ints, Slot, Slots
-from popsnet.theory.stages import Numbers, after_shower
+from popsnet.theory.stages import after_shower
 
 
 def _attempt(
@@ -109,7 +109,7 @@ class Fold(RelayStage):
         """Return 4."""
         return 4
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_shower(spread(network), rho, 1)
 
@@ -171,6 +171,6 @@ class Shower(RelayStage):
         """Return the bytes of the places and relays of all destinations, for each copy."""
         return 12 * self.copies * network.n
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_shower(network, rho, self.copies)

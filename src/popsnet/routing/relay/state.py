@@ -13,13 +13,12 @@ import numpy.typing as npt
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import F64, Bools, Network
 from popsnet.routing.facts import Phases
 from popsnet.routing.relay.bijection import FRESH, Bijection
 from popsnet.routing.relay.channels import Tuned
 from popsnet.routing.to_all import global_or
 from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
-from popsnet.theory.stages import Numbers
 
 ATTEMPT = "relay attempt"
 """The purpose of private coins, which decide in which slot of a window a source tries."""
@@ -36,7 +35,6 @@ MEMBERS = "relay members"
 WIDEST = 2**16
 """The largest number in a stage."""
 
-Bools = npt.NDArray[np.bool_]
 Maps = npt.NDArray[np.uint8]
 
 
@@ -230,7 +228,6 @@ class RelayState:
         inbox = yield Slot.send_control(
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options
         )
-        assert inbox.contents is not None
         tried = turns[np.searchsorted(self.pending, inbox.receivers)]
         stored = inbox.contents[np.arange(len(tried)), tried] == 1
         self.acknowledge(inbox.receivers[stored])
@@ -327,7 +324,7 @@ class RelayStage(ABC):
         """Return the number of slots that the stage takes."""
 
     @abstractmethod
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit.
 
         ``rho`` has the fractions with which it begins.

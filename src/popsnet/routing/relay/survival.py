@@ -37,13 +37,13 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.routing.facts import Phases
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
 from popsnet.routing.relay.verified import VerifiedFold, VerifiedPark
 from popsnet.routing.relay.verified_grid import VerifiedGrid
-from popsnet.routing.to_all import Bools, among, global_or_bytes
+from popsnet.routing.to_all import among, global_or_bytes
 from popsnet.slot import Ints, Slot, Slots
 
 SURVIVE, FLOODED = "survive", "survive-flooded"

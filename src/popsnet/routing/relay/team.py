@@ -43,10 +43,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import F64, Network
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
-from popsnet.theory.stages import Numbers, after_team
+from popsnet.theory.stages import after_team
 
 _PHASES = {
     "team: attempt": "Every waiting packet is sent to all of its candidate groups at once. Packets "
@@ -86,7 +86,7 @@ class TeamStage(RelayStage):
         """Return 5 + 3k."""
         return 5 + 3 * network.blocks
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_team(network, rho, self.candidates)
 

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import F64, Bools, Network
 from popsnet.routing.relay.park import WindowedStage
-from popsnet.routing.relay.state import Bools, RelayStage, RelayState
+from popsnet.routing.relay.state import RelayStage, RelayState
 from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
-from popsnet.theory.stages import Numbers, after_shower, after_verified_park, after_verified_windows
+from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
 
 _LARGE = 2**30
 """The public numbers of groups are below this, so that they are nearly uniform mod any size."""
@@ -105,7 +105,7 @@ class VerifiedPark(VerifiedStage, WindowedStage):
         """Return Σw + m - 1 + 3k for m windows."""
         return sum(self.windows) + len(self.windows) - 1 + 3 * network.blocks
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         if len(self.windows) == 1:
             return after_verified_park(network, rho, self.windows[0])
@@ -185,7 +185,7 @@ class VerifiedFold(VerifiedStage):
         """Return 4."""
         return 4
 
-    def after(self, network: Network, rho: Numbers) -> Numbers:
+    def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         if network.d == network.g:
             return after_verified_park(network, rho, 1)
@@ -292,7 +292,6 @@ def _hint(
         network.processor(relay_groups, source_groups), source_groups, listening,
         contents=hints[sets], bits=hints.shape[1], **state.without_conflict(phase),
     )  # fmt: skip
-    assert inbox.contents is not None
     rows = np.searchsorted(state.pending, inbox.receivers)
     heard = np.zeros(len(state.pending), dtype=np.bool_)
     heard[rows] = inbox.contents[np.arange(len(rows)), turns[rows]] == 1
@@ -346,7 +345,6 @@ def _acknowledge(relays: _Relays, confirmed: _Stored) -> Slots:
             bits=blocks * network.g.bit_length(),
             **state.without_conflict(_numbered("verified park: acks", turn, network)),
         )  # fmt: skip
-        assert inbox.contents is not None
         own = np.searchsorted(state.pending, inbox.receivers)
         said = inbox.contents[np.arange(len(own)), places[own] // network.g]
         done.append(inbox.receivers[said == groups[own] + 1])
@@ -371,7 +369,6 @@ def _names(relays: _Relays, destinations: Ints) -> Ints:
 
 def _hears(inbox: Inbox, listeners: Ints, names: Ints) -> Bools:
     """Return which listeners heard the name that they listen for."""
-    assert inbox.contents is not None
     hears = np.zeros(len(listeners), dtype=np.bool_)
     order = np.argsort(listeners, kind="stable")
     rows = order[np.searchsorted(listeners, inbox.receivers, sorter=order)]

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.routing.relay.grid import Grid, GridSlots
-from popsnet.routing.relay.state import Bools, RelayState
+from popsnet.routing.relay.state import RelayState
 from popsnet.routing.relay.verified import ACKS, CONFIRM
 from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
 
@@ -113,7 +113,6 @@ class _VerifiedGridSlots(GridSlots):
             told, self.origins[:, told].T[sure], (pending[asks], relays[asks]), contents=contents,
             bits=self.y * network.g.bit_length(), **options,
         )  # fmt: skip
-        assert inbox.contents is not None
         own = np.searchsorted(pending, inbox.receivers)
         said = inbox.contents[np.arange(len(own)), v[own]]
         groups = network.group(state.destination[inbox.receivers])

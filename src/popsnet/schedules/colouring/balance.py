@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.loops import I32, I64
 from popsnet.schedules.colouring.multigraph import count
-
-I32 = npt.NDArray[np.int32]
 
 _NONE = -1
 
@@ -35,77 +35,79 @@ def balance(left: I32, right: I32, colours: I32, wanted: int) -> I32:
     order = np.argsort(colours, kind="stable")
     members[np.repeat(begins - np.cumsum(sizes) + sizes, sizes) + np.arange(len(order))] = order
     seats = np.full((4, 1 + max(left.max(), right.max())), _NONE, dtype=np.int32)
-    _level(left, right, colours, members, begins, sizes, goals, seats)
+    edges = _Edges(left, right, np.empty(len(colours), dtype=np.int32), seats)
+    _level(edges, colours, members, begins, sizes, goals)
     return colours
 
 
-@compiled
-def _level(
-    left: I32, right: I32, colours: I32, members: I32, begins: npt.NDArray[np.int64],
-    sizes: I32, goals: I32, seats: I32,
-) -> None:  # fmt: skip
-    """Let every class that is too large give edges to those that are too small, in order.
+class _Edges(NamedTuple):
+    """The ends of all edges, and where they are in two classes."""
 
-    The rows of ``seats`` are the giver's edge at every left and right vertex, then the taker's.
-    """
-    places = np.empty(len(colours), dtype=np.int32)  # of each edge among those of its class
+    left: I32
+    right: I32
+    places: I32
+    """The place of each edge among those of its class."""
+    seats: I32
+    """Rows with the giver's edge at every left and right vertex, then the taker's."""
+
+
+@compiled
+def _level(edges: _Edges, colours: I32, members: I32, begins: I64, sizes: I32, goals: I32) -> None:
+    """Let every class that is too large give edges to those that are too small, in order."""
     taker = 0
     for giver in range(len(sizes)):
         if sizes[giver] <= goals[giver]:
             continue
         own = members[begins[giver] :]
-        _seat(left, right, own[: sizes[giver]], places, seats[:2])
+        _seat(edges, own[: sizes[giver]], 0)
         while sizes[giver] > goals[giver]:
             while sizes[taker] >= goals[taker]:
                 taker += 1
             moved = min(sizes[giver] - goals[giver], goals[taker] - sizes[taker])
             other = members[begins[taker] :]
-            _seat(left, right, other[: sizes[taker]], places, seats[2:])
-            _give(left, right, own, other, sizes[giver], sizes[taker], moved, places, seats)
+            _seat(edges, other[: sizes[taker]], 2)
+            _give(edges, own, other, sizes[giver], sizes[taker], moved)
             sizes[giver] -= moved
             sizes[taker] += moved
             colours[other[: sizes[taker]]] = taker
-            _clear(left, right, other[: sizes[taker]], seats[2:])
+            _clear(edges, other[: sizes[taker]], 2)
         colours[own[: sizes[giver]]] = giver
-        _clear(left, right, own[: sizes[giver]], seats[:2])
+        _clear(edges, own[: sizes[giver]], 0)
 
 
 @compiled
-def _seat(left: I32, right: I32, edges: I32, places: I32, seats: I32) -> None:
-    for k in range(len(edges)):
-        e = edges[k]
+def _seat(edges: _Edges, some: I32, row: int) -> None:
+    left, right, places, seats = edges
+    for k in range(len(some)):
+        e = some[k]
         places[e] = k
-        seats[0, left[e]] = e
-        seats[1, right[e]] = e
+        seats[row, left[e]] = seats[row + 1, right[e]] = e
 
 
 @compiled
-def _clear(left: I32, right: I32, edges: I32, seats: I32) -> None:
-    for e in edges:
-        seats[0, left[e]] = _NONE
-        seats[1, right[e]] = _NONE
+def _clear(edges: _Edges, some: I32, row: int) -> None:
+    for e in some:
+        edges.seats[row, edges.left[e]] = edges.seats[row + 1, edges.right[e]] = _NONE
 
 
 @compiled
-def _give(
-    left: I32, right: I32, own: I32, other: I32, owned: int, others: int, moved: int,
-    places: I32, seats: I32,
-) -> None:  # fmt: skip
+def _give(edges: _Edges, own: I32, other: I32, owned: int, others: int, moved: int) -> None:
     """Exchange one path for every edge to move from one class to the other."""
     k, most = 0, owned - moved
     while owned > most:
         e = own[k]
-        if seats[2, left[e]] != _NONE or not _is_odd(left, right, e, seats):
+        if edges.seats[2, edges.left[e]] != _NONE or not _is_odd(edges, e):
             k += 1
             continue
         owned -= 1
-        _exchange(left, right, e, own, other, owned, others, places, seats)
+        _exchange(edges, e, own, other, owned, others)
         others += 1
 
 
 @compiled
-def _is_odd(left: I32, right: I32, e: int, seats: I32) -> bool:
+def _is_odd(edges: _Edges, e: int) -> bool:
     """Return whether the path from an edge of the giver also ends with one."""
+    left, right, _, seats = edges
     while True:
         f = seats[3, right[e]]
         if f == _NONE:
@@ -116,11 +118,9 @@ def _is_odd(left: I32, right: I32, e: int, seats: I32) -> bool:
 
 
 @compiled
-def _exchange(
-    left: I32, right: I32, e: int, own: I32, other: I32, owned: int, others: int,
-    places: I32, seats: I32,
-) -> None:  # fmt: skip
+def _exchange(edges: _Edges, e: int, own: I32, other: I32, owned: int, others: int) -> None:
     """Exchange the edges of an odd path; the giver keeps the first ``owned`` entries of ``own``."""
+    left, right, places, seats = edges
     seats[0, left[e]] = _NONE
     while True:
         v = right[e]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.errors import InputError, wrong
+from popsnet.loops import I32
 from popsnet.schedules.colouring.balance import balance
 from popsnet.schedules.colouring.euler_split import split_down, split_once
 from popsnet.schedules.colouring.multigraph import count, make_regular
 from popsnet.slot import Ints
 from popsnet.splitmix import word
-
-I32 = npt.NDArray[np.int32]
 
 _LARGEST = 2**30
 _MATCHING = "matching"

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.loops import I32
 from popsnet.schedules.colouring.multigraph import lay_out
 
-I32 = npt.NDArray[np.int32]
-Bytes = npt.NDArray[np.uint8]
+U8 = npt.NDArray[np.uint8]
 
 _UNSEEN = 2
 _DONE = -1
@@ -65,7 +65,7 @@ def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> 
                 colours[halves[here, e]] = base + e // nodes
             top -= 1
             continue
-        _split(slots, halves, begin, end, here, parts, nodes, first, turn)
+        _split(slots, halves, begin, end, depth, nodes, first, turn)
         depths[top] = depth + 1
         if parts == _AT_ONCE:  # the other half waits
             middle = (begin + end) // 2
@@ -76,11 +76,11 @@ def split_down(right: I32, edges: I32, degree: int, base: int, colours: I32) -> 
 
 @compiled
 def _split(
-    slots: I32, halves: I32, begin: int, end: int, here: int, parts: int, nodes: int,
-    first: Bytes, turn: Bytes,
-) -> None:  # fmt: skip
+    slots: I32, halves: I32, begin: int, end: int, depth: int, nodes: int, first: U8, turn: U8
+) -> None:
     """Split the graphs in these slots, from one set of arrays into the other."""
-    there, size = 1 - here, (end - begin) // parts
+    parts, here, there = min(1 << depth, _AT_ONCE), depth % 2, 1 - depth % 2
+    size = (end - begin) // parts
     _walk(slots[here, 0, begin:end], slots[here, 1, begin:end], parts, first, turn)
     for part in range(parts):
         at, of = begin + part * size, part * (size // 2)
@@ -93,7 +93,7 @@ def _split(
 
 
 @compiled
-def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes) -> None:
+def _walk(right_slot: I32, left_slot: I32, parts: int, first: U8, turn: U8) -> None:
     """Decide which edge of each pair, on the left and on the right, belongs to the first half.
 
     The slots hold several graphs of one size, one after the other; walks in them are interleaved.
@@ -126,7 +126,7 @@ def _walk(right_slot: I32, left_slot: I32, parts: int, first: Bytes, turn: Bytes
 
 
 @compiled
-def _divide(values: I32, first: Bytes, shift: int, out: I32) -> None:
+def _divide(values: I32, first: U8, shift: int, out: I32) -> None:
     """Put one of each pair in the first half, the other in the second; slots become pairs."""
     half = len(first)
     for i in range(half):

@@ -8,11 +8,9 @@ vertices at the other end, so a walk from pair to pair stays close in memory.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-
-I32 = npt.NDArray[np.int32]
+from popsnet.loops import I32
 
 _MANY_NODES = 4
 

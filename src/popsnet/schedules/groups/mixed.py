@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.coins import Coins
+from popsnet.network import I64
 from popsnet.schedules.groups.phases import (
     equal_phases,
     growing_phases,
@@ -13,7 +14,7 @@ from popsnet.schedules.groups.phases import (
 )
 from popsnet.schedules.groups.pipeline import pipeline
 from popsnet.schedules.groups.plan import GroupPlan
-from popsnet.schedules.groups.split import I64, limits_of, split
+from popsnet.schedules.groups.split import limits_of, split
 from popsnet.slot import Ints
 
 

@@ -21,14 +21,12 @@ The time is O(log T) per item that still has packets, and O(m log T) at most for
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
+from popsnet.network import I32, I64, U8
 
 NO_SET = -1
 _UNSEEN = 2
@@ -56,7 +54,7 @@ def deal_evenly(counts: I64, sets: I32, slots: int) -> I32:
         power = 1 << ((slots - base).bit_length() - 1)
         part = rest if base + power == slots else _round_share(rest, sets, power, slots - base)
         room = np.empty((2, power.bit_length(), len(counts)), dtype=np.int64)
-        _halve(part, sets, base, begins, dealt, room, *_space(sets))
+        _halve(part, sets, base, begins, dealt, room, _space(sets))
         rest = rest - part
         base += power
     return dealt
@@ -87,23 +85,28 @@ def _round_share(counts: I64, sets: I32, power: int, slots: int) -> I64:
         sets = np.concatenate((sets, more), axis=1)
         last = np.concatenate((last, short[blank]))
         parts = np.concatenate((parts, np.zeros(len(blank), dtype=np.int64)))
-    _round_bits(last, sets, items, bits, *_space(sets))
+    _round_bits(last, sets, items, bits, _space(sets))
     rounded: I64 = share + last[:items]
     return rounded
 
 
-def _space(sets: I32) -> tuple[I32, I32, Bytes]:
-    """Return what :func:`_divide` works in: who waits in each set, then partners, then sides."""
-    waiting = np.full((4, 1 + sets.max()), NO_SET, dtype=np.int32)
-    return waiting, np.empty((4, sets.shape[1]), np.int32), np.empty(sets.shape[1], np.uint8)
+class _Space(NamedTuple):
+    """What :func:`_divide` works in: who waits in each set, then partners, then sides."""
+
+    waiting: I32
+    walks: I32
+    sides: U8
+
+
+def _space(sets: I32) -> _Space:
+    waiting, items = np.full((4, 1 + sets.max()), NO_SET, dtype=np.int32), sets.shape[1]
+    return _Space(waiting, np.empty((4, items), np.int32), np.empty(items, np.uint8))
 
 
 @compiled
-def _round_bits(
-    last: I64, sets: I32, items: int, bits: int, waiting: I32, walks: I32, sides: Bytes
-) -> None:
+def _round_bits(last: I64, sets: I32, items: int, bits: int, space: _Space) -> None:
     """Divide numbers by 2^bits, one bit at a time."""
-    odd = walks[3]
+    odd, sides = space.walks[3], space.sides
     for _ in range(bits):
         number = 0
         for i in range(len(last)):
@@ -111,21 +114,20 @@ def _round_bits(
                 odd[number] = i
                 number += 1
             last[i] >>= 1
-        _divide(number, sets, items, waiting, walks, sides)
+        _divide(number, sets, items, space)
         for k in range(number):
             last[odd[k]] += sides[k]
 
 
 @compiled
 def _halve(
-    counts: I64, sets: I32, base: int, begins: I64, dealt: I32, room: I64,
-    waiting: I32, walks: I32, sides: Bytes,
-) -> None:  # fmt: skip
+    counts: I64, sets: I32, base: int, begins: I64, dealt: I32, room: I64, space: _Space
+) -> None:
     """Deal to a power of two slots; ``begins`` is moved on by the packets that were dealt.
 
     ``room`` has items and their packets at each depth.
     """
-    numbers, left, levels, odd = room[0], room[1], room.shape[1], walks[3]
+    numbers, left, levels, odd = room[0], room[1], room.shape[1], space.walks[3]
     size, turn = np.zeros(levels, dtype=np.int64), np.zeros(levels, dtype=np.int64)
     for i in range(len(counts)):
         if counts[i]:
@@ -159,12 +161,12 @@ def _halve(
                 if left[depth, k] & 1:
                     odd[number] = numbers[depth, k]
                     number += 1
-            _divide(number, sets, len(counts), waiting, walks, sides)
+            _divide(number, sets, len(counts), space)
             given, number = 0, 0
             for k in range(size[depth]):
                 more = left[depth, k] >> 1
                 if left[depth, k] & 1:
-                    more += sides[given]
+                    more += space.sides[given]
                     given += 1
                 if more:
                     numbers[depth + 1, number], left[depth + 1, number] = numbers[depth, k], more
@@ -175,12 +177,13 @@ def _halve(
 
 
 @compiled
-def _divide(number: int, sets: I32, items: int, waiting: I32, walks: I32, sides: Bytes) -> None:
+def _divide(number: int, sets: I32, items: int, space: _Space) -> None:
     """Divide the items ``walks[3]`` in two: no set has two more in one part than in the other.
 
     The first part has side 1. It gets at most half of the blanks, which are numbered from
     ``items`` on, and the parts are about equal.
     """
+    waiting, walks, sides = space
     odd, walk = walks[3], walks[2]
     for hand in range(2):
         partner = walks[hand]

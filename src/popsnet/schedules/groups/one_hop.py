@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from popsnet.schedules.groups.nested import I32, I64, NO_SET, deal_evenly
+from popsnet.network import I32, I64
+from popsnet.schedules.groups.nested import NO_SET, deal_evenly
 from popsnet.schedules.groups.plan import GroupPlan, packet_groups
 from popsnet.slot import Ints
 

@@ -16,14 +16,11 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
+from popsnet.network import F64, I32, I64
 from popsnet.schedules.groups.one_hop import deal_matrix
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
 from popsnet.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost
 from popsnet.schedules.groups.transport import MatrixBounds, fit
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _MOST_WORK = 1 << 24
 """The most phases tried for all packets together, in a pass."""
@@ -89,7 +86,7 @@ def in_many_phases(
     units[:4, : len(item)] = groups
     shares = np.zeros((len(lengths), g, g), dtype=np.int64)
     state = _empty(lengths, d, g)
-    if not _settle(state, units, len(item), weight, divided.straight, shares, PASSES):
+    if not _settle(state, units, len(item), weight, divided.straight, shares):
         return None
     units = units[:, units[3] > 0]
     regrouped = Split(
@@ -184,9 +181,9 @@ class _State(NamedTuple):
     load: I64
     sends: I64
     receives: I64
-    prices: Floats
-    send_prices: Floats
-    receive_prices: Floats
+    prices: F64
+    send_prices: F64
+    receive_prices: F64
 
 
 def _empty(lengths: I64, d: int, g: int) -> _State:
@@ -227,13 +224,11 @@ def _cost(at: _State, p: int, a: int, b: int, packets: int) -> float:
 
 
 @compiled
-def _settle(
-    at: _State, units: I32, used: int, weight: int, straight: I64, shares: I64, passes: int
-) -> bool:
+def _settle(at: _State, units: I32, used: int, weight: int, straight: I64, shares: I64) -> bool:
     """Choose the phases of both hops of relayed units and of straight packets, in place."""
     phases, g = shares.shape[0], shares.shape[1]
     best, idle = 1 << 62, 0
-    for turn in range(passes + 1):
+    for turn in range(PASSES + 1):
         if turn > 0:
             weight = max(1, weight // 2)
         gain = GAIN * (turn % 2)

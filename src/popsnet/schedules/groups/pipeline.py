@@ -10,14 +10,11 @@ comes k-th for group b leaves in the k-th slot of the second hops to b.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.network import I32, I64
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
 from popsnet.schedules.groups.split import Split
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 
 
 def pipeline(divided: Split, slots: int) -> GroupPlan | None:

@@ -8,16 +8,14 @@ packets start and end at any processors that are still free in that slot, in tur
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.network import Network
+from popsnet.network import I32, I64, Network
 from popsnet.schedules.colouring import colour_edges
 from popsnet.schedules.groups.plan import GroupPlan
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 
 _NONE = -1
 
@@ -54,13 +52,11 @@ def give_processors(network: Network, plan: GroupPlan) -> tuple[I32, I32, I32]:
     ([0, 0, 1, 1], [0, 1, 0, 2], [1, 2, 3, 0])
     """
     relay = _relays(network, plan)
-    source, destination = np.empty_like(relay), np.empty_like(relay)
-    _seat(
-        network.d, plan.slots, plan.source, plan.destination, *_by_slot(plan.first, plan.slots),
-        *_by_slot(plan.final, plan.slots), source, relay, destination,
-        np.full((2, network.n), _NONE, dtype=np.int32), np.zeros((2, network.g), dtype=np.int64),
-    )  # fmt: skip
-    return source, relay, destination
+    seats = _Seats(np.empty_like(relay), relay, np.empty_like(relay))
+    first, final = _by_slot(plan.first, plan.slots), _by_slot(plan.final, plan.slots)
+    busy = np.full((2, network.n), _NONE, dtype=np.int32)
+    _seat(network.d, plan, first, final, seats, busy, np.zeros((2, network.g), dtype=np.int64))
+    return seats
 
 
 def _relays(network: Network, plan: GroupPlan) -> I32:
@@ -76,27 +72,41 @@ def _relays(network: Network, plan: GroupPlan) -> I32:
     return relay
 
 
-def _by_slot(slots: I32, count: int) -> tuple[I64, I64]:
-    """Return the packets ordered by slot, and where each slot begins."""
+class _Seats(NamedTuple):
+    """The processors of every packet."""
+
+    source: I32
+    relay: I32
+    destination: I32
+
+
+class _Order(NamedTuple):
+    """The packets ordered by slot, and where each slot begins."""
+
+    packets: I64
+    bounds: I64
+
+
+def _by_slot(slots: I32, count: int) -> _Order:
     small = slots.astype(np.uint16) if count <= 2**16 else slots  # sorted by digits
     bounds = np.concatenate(([0], np.cumsum(np.bincount(slots, minlength=count))))
-    return np.argsort(small, kind="stable"), bounds
+    return _Order(np.argsort(small, kind="stable"), bounds)
 
 
 @compiled
 def _seat(
-    d: int, slots: int, from_group: I32, to_group: I32, first: I64, first_bounds: I64, final: I64,
-    final_bounds: I64, source: I32, relay: I32, destination: I32, busy: I32, turns: I64,
-) -> None:  # fmt: skip
+    d: int, plan: GroupPlan, first: _Order, final: _Order, seats: _Seats, busy: I32, turns: I64
+) -> None:
     """Choose sources and destinations, slot by slot; those of packets inside a group come first.
 
     ``busy`` has the last slot in which each processor sends and in which it receives, and ``turns``
     the next index of each group for either.
     """
-    sending, receiving = busy[0], busy[1]
-    for slot in range(slots):
-        starts = first[first_bounds[slot] : first_bounds[slot + 1]]
-        ends = final[final_bounds[slot] : final_bounds[slot + 1]]
+    sending, receiving, from_group, to_group = busy[0], busy[1], plan.source, plan.destination
+    source, relay, destination = seats
+    for slot in range(plan.slots):
+        starts = first.packets[first.bounds[slot] : first.bounds[slot + 1]]
+        ends = final.packets[final.bounds[slot] : final.bounds[slot + 1]]
         for k in starts:
             if relay[k] != _NONE:
                 receiving[relay[k]] = slot

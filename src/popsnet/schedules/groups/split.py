@@ -15,14 +15,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from popsnet.network import F64, I32, I64
 
 MOST_UNITS = 1 << 19
 """The most parts that relayed packets are moved in."""
@@ -63,6 +59,24 @@ class Limits(NamedTuple):
     """Whether d ≥ g, so that packets inside a group limit nothing else."""
 
 
+class _Market(NamedTuple):
+    """What couplers carry and groups relay, and what a packet more costs."""
+
+    load: I64
+    first: I64
+    """The first hops of relayed packets on a coupler."""
+    second: I64
+    sends: I64
+    receives: I64
+    through: I64
+    price: F64
+    tolls: F64
+    out: F64
+    """The costs of hops from a to t, and of t to b."""
+    into: F64
+    via: F64
+
+
 def limits_of(slots: int, d: int, g: int, early: int, late: int) -> Limits:
     """Return the limits for first hops in ``early`` slots and second hops in ``late`` ones."""
     if d >= g:  # couplers are the limit: g - 1 of a group, as the own one relays nothing
@@ -81,7 +95,7 @@ def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
     room = np.concatenate((units, np.zeros((4, used // 2 + 4 * g), dtype=np.int32)), axis=1)
     inside = np.diag(straight) if limits.is_wide else 0
     sends, receives = counts.sum(axis=1) - inside, counts.sum(axis=0) - inside
-    used = _settle(room, used, weight, straight, sends, receives, np.array(limits[:5]), PASSES)
+    used = _settle(room, used, weight, straight, np.stack((sends, receives)), limits)
     if used < 0:
         return None
     source, relay, destination, packets = room[:, :used][:, room[1, :used] != _STRAIGHT]
@@ -119,19 +133,17 @@ def cost(load: int, more: int, limit: int, price: float) -> float:
 
 
 @compiled
-def _settle(
-    units: I32, used: int, weight: int, straight: I64, sends: I64, receives: I64,
-    limits: I64, passes: int,
-) -> int:  # fmt: skip
+def _settle(units: I32, used: int, weight: int, straight: I64, ends: I64, limits: Limits) -> int:
     """Choose relays for units, in place; return the number of units, or -1 if that fails."""
     g, room = len(straight), units.shape[1]
-    slots, group, most_first, most_second, most_through = limits
+    slots, group, most_first, most_second, most_through, _ = limits
     load, first, second = straight.copy(), np.zeros((g, g), np.int64), np.zeros((g, g), np.int64)
-    out, into = np.empty((g, g)), np.empty((g, g))  # costs of hops from a to t, and of t to b
+    out, into = np.empty((g, g)), np.empty((g, g))
     price, via, tolls = np.zeros((g, g)), np.empty(g), np.zeros(g)
-    through = np.zeros(g, dtype=np.int64)
+    sends, receives, through = ends[0], ends[1], np.zeros(g, dtype=np.int64)
+    at = _Market(load, first, second, sends, receives, through, price, tolls, out, into, via)
     best_over, idle = np.int64(1) << 62, 0
-    for turn in range(passes + 1):
+    for turn in range(PASSES + 1):
         if turn > 0:
             weight = max(1, weight // 2)
         for a in range(g):
@@ -140,9 +152,9 @@ def _settle(
             for b in range(g):
                 price[a, b] += load[a, b] > slots
         for a in range(g):
-            _price_group(a, weight, sends, receives, through, group, most_through, tolls, via)
+            _price_group(at, a, weight, limits)
             for b in range(g):
-                _price(a, b, weight, load, first, second, limits, price, out, into)
+                _price(at, a, b, weight, limits)
         k, begun, gain = 0, used, GAIN * (turn % 2)
         while k < begun + g * g:
             was_straight = k >= begun
@@ -174,18 +186,11 @@ def _settle(
                 units[0, u], units[2, u], units[3, u] = a, b, size
                 used += 1
             if t != _STRAIGHT:
-                load[a, t] -= size
-                load[t, b] -= size
-                first[a, t] -= size
-                second[t, b] -= size
-                through[t] -= size
-                _price(a, t, weight, load, first, second, limits, price, out, into)
-                _price(t, b, weight, load, first, second, limits, price, out, into)
-                _price_group(t, weight, sends, receives, through, group, most_through, tolls, via)
+                _relay(at, a, t, b, -size, weight, limits)
             elif turn > 0:
                 load[a, b] -= size
                 straight[a, b] -= size
-                _price(a, b, weight, load, first, second, limits, price, out, into)
+                _price(at, a, b, weight, limits)
             least, old = 1e300, t
             if turn > 0:
                 least = cost(load[a, b], size, slots, price[a, b])
@@ -202,20 +207,13 @@ def _settle(
                     least, t = now, middle
             units[1, u] = t
             if t != _STRAIGHT:
-                load[a, t] += size
-                load[t, b] += size
-                first[a, t] += size
-                second[t, b] += size
-                through[t] += size
-                _price(a, t, weight, load, first, second, limits, price, out, into)
-                _price(t, b, weight, load, first, second, limits, price, out, into)
-                _price_group(t, weight, sends, receives, through, group, most_through, tolls, via)
+                _relay(at, a, t, b, size, weight, limits)
             elif turn == 0:
                 return -1  # there is no third group
             else:
                 load[a, b] += size
                 straight[a, b] += size
-                _price(a, b, weight, load, first, second, limits, price, out, into)
+                _price(at, a, b, weight, limits)
                 if was_straight:  # it stays, and so would the next
                     used -= 1
                     k += 1
@@ -236,24 +234,32 @@ def _settle(
 
 
 @compiled
-def _price(
-    a: int, b: int, weight: int, load: I64, first: I64, second: I64, limits: I64,
-    price: Floats, out: Floats, into: Floats,
-) -> None:  # fmt: skip
-    """Compute the costs of a coupler for first and second hops again."""
-    each = cost(load[a, b], weight, limits[0], price[a, b])
-    out[a, b] = each + 100.0 * max(0, first[a, b] + weight - limits[2])
-    into[b, a] = each + 100.0 * max(0, second[a, b] + weight - limits[3])
-    if a == b:
-        out[a, b] = into[b, a] = 1e300
+def _relay(at: _Market, a: int, t: int, b: int, size: int, weight: int, limits: Limits) -> None:
+    """Let more packets go from a by t to b, or fewer."""
+    at.load[a, t] += size
+    at.load[t, b] += size
+    at.first[a, t] += size
+    at.second[t, b] += size
+    at.through[t] += size
+    _price(at, a, t, weight, limits)
+    _price(at, t, b, weight, limits)
+    _price_group(at, t, weight, limits)
 
 
 @compiled
-def _price_group(
-    t: int, weight: int, sends: I64, receives: I64, through: I64, group: int, most: int,
-    tolls: Floats, via: Floats,
-) -> None:  # fmt: skip
+def _price(at: _Market, a: int, b: int, weight: int, limits: Limits) -> None:
+    """Compute the costs of a coupler for first and second hops again."""
+    each = cost(at.load[a, b], weight, limits.coupler, at.price[a, b])
+    at.out[a, b] = each + 100.0 * max(0, at.first[a, b] + weight - limits.first)
+    at.into[b, a] = each + 100.0 * max(0, at.second[a, b] + weight - limits.second)
+    if a == b:
+        at.out[a, b] = at.into[b, a] = 1e300
+
+
+@compiled
+def _price_group(at: _Market, t: int, weight: int, limits: Limits) -> None:
     """Compute the cost of a group as a relay again."""
-    via[t] = 0.5 * cost(sends[t] + through[t], weight, group, tolls[t])
-    via[t] += 0.5 * cost(receives[t] + through[t], weight, group, tolls[t])
-    via[t] += 100.0 * max(0, through[t] + weight - most)
+    through = at.through[t]
+    at.via[t] = 0.5 * cost(at.sends[t] + through, weight, limits.group, at.tolls[t])
+    at.via[t] += 0.5 * cost(at.receives[t] + through, weight, limits.group, at.tolls[t])
+    at.via[t] += 100.0 * max(0, through + weight - limits.through)

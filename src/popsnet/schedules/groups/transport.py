@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-
-I64 = npt.NDArray[np.int64]
+from popsnet.network import I64
 
 
 class MatrixBounds(NamedTuple):
@@ -38,23 +36,20 @@ def fit(start: I64, bounds: MatrixBounds) -> I64 | None:
     if bounds.are_empty:
         return None
     found = np.clip(start, bounds.least, bounds.most)
-    if not _mend(found, found.sum(axis=1), found.sum(axis=0), *bounds):
+    if not _mend(found, found.sum(axis=1), found.sum(axis=0), bounds):
         return None
     turned = np.ascontiguousarray(found.T)
     least, most = (np.ascontiguousarray(one.T) for one in bounds[:2])
-    sums = turned.sum(axis=1), turned.sum(axis=0)
-    if not _mend(turned, *sums, least, most, *bounds[4:], *bounds[2:4]):
+    bounds = MatrixBounds(least, most, *bounds[4:], *bounds[2:4])
+    if not _mend(turned, turned.sum(axis=1), turned.sum(axis=0), bounds):
         return None
     return np.ascontiguousarray(turned.T)
 
 
 @compiled
-def _mend(
-    x: I64, rows: I64, columns: I64, least: I64, most: I64, row_least: I64, row_most: I64,
-    column_least: I64, column_most: I64,
-) -> bool:  # fmt: skip
+def _mend(x: I64, rows: I64, columns: I64, bounds: MatrixBounds) -> bool:
     """Bring the sums of rows within bounds, and no sum of a column out of them."""
-    g = len(x)
+    g, (least, most, row_least, row_most, column_least, column_most) = len(x), bounds
     by_row, by_column = np.empty(g, dtype=np.int64), np.empty(g, dtype=np.int64)
     queue = np.empty(g, dtype=np.int64)
     for start in range(g):

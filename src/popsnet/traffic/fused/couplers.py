@@ -31,8 +31,9 @@ def new_couplers(d: int, g: int) -> Couplers:
 
 
 @compiled
-def cell(names: I64, coupler: int) -> int:
+def cell(couplers: Couplers, coupler: int) -> int:
     """Return the cell of a coupler, a new one if it has none."""
+    names = couplers.names
     if len(names) == 0:
         return coupler
     mask = len(names) - 1
@@ -46,10 +47,10 @@ def cell(names: I64, coupler: int) -> int:
 
 
 @compiled
-def empty(names: I64, counts: I32, cells: I32, m: int) -> None:
+def empty(couplers: Couplers, cells: I32, m: int) -> None:
     """Take the messages off these cells."""
     for q in range(m):
-        counts[cells[q]] = 0
-    if len(names) > 0:
+        couplers.counts[cells[q]] = 0
+    if len(couplers.names) > 0:
         for q in range(m):
-            names[cells[q]] = -1
+            couplers.names[cells[q]] = -1

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.network import I32, I64, Network
+from popsnet.network import I32, I64
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
 from popsnet.schedules.schedule import TO_DESTINATION, Schedule
 from popsnet.traffic.arrivals import Block
+from popsnet.traffic.fused.register import Opening, register_kernel
 from popsnet.traffic.log import Log
 
 _COUNTS = 7
@@ -25,15 +26,16 @@ class _Epoch(NamedTuple):
     arrival: I64
 
 
+@register_kernel("epochs")
 class EpochsSession:
     """Executes schedules of the packets that wait, one after another.
 
     No message collides, and a relay holds a packet for one slot only, so nothing is lost.
     """
 
-    def __init__(self, network: Network, buffer: int) -> None:
-        self._network, self._most = network, buffer or np.iinfo(np.int64).max
-        self._held = np.zeros(network.n, dtype=np.int64)
+    def __init__(self, opening: Opening) -> None:
+        self._network, self._most = opening.network, opening.buffer or np.iinfo(np.int64).max
+        self._held = np.zeros(opening.network.n, dtype=np.int64)
         self._waiting: list[I64] = []
         self._epoch: _Epoch | None = None
         self._number = 0

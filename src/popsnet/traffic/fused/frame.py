@@ -30,20 +30,50 @@ def reduced(x: int, modulus: int) -> int:
 
 
 @compiled(inline=True)
-def frame_slot(a: int, i: int, b: int, r: int, d: int, g: int) -> int:
-    """Return the slot of the frame in which processor (a, i) meets residue r of group b."""
-    if d <= g:
-        return reduced(r - i, d) * g + reduced(reduced(a - b, g) + i, g)
-    j = reduced(b - a, g)
-    return reduced(r - j, g) * d + reduced(i - j, d)
+def wrapped(x: int, modulus: int) -> int:
+    """Return x mod modulus, fast for -modulus ≤ x < 2·modulus."""
+    x = reduced(x, modulus)
+    return x if 0 <= x < modulus else x % modulus
 
 
 @compiled(inline=True)
-def keeper_of(key: np.uint64, a: int, b: int, r: int, d: int, g: int) -> int:
-    """Return who keeps a packet that group a sends to residue r of group b.
+def frame_slot(a: int, i: int, b: int, r: int, d: int, g: int, channels: int) -> int:
+    """Return the slot of the frame in which processor (a, i) meets residue r of group b."""
+    if d <= channels:
+        return reduced(r - i, d) * g + wrapped(reduced(a - b, g) + i, g)
+    j = reduced(b - a, g)
+    ahead = reduced(r - j, channels)  # of the channel j, by t2 and g for each wavelength
+    t2 = wrapped(ahead, g)
+    return t2 * d + reduced(i - j - (ahead - t2), d)
+
+
+@compiled(inline=True)
+def turn_of(u: int, d: int, g: int, channels: int) -> tuple[int, int]:
+    """Return t0 and t2 of a slot of the frame."""
+    width = d if d > channels else g
+    return u % width, u // width
+
+
+@compiled(inline=True)
+def met(a: int, i: int, t0: int, t2: int, d: int, g: int, channels: int) -> tuple[int, int, int]:
+    """Return the channel on which (a, i) sends in slot (t0, t2), and the class (b, r) it meets.
+
+    It does not send if there is no such channel.
+    """
+    j = reduced(i - t0, max(d, channels))
+    r = reduced(i + t2, d) if d <= channels else reduced(j + t2, channels)
+    return j, wrapped(a + j, g), r
+
+
+@compiled(inline=True)
+def keeper_of(key: np.uint64, a: int, b: int, r: int, j: int, d: int, g: int, channels: int) -> int:
+    """Return who keeps a packet that group a sends on channel j to residue r of group b.
 
     The key is that of the purpose and the slot.
     """
-    if d <= g:
+    if d <= channels:
         return b * d + r
-    return b * d + r + g * draw(key, (d - 1 - r) // g + 1, b * g + a)
+    coupler = b * g + a
+    if channels > g:
+        coupler = coupler * (channels // g) + j // g
+    return b * d + r + channels * draw(key, (d - 1 - r) // channels + 1, coupler)

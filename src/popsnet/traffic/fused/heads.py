@@ -19,7 +19,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
-from popsnet.traffic.fused.shelf import log2
+from popsnet.traffic.fused.stripes import log2
 
 TO, SINCE = 0, 1
 """Columns of records: the destination, -1 if there is none, and the slot of arrival."""
@@ -31,7 +31,7 @@ _SIZES = 48
 _FACTOR = 0x9E3779B1
 
 
-class Heads(NamedTuple):
+class QueueHeads(NamedTuple):
     """First packets by stripe and class."""
 
     records: I32
@@ -46,25 +46,25 @@ class Heads(NamedTuple):
     """The first record that was never used, then the first free segment of each size."""
 
 
-def new_heads(stripes: int) -> Heads:
+def new_heads(stripes: int) -> QueueHeads:
     """Return the heads of queues that are all empty."""
     meta = np.full(1 + _SIZES, -1, dtype=np.int64)
     meta[0] = 0
-    return Heads(
+    return QueueHeads(
         np.empty((64, 2), dtype=np.int32), np.empty(64, dtype=np.int32),
         np.zeros(stripes, dtype=np.int64), np.zeros(stripes, dtype=np.int32),
         np.zeros(stripes, dtype=np.int32), meta,
     )  # fmt: skip
 
 
-def settled(heads: Heads, records: I32, tails: I32) -> Heads:
-    """Return the heads with the records that a kernel returned.
+def settled(heads: QueueHeads, grown: QueueHeads) -> QueueHeads:
+    """Return the heads that a kernel returned.
 
     If it made larger arrays, copies that NumPy allocates are on large pages, where there are any.
     """
-    if len(records) == len(heads.records):
+    if len(grown.records) == len(heads.records):
         return heads
-    return heads._replace(records=records.copy(), tails=tails.copy())
+    return heads._replace(records=grown.records.copy(), tails=grown.tails.copy())
 
 
 @compiled(inline=True)
@@ -78,8 +78,9 @@ def home(one: int, size: int) -> int:
 
 
 @compiled
-def look_at(records: I32, base: I64, sizes: I32, stripes: I32, classes: I32, m: int) -> int:
+def look_at(heads: QueueHeads, stripes: I32, classes: I32, m: int) -> int:
     """Read the records of queues, so that many of them are fetched from memory at the same time."""
+    records, base, sizes = heads.records, heads.base, heads.sizes
     total = 0
     for k in range(m):
         stripe = stripes[k]
@@ -91,10 +92,10 @@ def look_at(records: I32, base: I64, sizes: I32, stripes: I32, classes: I32, m: 
 
 @compiled
 def put_back(
-    records: I32, tails: I32, first: int, size: int, some: I32, some_tails: I32, low: int,
-    high: int, class_of: I32,
-) -> None:  # fmt: skip
+    heads: QueueHeads, stripe: int, some: I32, tails: I32, low: int, high: int, class_of: I32
+) -> None:
     """Enter records low … high - 1 of ``some`` into a segment that has none of their classes."""
+    records, first, size = heads.records, heads.base[stripe], int(heads.sizes[stripe])
     for k in range(low, high):
         if some[k, TO] < 0:
             continue
@@ -103,14 +104,13 @@ def put_back(
             at = (at + 1) & (size - 1)
         records[first + at, TO], records[first + at, SINCE] = some[k, TO], some[k, SINCE]
         if some[k, SINCE] < 0:
-            tails[first + at] = some_tails[k]
+            heads.tails[first + at] = tails[k]
 
 
 @compiled
-def widen(
-    records: I32, tails: I32, base: I64, sizes: I32, meta: I64, class_of: I32, stripe: int
-) -> bool:
+def widen(heads: QueueHeads, stripe: int, class_of: I32) -> bool:
     """Double the segment of a stripe; return False if there is no room."""
+    records, base, sizes, meta = heads.records, heads.base, heads.sizes, heads.meta
     old, size = base[stripe], int(sizes[stripe])
     larger = max(2 * size, 4)
     slot = 1 + log2(larger)
@@ -125,7 +125,7 @@ def widen(
     base[stripe], sizes[stripe] = at, larger
     for row in range(at, at + larger):
         records[row, TO] = -1
-    put_back(records, tails, at, larger, records, tails, old, old + size, class_of)
+    put_back(heads, stripe, records, heads.tails, old, old + size, class_of)
     if size > 0:
         slot = 1 + log2(size)
         records[old, SINCE] = meta[slot]
@@ -134,10 +134,10 @@ def widen(
 
 
 @compiled
-def enlarge(
-    records: I32, tails: I32, base: I64, sizes: I32, meta: I64, stripe: int
-) -> tuple[I32, I32]:
+def enlarge(heads: QueueHeads, stripe: int) -> QueueHeads:
     """Return larger arrays with the same segments, one after another."""
+    records, tails, base = heads.records, heads.tails, heads.base
+    sizes, meta = heads.sizes, heads.meta
     total = 0
     for one in range(len(base)):
         total += int(sizes[one])
@@ -154,4 +154,4 @@ def enlarge(
         top += size
     meta[:] = -1
     meta[0] = top
-    return larger, larger_tails
+    return QueueHeads(larger, larger_tails, base, sizes, heads.used, meta)

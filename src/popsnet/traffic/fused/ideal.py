@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.network import I32, I64
-from popsnet.traffic.arrivals import Block
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused.couplers import Couplers, cell, empty, new_couplers
 from popsnet.traffic.fused.frame import draw_at
-from popsnet.traffic.fused.parts import (
+from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.state import (
     ARRIVAL,
     DESTINATION,
     MESSAGES,
     NEXT,
     OWN,
-    Paper,
-    Parts,
+    KernelState,
+    LogBuffers,
     accept,
     deliver,
     gather,
     join,
     note_slot,
     release,
-)  # fmt: skip
+)
 from popsnet.traffic.fused.tries import unlink
 
 _LOW = 0xFFFFFFFF
 
 
-@dataclass
-class Ideal:
-    """The kernel of ideal: one list of packets per source, in order of arrival."""
+class Order(NamedTuple):
+    """In which order sources are visited, and which of their packets are considered."""
 
-    couplers: Couplers
-    last: I64
-    """The last slot in which each destination got a packet."""
     public: np.uint64
     start: np.uint64
     step: np.uint64
@@ -46,55 +44,54 @@ class Ideal:
     wait: int
     """The control delay."""
 
-    def advance(self, parts: Parts, block: Block, paper: Paper) -> None:
+
+@dataclass
+class Ideal:
+    """The kernel of ideal: one list of packets per source, in order of arrival.
+
+    ``last`` is about destinations.
+    """
+
+    couplers: Couplers
+    order: Order
+
+    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block."""
-        _advance(
-            parts, block, paper, self.couplers, self.last, self.public, self.start, self.step,
-            self.window, self.wait,
-        )  # fmt: skip
+        _advance(state, block, log, self.couplers, self.order)
 
 
-def open_ideal(
-    d: int, g: int, variant: str, public: np.uint64, start: np.uint64, step: np.uint64
-) -> Ideal:
-    """Return the kernel of a variant, with the public seed and the numbers of purposes."""
-    window = 1 if variant == "fifo" else 1 << 62
-    wait = int(variant) if variant.isdecimal() else 0
-    last = np.full(d * g, -1, dtype=np.int64)
-    return Ideal(new_couplers(d, g), last, public, start, step, window, wait)
+@register_kernel(
+    "ideal", has_variant=lambda variant: variant in ("voq", "fifo") or variant.isdecimal()
+)
+def open_ideal(opening: Opening) -> FusedSession:
+    """Open a session of a variant of ideal."""
+    window = 1 if opening.variant == "fifo" else 1 << 62
+    wait = int(opening.variant) if opening.variant.isdecimal() else 0
+    purposes = opening.purpose("start"), opening.purpose("step")
+    couplers = new_couplers(opening.network.d, opening.network.g)
+    order = Order(opening.public, *purposes, window, wait)
+    return FusedSession(opening, Ideal(couplers, order))
 
 
 @compiled
 def _advance(
-    parts: Parts, block: Block, paper: Paper, couplers: Couplers, last: I64, public: np.uint64,
-    start: np.uint64, step: np.uint64, window: int, wait: int,
-) -> None:  # fmt: skip
-    pool, held, state, nodes = parts.pool, parts.held, parts.state, parts.nodes
-    sent, hops, head, tail = parts.sent, parts.hops, parts.head, parts.tail
-    sources, destinations, starts = block.sources, block.destinations, block.starts
-    n = len(held)
-    hops[:] = 1
-    for k in range(len(starts) - 1):
-        t, low, high = block.begin + k, starts[k], starts[k + 1]
-        m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
-            nodes, paper.refused_rows,
-        )  # fmt: skip
-        join(nodes, m, pool, head, tail)
-        out = _match(
-            t, draw_at(public, start, t, n, 0), coprime(1 + draw_at(public, step, t, n, 0), n),
-            window, wait, parts.g, parts.group, pool, held, head, tail, last, couplers.names,
-            couplers.counts, parts.keys, sent,
-        )  # fmt: skip
-        state[OWN] -= out
-        gather(sent, 0, out, pool, parts.events)
-        deliver(
-            t, parts.events, hops, out, state, parts.words, parts.places, paper.arrival,
-            paper.source, paper.destination, paper.hops,
-        )  # fmt: skip
-        release(sent, 0, out, parts.free, state)
-        paper.counts[MESSAGES, k] = out
-        note_slot(k, low, high, m, sources, held, state, paper.counts, paper.ends)
+    state: KernelState, block: Block, log: LogBuffers, couplers: Couplers, order: Order
+) -> None:
+    n = len(state.held)
+    state.hops[:] = 1
+    for k in range(len(block.starts) - 1):
+        t = block.begin + k
+        m = accept(k, block, state, log)
+        join(m, state)
+        start = draw_at(order.public, order.start, t, n, 0)
+        step = coprime(1 + draw_at(order.public, order.step, t, n, 0), n)
+        out = _match(t, start, step, state, couplers, order)
+        state.counters[OWN] -= out
+        gather(out, state)
+        deliver(t, out, state, log)
+        release(out, state)
+        log.counts[MESSAGES, k] = out
+        note_slot(k, m, block, state, log)
 
 
 @compiled
@@ -111,32 +108,33 @@ def coprime(step: int, n: int) -> int:
 
 @compiled
 def _match(
-    t: int, start: int, step: int, window: int, wait: int, g: int, group: I32, pool: I32,
-    held: I32, head: I32, tail: I32, last: I64, names: I64, counts: I32, cells: I32, sent: I32,
-) -> int:  # fmt: skip
+    t: int, start: int, step: int, state: KernelState, couplers: Couplers, order: Order
+) -> int:
     """Visit all processors, and let each send its oldest packet that does not conflict."""
-    n, m, p, step = len(held), 0, start, step % len(held)
+    g, group, pool, head, tail = state.g, state.group, state.pool, state.head, state.tail
+    last, counts, cells = state.last, couplers.counts, state.keys
+    n, m, p, step = len(state.held), 0, start, step % len(state.held)
     for _ in range(n):
         if head[p] >= 0:
-            before, row, left = -1, int(head[p]), window
+            before, row, left = -1, int(head[p]), order.window
             base = int(group[p]) * g
             while row >= 0 and left > 0:
-                if ((t - int(pool[row, ARRIVAL])) & _LOW) < wait:
+                if ((t - int(pool[row, ARRIVAL])) & _LOW) < order.wait:
                     break
                 to = pool[row, DESTINATION]
                 if last[to] != t:
-                    at = cell(names, base + int(group[to]))
+                    at = cell(couplers, base + int(group[to]))
                     if counts[at] == 0:
                         counts[at] = 1
                         last[to] = t
                         head[p], tail[p] = unlink(row, before, pool, head[p], tail[p])
-                        held[p] -= 1
-                        cells[m], sent[m] = at, row
+                        state.held[p] -= 1
+                        cells[m], state.sent[m], state.senders[m] = at, row, p
                         m += 1
                         break
                 before, row = row, int(pool[row, NEXT])
                 left -= 1
         p += step
         p = p - n if p >= n else p
-    empty(names, counts, cells, m)
+    empty(couplers, cells, m)
     return m

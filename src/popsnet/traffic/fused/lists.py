@@ -17,6 +17,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
+from popsnet.traffic.fused.state import KernelState
 
 KEY, TO, FROM, SINCE = 0, 1, 2, 3
 """Columns of rows: the queue, the destination, the source, and the slot of arrival."""
@@ -70,15 +71,14 @@ def with_chunks(lists: Lists, packets: int) -> Lists:
 
 
 @compiled
-def append_all(
-    rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64, numbers: I32, packets: I32,
-    low: int, high: int,
-) -> None:  # fmt: skip
+def append_all(lists: Lists, numbers: I32, packets: I32, low: int, high: int) -> None:
     """Append packets low … high - 1 to lists, of which ``numbers`` has those of the packets.
 
     A function per packet would be slower by an order of magnitude: a call counts references to
     every array.
     """
+    rows, after, first, end = lists.rows, lists.after, lists.first, lists.end
+    free, top = lists.free, lists.top
     for k in range(low, high):
         number = numbers[k - low]
         at = int(end[number])
@@ -97,16 +97,14 @@ def append_all(
 
 
 @compiled
-def take(
-    rows: I32, after: I32, first: I32, end: I32, free: I32, top: I64, number: int, last: I64,
-    t: int, events: I32, begin: int,
-) -> int:  # fmt: skip
+def take(lists: Lists, number: int, t: int, state: KernelState, begin: int) -> int:
     """Remove the first packet of every queue of a list, and write it to ``events``.
 
     ``last`` has the last slot in which each key sent, and gets t. Packets are written from
     ``begin`` on. Returns their end.
     """
-    chunk, stop = int(first[number]), int(end[number])
+    rows, after, last, events = lists.rows, lists.after, state.last, state.events
+    chunk, stop = int(lists.first[number]), int(lists.end[number])
     if chunk < 0:
         return begin
     into, at, m, kept = chunk, chunk * CHUNK, begin, 0
@@ -126,19 +124,17 @@ def take(
             at += stays
             kept += stays
         chunk = int(after[chunk])
-    cut(after, first, end, free, top, number, into, at, kept)
+    cut(lists, number, into, at, kept)
     return m
 
 
 @compiled
-def cut(
-    after: I32, first: I32, end: I32, free: I32, top: I64, number: int, into: int, at: int,
-    kept: int,
-) -> None:  # fmt: skip
+def cut(lists: Lists, number: int, into: int, at: int, kept: int) -> None:
     """End a list at a row, and free the chunks that it does not need."""
+    after, first, free, top = lists.after, lists.first, lists.free, lists.top
     if kept == 0:
         chunk = int(first[number])
-        first[number], end[number] = -1, 0
+        first[number], lists.end[number] = -1, 0
     else:
         if at == into * CHUNK:  # a chunk that was begun and not used
             chunk, before = int(first[number]), int(first[number])
@@ -148,7 +144,7 @@ def cut(
             at = (into + 1) * CHUNK
         chunk = int(after[into])
         after[into] = -1
-        end[number] = at
+        lists.end[number] = at
     while chunk >= 0:
         free[top[0]] = chunk
         top[0] += 1

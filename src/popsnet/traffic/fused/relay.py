@@ -10,11 +10,12 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
-from popsnet.traffic.arrivals import Block
-from popsnet.traffic.fused.aloha import Chances, Tries, new_tries, pick
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused.couplers import Couplers, new_couplers
 from popsnet.traffic.fused.frame import draw, reduced
-from popsnet.traffic.fused.parts import (
+from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.state import (
     COLLISIONS,
     DESTINATION,
     DESTROYED,
@@ -23,18 +24,28 @@ from popsnet.traffic.fused.parts import (
     NEXT,
     OWN,
     RELAYED,
-    U64,
-    Paper,
-    Parts,
+    KernelState,
+    LogBuffers,
     accept,
     deliver,
     gather,
     join,
     note_slot,
     release,
-)  # fmt: skip
-from popsnet.traffic.fused.tries import make_keys, mark_alone, passes, put, unlink
-from popsnet.traffic.schedulers.attempts import Patience
+)
+from popsnet.traffic.fused.tries import (
+    Chances,
+    Tries,
+    chances_of,
+    make_keys,
+    mark_alone,
+    new_tries,
+    passes,
+    pick,
+    put,
+    unlink,
+)
+from popsnet.traffic.schedulers.relay import relay_patience
 
 _TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED = range(5)
 
@@ -42,6 +53,9 @@ _TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED = range(5)
 class Cycle(NamedTuple):
     """The sources that have packets, and what is decided about the slots of a cycle."""
 
+    public: np.uint64
+    place: np.uint64
+    """The seed and the purpose of the coins of the cycles."""
     active: I32
     is_active: I32
     size: I64
@@ -64,106 +78,84 @@ class Relay:
     chances: Chances
     tries: Tries
     cycle: Cycle
-    public: np.uint64
-    place: np.uint64
 
-    def advance(self, parts: Parts, block: Block, paper: Paper) -> None:
+    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block."""
-        _advance(
-            parts, block, paper, self.couplers, self.chances, self.tries, self.cycle, self.public,
-            self.place,
-        )  # fmt: skip
+        _advance(state, block, log, self.couplers, self.chances, self.tries, self.cycle)
 
 
-def open_relay(
-    d: int, g: int, private: np.uint64, patience: Patience, purposes: U64, public: np.uint64,
-    place: np.uint64,
-) -> Relay:  # fmt: skip
-    """Return the kernel, with both seeds and the numbers of purposes."""
-    n = d * g
-    chances = Chances(private, purposes, np.empty_like(purposes), patience.most, patience.fixed)
+@register_kernel("relay")
+def open_relay(opening: Opening) -> FusedSession:
+    """Open a session of relay."""
+    d, g, n = opening.network.d, opening.network.g, opening.network.n
+    chances = chances_of(opening, relay_patience(n))
     active, is_active, through, heard = (np.zeros(n, dtype=np.int32) for _ in range(4))
     size, shift, plan = (np.zeros(size, dtype=np.int64) for size in (1, g, 5))
-    cycle = Cycle(active, is_active, size, shift, through, heard, plan)
-    return Relay(new_couplers(d, g), chances, new_tries(n), cycle, public, place)
+    coins = opening.public, opening.purpose("place")
+    cycle = Cycle(*coins, active, is_active, size, shift, through, heard, plan)
+    return FusedSession(opening, Relay(new_couplers(d, g), chances, new_tries(n), cycle))
 
 
 @compiled
 def _advance(
-    parts: Parts, block: Block, paper: Paper, couplers: Couplers, chances: Chances, tries: Tries,
-    cycle: Cycle, public: np.uint64, place: np.uint64,
-) -> None:  # fmt: skip
-    pool, fails, held, state, nodes = parts.pool, parts.fails, parts.held, parts.state, parts.nodes
-    sent, hops, d, g, plan = parts.sent, parts.hops, parts.d, parts.g, cycle.plan
-    sources, destinations, starts = block.sources, block.destinations, block.starts
-    counts = paper.counts
-    hops[:] = 2
-    for row in range(len(starts) - 1):
-        t, low, high = block.begin + row, starts[row], starts[row + 1]
-        m = accept(
-            t, low, high, sources, destinations, parts.buffer, pool, parts.free, held, state,
-            nodes, paper.refused_rows,
-        )  # fmt: skip
-        join(nodes, m, pool, parts.head, parts.tail)
-        _activate(sources, low, high, parts.head, cycle.active, cycle.is_active, cycle.size)
+    state: KernelState,
+    block: Block,
+    log: LogBuffers,
+    couplers: Couplers,
+    chances: Chances,
+    tries: Tries,
+    cycle: Cycle,
+) -> None:
+    d, g, counters, counts, plan = state.d, state.g, state.counters, log.counts, cycle.plan
+    state.hops[:] = 2
+    for row in range(len(block.starts) - 1):
+        t = block.begin + row
+        m = accept(row, block, state, log)
+        join(m, state)
+        _activate(row, block, state, cycle)
         k, phase = t // 4, t % 4
         if phase == 0:
-            key = step_key(public, place, k)
+            key = step_key(cycle.public, cycle.place, k)
             for b in range(g):
                 cycle.shift[b] = draw(key, g, b)
-            make_keys(chances.private, chances.purposes, k, chances.keys)
-            out = _choose(
-                (k * d) % g, d, g, parts.group, parts.residue, pool, fails, parts.head,
-                cycle.active, cycle.is_active, cycle.size, cycle.shift, chances.keys,
-                chances.most, tries.sources, tries.rows, tries.before, cycle.through,
-            )  # fmt: skip
+            make_keys(chances, k)
+            out = _choose((k * d) % g, state, chances, tries, cycle)
             for q in range(out):
-                a = int(parts.group[tries.sources[q]])
+                a = int(state.group[tries.sources[q]])
                 tries.couplers[q] = a * g + cycle.through[q]
-            counts[COLLISIONS, row], counts[DESTROYED, row] = put(
-                couplers.names, couplers.counts, tries.couplers, tries.cells, out
-            )
-            mark_alone(couplers.names, couplers.counts, tries.cells, out, tries.alone)
-            _forward(
-                out, g, parts.group, pool, tries.rows, tries.alone, tries.couplers, tries.cells,
-                cycle.through, cycle.heard, parts.keys, couplers.names, couplers.counts, plan,
-            )  # fmt: skip
+            met = put(couplers, tries.couplers, tries.cells, out)
+            counts[COLLISIONS, row], counts[DESTROYED, row] = met
+            mark_alone(couplers, tries.cells, out, tries.alone)
+            _forward(out, state, couplers, tries, cycle)
             counts[MESSAGES, row] = out
-            state[RELAYED] = plan[_HEARD]
-            state[MOST_RELAYED] = max(state[MOST_RELAYED], min(plan[_HEARD], 1))
+            counters[RELAYED] = plan[_HEARD]
+            counters[MOST_RELAYED] = max(counters[MOST_RELAYED], min(plan[_HEARD], 1))
         elif phase == 1:
-            heard = pick(tries.rows, tries.alone, plan[_TRIED], sent)
-            gather(sent, 0, heard, pool, parts.events)
-            deliver(
-                t, parts.events, hops, heard, state, parts.words, parts.places, paper.arrival,
-                paper.source, paper.destination, paper.hops,
-            )  # fmt: skip
+            heard = pick(plan[_TRIED], tries, state)
+            gather(heard, state)
+            deliver(t, heard, state, log)
             counts[MESSAGES, row], counts[COLLISIONS, row] = plan[_HEARD], plan[_COLLISIONS]
             counts[DESTROYED, row] = plan[_DESTROYED]
         elif phase == 2:
             counts[MESSAGES, row] = plan[_DELIVERED]
         else:
-            _conclude(
-                plan[_TRIED], pool, fails, held, parts.head, parts.tail, tries.sources, tries.rows,
-                tries.before, tries.alone,
-            )  # fmt: skip
-            heard = pick(tries.rows, tries.alone, plan[_TRIED], sent)
-            release(sent, 0, heard, parts.free, state)
-            state[OWN] -= heard
-            state[RELAYED] = 0
+            _conclude(plan[_TRIED], state, tries)
+            heard = pick(plan[_TRIED], tries, state)
+            release(heard, state)
+            counters[OWN] -= heard
+            counters[RELAYED] = 0
             counts[MESSAGES, row] = heard
             plan[:] = 0
-        parts.kept[0] = int(state[RELAYED] > 0)  # for the most at the start of the next block
-        note_slot(row, low, high, m, sources, held, state, counts, paper.ends)
+        state.kept[0] = int(counters[RELAYED] > 0)  # for the most at the start of the next block
+        note_slot(row, m, block, state, log)
 
 
 @compiled
-def _activate(
-    sources: I32, low: int, high: int, head: I32, active: I32, is_active: I32, size: I64
-) -> None:
+def _activate(k: int, block: Block, state: KernelState, cycle: Cycle) -> None:
     """Note sources at which packets arrived."""
-    for k in range(low, high):
-        source = sources[k]
+    head, active, is_active, size = state.head, cycle.active, cycle.is_active, cycle.size
+    for row in range(block.starts[k], block.starts[k + 1]):
+        source = block.sources[row]
         if is_active[source] == 0 and head[source] >= 0:
             is_active[source] = 1
             active[size[0]] = source
@@ -171,21 +163,20 @@ def _activate(
 
 
 @compiled
-def _choose(
-    turn: int, d: int, g: int, group: I32, residue: I32, pool: I32, fails: I32, head: I32,
-    active: I32, is_active: I32, size: I64, shift: I64, keys: U64, most: int, sources: I32,
-    rows: I32, before: I32, through: I32,
-) -> int:  # fmt: skip
+def _choose(turn: int, state: KernelState, chances: Chances, tries: Tries, cycle: Cycle) -> int:
     """Write what sources try, and return how many do. Sources without packets become inactive.
 
     The residue of an index, mod min(d, g), is its residue mod g.
     """
+    d, g, group, residue = state.d, state.g, state.group, state.residue
+    pool, fails, keys, most = state.pool, state.fails, chances.keys, chances.most
+    active, size, shift = cycle.active, cycle.size, cycle.shift
     m = left = 0
     for q in range(size[0]):
         source = active[q]
-        row, last = head[source], -1
+        row, last = state.head[source], -1
         if row < 0:
-            is_active[source] = 0
+            cycle.is_active[source] = 0
             continue
         active[left] = source
         left += 1
@@ -195,7 +186,8 @@ def _choose(
             relays = reduced(int(residue[to]) + shift[group[to]], g)
             exists = d >= g or reduced(a - relays, g) < d
             if exists and passes(keys, w, source, fails[row], most, -1):
-                sources[m], rows[m], before[m], through[m] = source, row, last, relays
+                tries.sources[m], tries.rows[m], tries.before[m] = source, row, last
+                cycle.through[m] = relays
                 m += 1
                 break
             last, row = row, pool[row, NEXT]
@@ -206,20 +198,19 @@ def _choose(
 
 
 @compiled
-def _forward(
-    m: int, g: int, group: I32, pool: I32, rows: I32, alone: I32, couplers: I64, cells: I32,
-    through: I32, heard: I32, reaches: I32, names: I64, counts: I32, plan: I64,
-) -> None:  # fmt: skip
+def _forward(m: int, state: KernelState, couplers: Couplers, tries: Tries, cycle: Cycle) -> None:
     """Decide what is delivered when relays forward what they heard, and write it to ``alone``."""
+    g, heard, reaches, plan, alone = state.g, cycle.heard, state.keys, cycle.plan, tries.alone
     h = 0
     for q in range(m):
         if alone[q] != 0:
-            couplers[h] = int(through[q]) * g + group[pool[rows[q], DESTINATION]]
+            to = state.group[state.pool[tries.rows[q], DESTINATION]]
+            tries.couplers[h] = int(cycle.through[q]) * g + to
             heard[h] = q
             h += 1
     plan[_TRIED], plan[_HEARD] = m, h
-    plan[_COLLISIONS], plan[_DESTROYED] = put(names, counts, couplers, cells, h)
-    mark_alone(names, counts, cells, h, reaches)
+    plan[_COLLISIONS], plan[_DESTROYED] = put(couplers, tries.couplers, tries.cells, h)
+    mark_alone(couplers, tries.cells, h, reaches)
     plan[_DELIVERED] = 0
     for q in range(h):
         alone[heard[q]] = reaches[q]
@@ -227,16 +218,15 @@ def _forward(
 
 
 @compiled
-def _conclude(
-    m: int, pool: I32, fails: I32, held: I32, head: I32, tail: I32, sources: I32, rows: I32,
-    before: I32, alone: I32,
-) -> None:  # fmt: skip
+def _conclude(m: int, state: KernelState, tries: Tries) -> None:
     """Remove packets that were acknowledged from their queues, and count failures of others."""
+    pool, head, tail = state.pool, state.head, state.tail
     for q in range(m):
-        row, source = rows[q], sources[q]
-        if alone[q] == 0:
-            fails[row] += 1
+        row, source = tries.rows[q], tries.sources[q]
+        if tries.alone[q] == 0:
+            state.fails[row] += 1
             continue
-        head[source], tail[source] = unlink(row, before[q], pool, head[source], tail[source])
-        fails[row] = 0
-        held[source] -= 1
+        before = tries.before[q]
+        head[source], tail[source] = unlink(row, before, pool, head[source], tail[source])
+        state.fails[row] = 0
+        state.held[source] -= 1

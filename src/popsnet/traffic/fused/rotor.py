@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,11 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
-from popsnet.traffic.arrivals import Block
-from popsnet.traffic.fused.frame import frame_slot, reduced
+from popsnet.traffic.block import Block
+from popsnet.traffic.fused.frame import frame_slot, reduced, turn_of, wrapped
 from popsnet.traffic.fused.heads import (
     LOW,
-    Heads,
+    QueueHeads,
     enlarge,
     home,
     look_at,
@@ -22,18 +23,12 @@ from popsnet.traffic.fused.heads import (
     put_back,
     settled,
     widen,
-)  # fmt: skip
-from popsnet.traffic.fused.lists import (
-    FROM,
-    KEY,
-    SINCE,
-    TO,
-    Lists,
-    new_lists,
-    take,
-    with_chunks,
-)  # fmt: skip
-from popsnet.traffic.fused.parts import (
+)
+from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, Lists, new_lists, take, with_chunks
+from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.spread import hear
+from popsnet.traffic.fused.state import (
     ARRIVAL,
     DESTINATION,
     FREE,
@@ -43,18 +38,17 @@ from popsnet.traffic.fused.parts import (
     OWN,
     REFUSED,
     RELAYED,
-    Paper,
-    Parts,
+    KernelState,
+    LogBuffers,
     deliver,
     note_slot,
-)  # fmt: skip
-from popsnet.traffic.fused.spread import hear
+)
 
 _TO, _SINCE = 0, 1
 """Columns of the records of own queues."""
 
 
-class Surplus(NamedTuple):
+class NonEmptyQueues(NamedTuple):
     """For each processor, its queues to which packets came that were not empty.
 
     A row is (stripe, next row, class).
@@ -63,11 +57,11 @@ class Surplus(NamedTuple):
     rows: I32
     head: I32
     tail: I32
-    state: I64
+    counts: I64
     """The first free row, and the number of rows in use."""
 
 
-class Left(NamedTuple):
+class ScratchRows(NamedTuple):
     """Records of queues that have packets after a visit, and other places for a slot."""
 
     records: I32
@@ -82,174 +76,149 @@ class Left(NamedTuple):
 class Rotor:
     """The kernel of rotor: packets by the slot of the frame in which their class is met."""
 
-    own: Heads
+    own: QueueHeads
     relayed: Lists
-    surplus: Surplus
-    left: Left
-    class_of: I32
-    last: I64
-    public: np.uint64
-    keeper: np.uint64
+    queues: NonEmptyQueues
+    scratch: ScratchRows
+    coins: tuple[np.uint64, np.uint64]
+    """The public seed and the number of a purpose."""
 
-    def advance(self, parts: Parts, block: Block, paper: Paper) -> None:
+    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block."""
-        self.surplus = _with_room(self.surplus, len(block.sources))
-        self.relayed = with_chunks(self.relayed, int(parts.state[OWN]) + len(block.sources))
-        if len(self.left.classes) < len(parts.nodes):
-            longer, classes = np.empty_like(parts.nodes), np.empty_like(parts.nodes)
-            self.left = self.left._replace(longer=longer, classes=classes)
-        records, tails = _advance(
-            parts, block, paper, self.own, self.relayed, self.surplus, self.left, self.class_of,
-            self.last, self.public, self.keeper,
-        )  # fmt: skip
-        self.own = settled(self.own, records, tails)
+        self.queues = _with_room(self.queues, len(block.sources))
+        self.relayed = with_chunks(self.relayed, int(state.counters[OWN]) + len(block.sources))
+        if len(self.scratch.classes) < len(state.nodes):
+            longer, classes = np.empty_like(state.nodes), np.empty_like(state.nodes)
+            self.scratch = self.scratch._replace(longer=longer, classes=classes)
+        grown = _advance(
+            state, block, log, self.own, self.relayed, self.queues, self.scratch, self.coins
+        )
+        self.own = settled(self.own, grown)
 
 
-def open_rotor(d: int, g: int, public: np.uint64, keeper: np.uint64) -> Rotor:
-    """Return the kernel for a network, with the public seed and the number of a purpose."""
-    n = d * g
+@register_kernel("rotor", most_wavelengths=inf)
+def open_rotor(opening: Opening) -> FusedSession:
+    """Open a session of rotor."""
+    n = opening.network.n
     none = np.full(n, -1, dtype=np.int32)
-    rows, state = np.empty((0, 3), dtype=np.int32), np.array([-1, 0])
-    left = np.empty((n + 1, 2), dtype=np.int32), *(np.empty(n + 1, np.int32) for _ in range(3))
-    number, m = np.arange(n, dtype=np.int32), min(d, g)
-    return Rotor(
-        new_heads(n), new_lists(n), Surplus(rows, none, none.copy(), state), Left(*left),
-        number // np.int32(d) * np.int32(m) + number % np.int32(d) % np.int32(m),
-        np.full(n, -1, dtype=np.int64), public, keeper,
-    )  # fmt: skip
+    rows, counts = np.empty((0, 3), dtype=np.int32), np.array([-1, 0])
+    scratch = np.empty((n + 1, 2), dtype=np.int32), *(np.empty(n + 1, np.int32) for _ in range(3))
+    queues = NonEmptyQueues(rows, none, none.copy(), counts)
+    coins = opening.public, opening.purpose("keeper")
+    own = new_heads(n), new_lists(n), queues, ScratchRows(*scratch), coins
+    return FusedSession(opening, Rotor(*own))
 
 
-def _with_room(surplus: Surplus, arrivals: int) -> Surplus:
-    size = len(surplus.rows)
-    if size - int(surplus.state[1]) >= arrivals:
-        return surplus
-    rows = np.empty((max(int(surplus.state[1]) + arrivals, size + size // 2, 64), 3), np.int32)
-    rows[:size] = surplus.rows
+def _with_room(queues: NonEmptyQueues, arrivals: int) -> NonEmptyQueues:
+    size, used = len(queues.rows), int(queues.counts[1])
+    if size - used >= arrivals:
+        return queues
+    rows = np.empty((max(used + arrivals, size + size // 2, 64), 3), np.int32)
+    rows[:size] = queues.rows
     rows[size:, 1] = np.arange(size + 1, len(rows) + 1)
-    rows[-1, 1] = surplus.state[0]
-    surplus.state[0] = size
-    return surplus._replace(rows=rows)
+    rows[-1, 1] = queues.counts[0]
+    queues.counts[0] = size
+    return queues._replace(rows=rows)
 
 
 @compiled
 def _advance(
-    parts: Parts, block: Block, paper: Paper, own: Heads, relayed: Lists, surplus: Surplus,
-    left: Left, class_of: I32, last: I64, public: np.uint64, keeper: np.uint64,
-) -> tuple[I32, I32]:  # fmt: skip
-    pool, held, kept, state, nodes = parts.pool, parts.held, parts.kept, parts.state, parts.nodes
-    stripes, keys, lengths, events = parts.stripes, parts.keys, parts.lengths, parts.events
-    records, tails, base, sizes = own.records, own.tails, own.base, own.sizes
-    used, meta, longer, classes = own.used, own.meta, left.longer, left.classes
-    group, index, residue, d, g = parts.group, parts.indices, parts.residue, parts.d, parts.g
-    sources, destinations, starts = block.sources, block.destinations, block.starts
-    hops = parts.hops
-    for k in range(len(starts) - 1):
-        t, low, high = block.begin + k, starts[k], starts[k + 1]
-        m = _accept(
-            low, high, sources, destinations, parts.buffer, held, state, paper.refused_rows, group,
-            index, residue, class_of, d, g, nodes, keys, stripes, classes,
-        )  # fmt: skip
+    state: KernelState,
+    block: Block,
+    log: LogBuffers,
+    own: QueueHeads,
+    relayed: Lists,
+    queues: NonEmptyQueues,
+    scratch: ScratchRows,
+    coins: tuple[np.uint64, np.uint64],
+) -> QueueHeads:
+    held, kept, counters, events = state.held, state.kept, state.counters, state.events
+    public, keeper = coins
+    for k in range(len(block.starts) - 1):
+        t = block.begin + k
+        m = _accept(k, block, state, scratch, log)
         done = 0
         while done < m:
-            done, joins = _enqueue(
-                t, records, base, sizes, used, destinations, nodes, stripes, classes, class_of,
-                done, m, lengths, longer,
-            )  # fmt: skip
-            _join(
-                t, records, tails, lengths, longer, joins, pool, parts.free, state, destinations,
-                nodes,
-            )  # fmt: skip
-            _note_surplus(
-                keys, stripes, classes, lengths, joins, surplus.rows, surplus.head, surplus.tail,
-                surplus.state,
-            )  # fmt: skip
-            if done < m and not widen(records, tails, base, sizes, meta, class_of, stripes[done]):
-                records, tails = enlarge(records, tails, base, sizes, meta, stripes[done])
-        u = t % (d * g)
-        t0, t2 = u % max(d, g), u // max(d, g)
-        first = take(
-            relayed.rows, relayed.after, relayed.first, relayed.end, relayed.free, relayed.top, u,
-            last, t, events, 0,
-        )  # fmt: skip
+            done, joins = _enqueue(t, done, m, block, own, state, scratch)
+            _join(t, joins, block, own, state, scratch)
+            _note_non_empty(joins, state, scratch, queues)
+            if done < m and not widen(own, state.stripes[done], state.class_of):
+                own = enlarge(own, state.stripes[done])
+        u = t % len(held)
+        first = take(relayed, u, t, state, 0)
         for q in range(first):
             kept[events[q, KEY]] -= 1
-        second, stay, two = _take_own(
-            t, t0, t2, d, g, base[u], sizes[u], records, tails, group, residue, last, events,
-            first, left.records, left.tails, longer, parts.sent,
-        )  # fmt: skip
-        _move_up(t, left.records, left.tails, longer, two, pool, parts.free, state)
-        put_back(records, tails, base[u], sizes[u], left.records, left.tails, 0, stay, class_of)
-        used[u] = stay
-        spread = _find_senders(
-            t, t0, d, g, surplus.rows, surplus.head, last, stripes, parts.senders, classes,
-        )  # fmt: skip
-        if look_at(records, base, sizes, stripes, classes, spread) == -(1 << 62):
+        second, stay, two = _take_own(t, u, first, own, state, scratch)
+        _move_up(two, scratch.longer, scratch.records, scratch.tails, state)
+        put_back(own, u, scratch.records, scratch.tails, 0, stay, state.class_of)
+        own.used[u] = stay
+        spread = _find_senders(t, u, state, scratch, queues)
+        if look_at(own, state.stripes, scratch.classes, spread) == -(1 << 62):
             break  # never: it keeps the reads
-        spread = _find_longer(
-            records, base, sizes, surplus.rows, surplus.head, surplus.state, class_of,
-            parts.senders, spread, longer,
-        )  # fmt: skip
+        spread = _find_longer(spread, own, state, scratch, queues)
         out = second + spread
-        _note_spread(t, records, longer, parts.senders, spread, events, second)
-        _move_up(t, records, tails, longer, spread, pool, parts.free, state)
+        _note_spread(t, spread, second, own, state, scratch)
+        _move_up(spread, scratch.longer, own.records, own.tails, state)
         for q in range(first, out):
             held[events[q, KEY]] -= 1
-        state[OWN] -= out - first
-        state[RELAYED] -= first
-        delivered, stored = hear(
-            t0, t2, step_key(public, keeper, t), events, second, out, d, g, group, index, residue,
-            parts.buffer, kept, state, stripes, parts.coming, relayed.rows, relayed.after,
-            relayed.first, relayed.end, relayed.free, relayed.top,
-        )  # fmt: skip
-        hops[:first] = 2
-        hops[first:delivered] = 1
-        deliver(
-            t, events, hops, delivered, state, parts.words, parts.places, paper.arrival,
-            paper.source, paper.destination, paper.hops,
-        )  # fmt: skip
-        paper.counts[LOST, k] = out - delivered - stored
-        paper.counts[MESSAGES, k] = out
-        note_slot(k, low, high, m, sources, held, state, paper.counts, paper.ends)
-    return records, tails
+        counters[OWN] -= out - first
+        counters[RELAYED] -= first
+        key = step_key(public, keeper, t)
+        delivered, stored = hear(u, key, second, out, state, relayed)
+        state.hops[:first] = 2
+        state.hops[first:delivered] = 1
+        deliver(t, delivered, state, log)
+        log.counts[LOST, k] = out - delivered - stored
+        log.counts[MESSAGES, k] = out
+        note_slot(k, m, block, state, log)
+    return own
 
 
 @compiled
-def _accept(
-    low: int, high: int, sources: I32, destinations: I32, buffer: int, held: I32, state: I64,
-    refused_rows: I64, group: I32, index: I32, residue: I32, class_of: I32, d: int, g: int,
-    nodes: I32, keys: I32, stripes: I32, classes: I32,
-) -> int:  # fmt: skip
+def _accept(k: int, block: Block, state: KernelState, scratch: ScratchRows, log: LogBuffers) -> int:
     """Write the rows of arrivals that are not refused, and their queues; return how many."""
-    m, refused = 0, state[REFUSED]
-    for k in range(low, high):
-        source, to = sources[k], destinations[k]
+    buffer, held, group, index = state.buffer, state.held, state.group, state.indices
+    residue, d, g, channels = state.residue, state.d, state.g, state.channels
+    nodes, keys, stripes, classes = state.nodes, state.keys, state.stripes, scratch.classes
+    class_of, m, refused = state.class_of, 0, state.counters[REFUSED]
+    for row in range(block.starts[k], block.starts[k + 1]):
+        source, to = block.sources[row], block.destinations[row]
         if buffer > 0 and held[source] >= buffer:
-            refused_rows[refused] = k
+            log.refused_rows[refused] = row
             refused += 1
             continue
         held[source] += 1
         a, i = int(group[source]), int(index[source])
-        stripes[m] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)
-        nodes[m], keys[m], classes[m] = k, source, class_of[to]
+        stripes[m] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g, channels)
+        nodes[m], keys[m], classes[m] = row, source, class_of[to]
         m += 1
-    state[REFUSED] = refused
-    state[OWN] += m
+    state.counters[REFUSED] = refused
+    state.counters[OWN] += m
     return m
 
 
 @compiled
 def _enqueue(
-    t: int, records: I32, base: I64, sizes: I32, used: I32, destinations: I32, nodes: I32,
-    stripes: I32, classes: I32, class_of: I32, low: int, m: int, joining: I32, longer: I32,
-) -> tuple[int, int]:  # fmt: skip
+    t: int,
+    low: int,
+    m: int,
+    block: Block,
+    own: QueueHeads,
+    state: KernelState,
+    scratch: ScratchRows,
+) -> tuple[int, int]:
     """Let arrivals low … m - 1 be first in their queues, if these are empty.
 
     Writes the others, and the records of their queues. Returns the first arrival for which there
     was no room, and how many others there are. Branches that depend on queues would cost more than
     all else.
     """
+    records, base, sizes, used = own.records, own.base, own.sizes, own.used
+    nodes, stripes, joining = state.nodes, state.stripes, state.lengths
+    classes, longer, class_of = scratch.classes, scratch.longer, state.class_of
+    destinations = block.destinations
     n, now, done, joins = len(base), np.int32(t & LOW), m, 0
-    if look_at(records, base, sizes, stripes, classes, m) == -(1 << 62):
+    if look_at(own, stripes, classes, m) == -(1 << 62):
         return low, 0  # never: it keeps the reads
     for k in range(low, m):
         stripe, one, size = int(stripes[k]), classes[k], int(sizes[stripes[k]])
@@ -273,13 +242,14 @@ def _enqueue(
 
 @compiled
 def _join(
-    t: int, records: I32, tails: I32, joining: I32, at: I32, m: int, pool: I32, free: I32,
-    state: I64, destinations: I32, nodes: I32,
-) -> None:  # fmt: skip
+    t: int, m: int, block: Block, own: QueueHeads, state: KernelState, scratch: ScratchRows
+) -> None:
     """Append arrivals to queues that have packets."""
-    top, since = state[FREE], np.int32(t & LOW)
+    records, tails, pool, free = own.records, own.tails, state.pool, state.free
+    joining, nodes, at = state.lengths, state.nodes, scratch.longer
+    top, since = state.counters[FREE], np.int32(t & LOW)
     for q in range(m):
-        record, to = at[q], destinations[nodes[joining[q]]]
+        record, to = at[q], block.destinations[nodes[joining[q]]]
         top -= 1
         row, before = free[top], records[record, _SINCE]
         pool[row, DESTINATION], pool[row, ARRIVAL], pool[row, NEXT] = to, since, row
@@ -289,18 +259,16 @@ def _join(
             pool[row, NEXT] = pool[tails[record], NEXT]
             pool[tails[record], NEXT] = row
         tails[record] = row
-    state[FREE] = top
+    state.counters[FREE] = top
 
 
 @compiled
-def _move_up(
-    t: int, records: I32, tails: I32, at: I32, m: int, pool: I32, free: I32, state: I64
-) -> None:
+def _move_up(m: int, at: I32, records: I32, tails: I32, state: KernelState) -> None:
     """Replace the first packets of queues by the second ones, of which there must be some.
 
     ``at`` has the records of the queues.
     """
-    top = state[FREE]
+    pool, free, top = state.pool, state.free, state.counters[FREE]
     for k in range(m):
         record = at[k]
         tail = tails[record]
@@ -311,7 +279,7 @@ def _move_up(
         records[record, _SINCE] = since if row == tail else ~since
         free[top] = row
         top += 1
-    state[FREE] = top
+    state.counters[FREE] = top
 
 
 @compiled(inline=True)
@@ -333,27 +301,36 @@ def _find_used(records: I32, first: int, size: int, full: I32) -> int:
 
 @compiled
 def _take_own(
-    t: int, t0: int, t2: int, d: int, g: int, first: int, size: int, records: I32, tails: I32,
-    group: I32, residue: I32, last: I64, events: I32, begin: int, left: I32, left_tails: I32,
-    longer: I32, full: I32,
-) -> tuple[int, int, int]:  # fmt: skip
+    t: int, u: int, begin: int, own: QueueHeads, state: KernelState, scratch: ScratchRows
+) -> tuple[int, int, int]:
     """Remove the first packet of every queue of a segment, unless its source has sent in slot t.
 
     Writes packets to ``events`` from ``begin`` on. Returns their end, and how many queues have
-    packets left, which are moved to ``left``. Of how many of these the first packet has left, too.
+    packets left, which are moved to ``scratch``. Of how many of these the first packet has left,
+    too.
     """
+    d, g, channels, group, residue = state.d, state.g, state.channels, state.group, state.residue
+    last, events, full, records, tails = (
+        state.last,
+        state.events,
+        state.sent,
+        own.records,
+        own.tails,
+    )
+    left, left_tails, longer = scratch.records, scratch.tails, scratch.longer
+    first, (t0, t2) = int(own.base[u]), turn_of(u, d, g, channels)
     m, stay, two = begin, 0, 0
-    for q in range(_find_used(records, first, size, full)):
-        at = int(first) + full[q]
+    for q in range(_find_used(records, first, int(own.sizes[u]), full)):
+        at = first + full[q]
         to, since = records[at, _TO], records[at, _SINCE]
         records[at, _TO] = -1
         b, r = int(group[to]), int(residue[to])
-        if d <= g:
+        if d <= channels:
             i = reduced(r - t2, d)
-            a = reduced(reduced(b - i, g) + t0, g)
+            a = wrapped(wrapped(b - i, g) + t0, g)
         else:
-            j = reduced(r - t2, g)
-            a, i = reduced(b - j, g), reduced(j + t0, d)
+            j = reduced(r - t2, channels)
+            a, i = wrapped(b - j, g), reduced(j + t0, d)
         p = a * d + i
         sends, more = int(last[p] != t), int(since < 0)
         last[p] = t
@@ -370,12 +347,12 @@ def _take_own(
 
 
 @compiled
-def _note_surplus(
-    keys: I32, stripes: I32, classes: I32, joining: I32, m: int, rows: I32, head: I32, tail: I32,
-    state: I64,
-) -> None:  # fmt: skip
+def _note_non_empty(
+    m: int, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
+) -> None:
     """Note arrivals at queues that were not empty."""
-    free = state[0]
+    rows, head, tail, free = queues.rows, queues.head, queues.tail, queues.counts[0]
+    keys, stripes, classes, joining = state.keys, state.stripes, scratch.classes, state.lengths
     for q in range(m):
         k = joining[q]
         p, row = keys[k], free
@@ -386,24 +363,26 @@ def _note_surplus(
         else:
             rows[tail[p], 1] = row
         tail[p] = row
-    state[0] = free
-    state[1] += m
+    queues.counts[0] = free
+    queues.counts[1] += m
 
 
 @compiled
 def _find_senders(
-    t: int, t0: int, d: int, g: int, rows: I32, head: I32, last: I64, stripes: I32, senders: I32,
-    classes: I32,
-) -> int:  # fmt: skip
-    """Write the senders that are free and have a surplus, and the first queues of these."""
+    t: int, u: int, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
+) -> int:
+    """Write the senders that are free and have a queue to spread, and the first such queues."""
+    d, g, channels, last, senders = state.d, state.g, state.channels, state.last, state.senders
+    rows, head, stripes, classes = queues.rows, queues.head, state.stripes, scratch.classes
     m = 0
-    if d <= g:
+    if d <= channels:
         for p in range(d * g):
             senders[m] = p
             m += int(last[p] != t) & int(head[p] >= 0)
     else:
+        t0, _ = turn_of(u, d, g, channels)
         for a in range(g):
-            for j in range(g):
+            for j in range(channels):
                 p = a * d + reduced(t0 + j, d)
                 senders[m] = p
                 m += int(last[p] != t) & int(head[p] >= 0)
@@ -415,14 +394,15 @@ def _find_senders(
 
 @compiled
 def _find_longer(
-    records: I32, base: I64, sizes: I32, rows: I32, head: I32, state: I64, class_of: I32,
-    senders: I32, count: int, found: I32,
-) -> int:  # fmt: skip
-    """Find the first queue of two or more packets in the surplus of each sender.
+    count: int, own: QueueHeads, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
+) -> int:
+    """Find the first queue of two or more packets of each sender.
 
     Writes the senders that have one and the records of these queues, and returns how many.
     """
-    m, free, used = 0, state[0], state[1]
+    records, base, sizes, class_of = own.records, own.base, own.sizes, state.class_of
+    rows, head, senders, found = queues.rows, queues.head, state.senders, scratch.longer
+    m, free, used = 0, queues.counts[0], queues.counts[1]
     for q in range(count):
         p, record = senders[q], -1
         row = int(head[p])
@@ -440,15 +420,16 @@ def _find_longer(
         head[p] = row
         senders[m], found[m] = p, record
         m += int(record >= 0)
-    state[0], state[1] = free, used
+    queues.counts[0], queues.counts[1] = free, used
     return m
 
 
 @compiled
 def _note_spread(
-    t: int, records: I32, at: I32, senders: I32, m: int, events: I32, begin: int
+    t: int, m: int, begin: int, own: QueueHeads, state: KernelState, scratch: ScratchRows
 ) -> None:
     """Write the first packets of queues to ``events``, from ``begin`` on."""
+    records, events, senders, at = own.records, state.events, state.senders, scratch.longer
     for q in range(m):
         p, record = senders[q], at[q]
         events[begin + q, KEY], events[begin + q, FROM] = p, p

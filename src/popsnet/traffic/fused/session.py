@@ -6,21 +6,22 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from popsnet.network import I32, I64, Network
+from popsnet.network import I32, I64
 from popsnet.traffic.arrivals import Block
-from popsnet.traffic.fused.parts import (
+from popsnet.traffic.fused.register import Opening
+from popsnet.traffic.fused.state import (
     DELIVERED,
     MOST_OWN,
     MOST_RELAYED,
     OWN,
     REFUSED,
     RELAYED,
-    Paper,
-    Parts,
-    new_paper,
-    new_parts,
+    KernelState,
+    LogBuffers,
+    new_buffers,
+    new_state,
     with_room,
-)  # fmt: skip
+)
 from popsnet.traffic.log import Log
 
 Numbers = TypeVar("Numbers", I32, I64)
@@ -29,17 +30,17 @@ Numbers = TypeVar("Numbers", I32, I64)
 class Kernel(Protocol):
     """A compiled scheduler with its queues."""
 
-    def advance(self, parts: Parts, block: Block, paper: Paper) -> None:
+    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block, and write the log."""
 
 
 class FusedSession:
     """A compiled scheduler that runs slot after slot."""
 
-    def __init__(self, network: Network, kernel: Kernel, buffer: int) -> None:
+    def __init__(self, opening: Opening, kernel: Kernel) -> None:
         self._kernel: Kernel | None = kernel
-        self._parts = new_parts(network, buffer)
-        self._n = network.n
+        self._state = new_state(opening.network, opening.buffer)
+        self._n = opening.network.n
 
     def advance(self, block: Block) -> Log:
         """Execute the slots of a block and return what happened.
@@ -58,19 +59,19 @@ class FusedSession:
         block = _plain(block)
         slots, arrivals = len(block.starts) - 1, len(block.sources)
         most = int(np.diff(block.starts).max(initial=0))
-        self._parts = parts = with_room(self._parts, arrivals, most)
-        state = parts.state
-        inside = int(state[OWN] + state[RELAYED]) + arrivals
-        paper = new_paper(slots, min(inside, slots * self._n), arrivals)
-        state[DELIVERED] = state[REFUSED] = 0
-        state[MOST_OWN], state[MOST_RELAYED] = parts.held.max(), parts.kept.max()
-        self._kernel.advance(parts, block, paper)
-        return _log(parts, paper)
+        self._state = state = with_room(self._state, arrivals, most)
+        counters = state.counters
+        inside = int(counters[OWN] + counters[RELAYED]) + arrivals
+        log = new_buffers(slots, min(inside, slots * self._n), arrivals)
+        counters[DELIVERED] = counters[REFUSED] = 0
+        counters[MOST_OWN], counters[MOST_RELAYED] = state.held.max(), state.kept.max()
+        self._kernel.advance(state, block, log)
+        return _log(state, log)
 
     def close(self) -> None:
         """Free the memory of the session."""
         self._kernel = None
-        del self._parts
+        del self._state
 
 
 def _plain(block: Block) -> Block:
@@ -83,15 +84,15 @@ def _plain(block: Block) -> Block:
     )
 
 
-def _log(parts: Parts, paper: Paper) -> Log:
-    state = parts.state
-    m = int(state[DELIVERED])
-    refused, lost, messages, collisions, destroyed, own, relayed = paper.counts
+def _log(state: KernelState, log: LogBuffers) -> Log:
+    counters = state.counters
+    m = int(counters[DELIVERED])
+    refused, lost, messages, collisions, destroyed, own, relayed = log.counts
     return Log(
-        refused, lost, messages, collisions, destroyed, own, relayed, paper.ends,
-        _cut(paper.arrival, m), _cut(paper.source, m), _cut(paper.destination, m),
-        _cut(paper.hops, m), paper.refused_rows[: state[REFUSED]].copy(),
-        int(state[MOST_OWN]), int(state[MOST_RELAYED]),
+        refused, lost, messages, collisions, destroyed, own, relayed, log.ends,
+        _cut(log.arrival, m), _cut(log.source, m), _cut(log.destination, m),
+        _cut(log.hops, m), log.refused_rows[: counters[REFUSED]].copy(),
+        int(counters[MOST_OWN]), int(counters[MOST_RELAYED]),
     )  # fmt: skip
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.network import I32, I64
-from popsnet.traffic.arrivals import Block
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused.frame import frame_slot
 from popsnet.traffic.fused.lists import (
     FROM,
@@ -20,16 +20,18 @@ from popsnet.traffic.fused.lists import (
     new_lists,
     take,
     with_chunks,
-)  # fmt: skip
-from popsnet.traffic.fused.parts import (
+)
+from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.state import (
     MESSAGES,
     OWN,
     REFUSED,
-    Paper,
-    Parts,
+    KernelState,
+    LogBuffers,
     deliver,
     note_slot,
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -37,70 +39,55 @@ class Tdm:
     """The kernel of tdm: own packets by the slot of the frame in which their class is met."""
 
     own: Lists
-    last: I64
 
-    def advance(self, parts: Parts, block: Block, paper: Paper) -> None:
+    def advance(self, state: KernelState, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block."""
         self.own = with_chunks(self.own, len(block.sources))
-        _advance(parts, block, paper, self.own, self.last)
+        _advance(state, block, log, self.own)
 
 
-def open_tdm(n: int) -> Tdm:
-    """Return the kernel for n processors."""
-    return Tdm(new_lists(n), np.full(n, -1, dtype=np.int64))
+@register_kernel("tdm", most_wavelengths=inf)
+def open_tdm(opening: Opening) -> FusedSession:
+    """Open a session of tdm."""
+    return FusedSession(opening, Tdm(new_lists(opening.network.n)))
 
 
 @compiled
-def _advance(parts: Parts, block: Block, paper: Paper, own: Lists, last: I64) -> None:
-    held, state, hops, events = parts.held, parts.state, parts.hops, parts.events
-    sources, starts = block.sources, block.starts
-    hops[:] = 1
-    for k in range(len(starts) - 1):
-        t, low, high = block.begin + k, starts[k], starts[k + 1]
-        m = _accept(
-            t, low, high, sources, block.destinations, parts.buffer, held, state,
-            paper.refused_rows, parts.group, parts.indices, parts.residue, parts.d, parts.g,
-            parts.stripes, parts.coming,
-        )  # fmt: skip
-        append_all(
-            own.rows, own.after, own.first, own.end, own.free, own.top, parts.stripes,
-            parts.coming, 0, m,
-        )  # fmt: skip
-        out = take(
-            own.rows, own.after, own.first, own.end, own.free, own.top, t % len(held), last, t,
-            events, 0,
-        )  # fmt: skip
+def _advance(state: KernelState, block: Block, log: LogBuffers, own: Lists) -> None:
+    held, counters, events = state.held, state.counters, state.events
+    state.hops[:] = 1
+    for k in range(len(block.starts) - 1):
+        t = block.begin + k
+        m = _accept(k, block, state, log)
+        append_all(own, state.stripes, state.coming, 0, m)
+        out = take(own, t % len(held), t, state, 0)
         for q in range(out):
             held[events[q, KEY]] -= 1
-        state[OWN] -= out
-        deliver(
-            t, events, hops, out, state, parts.words, parts.places, paper.arrival, paper.source,
-            paper.destination, paper.hops,
-        )  # fmt: skip
-        paper.counts[MESSAGES, k] = out
-        note_slot(k, low, high, m, sources, held, state, paper.counts, paper.ends)
+        counters[OWN] -= out
+        deliver(t, out, state, log)
+        log.counts[MESSAGES, k] = out
+        note_slot(k, m, block, state, log)
 
 
 @compiled
-def _accept(
-    t: int, low: int, high: int, sources: I32, destinations: I32, buffer: int, held: I32,
-    state: I64, refused_rows: I64, group: I32, index: I32, residue: I32, d: int, g: int,
-    numbers: I32, coming: I32,
-) -> int:  # fmt: skip
+def _accept(k: int, block: Block, state: KernelState, log: LogBuffers) -> int:
     """Write the arrivals of a slot that are not refused, and their lists; return how many."""
-    m, refused = 0, state[REFUSED]
-    for k in range(low, high):
-        source, to = sources[k], destinations[k]
+    buffer, held, coming, numbers = state.buffer, state.held, state.coming, state.stripes
+    group, index, residue, d, g = state.group, state.indices, state.residue, state.d, state.g
+    channels = state.channels
+    m, refused, now = 0, state.counters[REFUSED], np.int32(block.begin + k)
+    for row in range(block.starts[k], block.starts[k + 1]):
+        source, to = block.sources[row], block.destinations[row]
         if buffer > 0 and held[source] >= buffer:
-            refused_rows[refused] = k
+            log.refused_rows[refused] = row
             refused += 1
             continue
         held[source] += 1
         a, i = int(group[source]), int(index[source])
-        numbers[m] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g)
+        numbers[m] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g, channels)
         coming[m, KEY], coming[m, TO], coming[m, FROM] = source, to, source
-        coming[m, SINCE] = np.int32(t)
+        coming[m, SINCE] = now
         m += 1
-    state[REFUSED] = refused
-    state[OWN] += m
+    state.counters[REFUSED] = refused
+    state.counters[OWN] += m
     return m

@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key, word
-from popsnet.traffic.fused.couplers import cell, empty
-from popsnet.traffic.fused.parts import NEXT, U64
+from popsnet.traffic.fused.couplers import Couplers, cell, empty
+from popsnet.traffic.fused.register import Opening
+from popsnet.traffic.fused.state import NEXT, U64, KernelState
+from popsnet.traffic.schedulers.attempts import Patience
 
 _ALWAYS, _LOW = np.uint64(1 << 32), np.uint64(0xFFFFFFFF)
 
 
+class Chances(NamedTuple):
+    """The private seed and the purposes of the window; when packets that failed are tried again."""
+
+    private: np.uint64
+    purposes: U64
+    keys: U64
+    most: int
+    fixed: int
+
+
+class Tries(NamedTuple):
+    """What sources try in a data slot, until the ack slot."""
+
+    sources: I32
+    rows: I32
+    before: I32
+    alone: I32
+    cells: I32
+    couplers: I64
+
+
+def chances_of(opening: Opening, patience: Patience) -> Chances:
+    """Return when sources with this patience try packets again."""
+    purposes = opening.retries(patience.window)
+    empty = np.empty_like(purposes)
+    return Chances(opening.private, purposes, empty, patience.most, patience.fixed)
+
+
+def new_tries(n: int) -> Tries:
+    """Return room for what n sources try."""
+    one, two, three, four, five = (np.empty(n, dtype=np.int32) for _ in range(5))
+    return Tries(one, two, three, four, five, np.empty(n, dtype=np.int64))
+
+
 @compiled
-def make_keys(seed: np.uint64, purposes: U64, step: int, keys: U64) -> None:
+def make_keys(chances: Chances, step: int) -> None:
     """Write the keys of the coins of a step, one per place in the window."""
-    for w in range(len(purposes)):
-        keys[w] = step_key(seed, purposes[w], step)
+    for w in range(len(chances.purposes)):
+        chances.keys[w] = step_key(chances.private, chances.purposes[w], step)
 
 
 @compiled(inline=True)
@@ -31,11 +69,12 @@ def passes(keys: U64, w: int, source: int, fails: int, most: int, fixed: int) ->
 
 
 @compiled
-def put(names: I64, counts: I32, couplers: I64, cells: I32, m: int) -> tuple[int, int]:
+def put(couplers: Couplers, names: I64, cells: I32, m: int) -> tuple[int, int]:
     """Put messages on couplers, and return the collisions and the messages destroyed."""
+    counts = couplers.counts
     collisions = destroyed = 0
     for q in range(m):
-        at = cell(names, couplers[q])
+        at = cell(couplers, names[q])
         cells[q] = at
         counts[at] += 1
         if counts[at] == 2:
@@ -47,11 +86,21 @@ def put(names: I64, counts: I32, couplers: I64, cells: I32, m: int) -> tuple[int
 
 
 @compiled
-def mark_alone(names: I64, counts: I32, cells: I32, m: int, alone: I32) -> None:
+def mark_alone(couplers: Couplers, cells: I32, m: int, alone: I32) -> None:
     """Write whether each message is alone, and take all of them off their couplers."""
     for q in range(m):
-        alone[q] = counts[cells[q]] == 1
-    empty(names, counts, cells, m)
+        alone[q] = couplers.counts[cells[q]] == 1
+    empty(couplers, cells, m)
+
+
+@compiled
+def pick(m: int, tries: Tries, state: KernelState) -> int:
+    """Write the packets that are alone on their couplers, and return how many there are."""
+    heard = 0
+    for q in range(m):
+        state.sent[heard], state.senders[heard] = tries.rows[q], tries.sources[q]
+        heard += tries.alone[q]
+    return heard
 
 
 @compiled

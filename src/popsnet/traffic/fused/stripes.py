@@ -15,18 +15,16 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
+from popsnet.traffic.fused.state import NEXT, KernelState
 
 KEY, HEAD, TAIL, LENGTH = 0, 1, 2, 3
 """Columns of records."""
-
-_NEXT = 3
-"""Column of the pool."""
 
 _SIZES = 48
 _FACTOR = 0x9E3779B1
 
 
-class Shelf(NamedTuple):
+class QueuesByStripe(NamedTuple):
     """Queues by stripe and key."""
 
     records: I32
@@ -39,24 +37,24 @@ class Shelf(NamedTuple):
     """The first record that was never used, then the first free segment of each size."""
 
 
-def new_shelf(stripes: int) -> Shelf:
-    """Return a shelf of empty queues."""
+def new_queues(stripes: int) -> QueuesByStripe:
+    """Return empty queues."""
     meta = np.full(1 + _SIZES, -1, dtype=np.int64)
     meta[0] = 0
-    return Shelf(
+    return QueuesByStripe(
         np.empty((64, 4), dtype=np.int32), np.zeros(stripes, dtype=np.int64),
         np.zeros(stripes, dtype=np.int32), np.zeros(stripes, dtype=np.int32), meta,
     )  # fmt: skip
 
 
-def settled(shelf: Shelf, records: I32) -> Shelf:
-    """Return the shelf with the records that a kernel returned.
+def settled(queues: QueuesByStripe, grown: QueuesByStripe) -> QueuesByStripe:
+    """Return the queues that a kernel returned.
 
     If it made a larger array, a copy that NumPy allocates is on large pages, where there are any.
     """
-    if records is shelf.records or len(records) == len(shelf.records):
-        return shelf
-    return shelf._replace(records=records.copy())
+    if len(grown.records) == len(queues.records):
+        return queues
+    return queues._replace(records=grown.records.copy())
 
 
 @compiled(inline=True)
@@ -75,9 +73,9 @@ def log2(size: int) -> int:
 
 
 @compiled
-def find(records: I32, base: I64, sizes: I32, stripe: int, key: int) -> int:
+def find(queues: QueuesByStripe, stripe: int, key: int) -> int:
     """Return the record of a queue, -1 if it is empty."""
-    first, mask = base[stripe], int(sizes[stripe]) - 1
+    records, first, mask = queues.records, queues.base[stripe], int(queues.sizes[stripe]) - 1
     if mask < 0:
         return -1
     at = place(key, mask + 1)
@@ -100,8 +98,9 @@ def enter(records: I32, first: int, size: int, key: int, head: int, tail: int, l
 
 
 @compiled
-def widen(records: I32, base: I64, sizes: I32, meta: I64, stripe: int) -> bool:
+def widen(queues: QueuesByStripe, stripe: int) -> bool:
     """Double the segment of a stripe; return False if there is no room."""
+    records, base, sizes, meta = queues.records, queues.base, queues.sizes, queues.meta
     old, size = base[stripe], int(sizes[stripe])
     larger = max(2 * size, 4)
     slot = 1 + log2(larger)
@@ -117,11 +116,9 @@ def widen(records: I32, base: I64, sizes: I32, meta: I64, stripe: int) -> bool:
     for row in range(at, at + larger):
         records[row, KEY] = -1
     for row in range(old, old + size):
-        if records[row, KEY] >= 0:
-            enter(
-                records, at, larger, records[row, KEY], records[row, HEAD], records[row, TAIL],
-                records[row, LENGTH],
-            )  # fmt: skip
+        key, head = records[row, KEY], records[row, HEAD]
+        if key >= 0:
+            enter(records, at, larger, key, head, records[row, TAIL], records[row, LENGTH])
     if size > 0:
         slot = 1 + log2(size)
         records[old, HEAD] = meta[slot]
@@ -130,8 +127,9 @@ def widen(records: I32, base: I64, sizes: I32, meta: I64, stripe: int) -> bool:
 
 
 @compiled
-def larger_records(records: I32, base: I64, sizes: I32, meta: I64, stripe: int) -> I32:
+def enlarge(queues: QueuesByStripe, stripe: int) -> QueuesByStripe:
     """Return a larger array with the same segments, one after another."""
+    records, base, sizes, meta = queues.records, queues.base, queues.sizes, queues.meta
     total = 0
     for one in range(len(base)):
         total += int(sizes[one])
@@ -147,12 +145,13 @@ def larger_records(records: I32, base: I64, sizes: I32, meta: I64, stripe: int) 
         top += size
     meta[:] = -1
     meta[0] = top
-    return larger
+    return QueuesByStripe(larger, base, sizes, queues.used, meta)
 
 
 @compiled
-def look_at(records: I32, base: I64, sizes: I32, stripes: I32, keys: I32, low: int, m: int) -> int:
+def look_at(queues: QueuesByStripe, stripes: I32, keys: I32, low: int, m: int) -> int:
     """Read the records of queues, so that many of them are fetched from memory at the same time."""
+    records, base, sizes = queues.records, queues.base, queues.sizes
     total = 0
     for k in range(low, m):
         stripe = stripes[k]
@@ -163,26 +162,26 @@ def look_at(records: I32, base: I64, sizes: I32, stripes: I32, keys: I32, low: i
 
 
 @compiled
-def enqueue(
-    records: I32, base: I64, sizes: I32, used: I32, meta: I64, pool: I32, nodes: I32, stripes: I32,
-    keys: I32, lengths: I32, low: int, m: int,
-) -> int:  # fmt: skip
+def enqueue(queues: QueuesByStripe, state: KernelState, low: int, m: int) -> int:
     """Append packets low … m - 1 to queues, and return the first for which there was no room.
 
     Writes the length that each queue had.
     """
-    if look_at(records, base, sizes, stripes, keys, low, m) == -(1 << 62):
+    records, base, sizes, used = queues.records, queues.base, queues.sizes, queues.used
+    pool, nodes, stripes = state.pool, state.nodes, state.stripes
+    keys, lengths = state.keys, state.lengths
+    if look_at(queues, stripes, keys, low, m) == -(1 << 62):
         return low  # never: it keeps the reads
     for k in range(low, m):
         stripe, key, row = int(stripes[k]), keys[k], nodes[k]
-        if 4 * used[stripe] >= 3 * sizes[stripe] and not widen(records, base, sizes, meta, stripe):
+        if 4 * used[stripe] >= 3 * sizes[stripe] and not widen(queues, stripe):
             return k
         first, mask = base[stripe], int(sizes[stripe]) - 1
         at = place(key, mask + 1)
         while records[first + at, KEY] != key and records[first + at, KEY] >= 0:
             at = (at + 1) & mask
         at += first
-        pool[row, _NEXT] = -1
+        pool[row, NEXT] = -1
         if records[at, KEY] < 0:
             records[at, KEY], records[at, HEAD] = key, row
             records[at, TAIL], records[at, LENGTH] = row, 1
@@ -190,16 +189,16 @@ def enqueue(
             lengths[k] = 0
         else:
             lengths[k] = records[at, LENGTH]
-            pool[records[at, TAIL], _NEXT] = row
+            pool[records[at, TAIL], NEXT] = row
             records[at, TAIL] = row
             records[at, LENGTH] += 1
     return m
 
 
 @compiled
-def remove(records: I32, base: I64, sizes: I32, used: I32, stripe: int, record: int) -> None:
+def remove(queues: QueuesByStripe, stripe: int, record: int) -> None:
     """Remove a record, and move up those that were placed after it."""
-    first, mask = base[stripe], int(sizes[stripe]) - 1
+    records, first, mask = queues.records, queues.base[stripe], int(queues.sizes[stripe]) - 1
     hole = record - first
     at = (hole + 1) & mask
     while records[first + at, KEY] >= 0:
@@ -210,4 +209,4 @@ def remove(records: I32, base: I64, sizes: I32, used: I32, stripe: int, record: 
             hole = at
         at = (at + 1) & mask
     records[first + hole, KEY] = -1
-    used[stripe] -= 1
+    queues.used[stripe] -= 1

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.engines.fused.bits import lowest_bit
 from popsnet.network import I32, I64, Network
+from popsnet.traffic.block import Block
+from popsnet.traffic.frame import Frame
 
 U64 = npt.NDArray[np.uint64]
 
@@ -22,28 +24,32 @@ DESTINATION, SOURCE, ARRIVAL, NEXT = 0, 1, 2, 3
 """Columns of the pool."""
 
 FREE, OWN, RELAYED, DELIVERED, REFUSED, MOST_OWN, MOST_RELAYED, PENDING = range(8)
-"""Places in ``Parts.state``: the free rows, packets held, and rows of the log so far."""
+"""Places in ``KernelState.counters``: the free rows, packets held, and rows of the log so far."""
 
 REFUSALS, LOST, MESSAGES, COLLISIONS, DESTROYED, OWN_AFTER, RELAYED_AFTER = range(7)
-"""Rows of ``Paper.counts``."""
+"""Rows of ``LogBuffers.counts``."""
 
 _1, _0 = np.uint64(1), np.uint64(0)
 _LOW = 0xFFFFFFFF
 
 
-class Parts(NamedTuple):
+class KernelState(NamedTuple):
     """What every kernel needs of a session."""
 
     d: int
     g: int
+    channels: int
+    """The groups, times the wavelengths of a coupler."""
     buffer: int
     group: I32
     indices: I32
     residue: I32
+    class_of: I32
+    """Of each processor: its group, its index, its residue and its class in the frame."""
     pool: I32
     fails: I32
     free: I32
-    """Rows of the pool that are free, the first ``state[FREE]`` entries."""
+    """Rows of the pool that are free, the first ``counters[FREE]`` entries."""
     held: I32
     """Packets of its own that each processor holds."""
     kept: I32
@@ -51,7 +57,9 @@ class Parts(NamedTuple):
     head: I32
     tail: I32
     """The queue of each source, for kernels with one queue per source."""
-    state: I64
+    last: I64
+    """The last slot in which each processor sent, or got, a packet, for kernels that ask."""
+    counters: I64
     nodes: I32
     stripes: I32
     keys: I32
@@ -70,7 +78,7 @@ class Parts(NamedTuple):
     """A bit per processor, and the position of its delivery."""
 
 
-class Paper(NamedTuple):
+class LogBuffers(NamedTuple):
     """The log of a block while it is written."""
 
     counts: I32
@@ -82,17 +90,19 @@ class Paper(NamedTuple):
     refused_rows: I64
 
 
-def new_parts(network: Network, buffer: int) -> Parts:
+def new_state(network: Network, buffer: int) -> KernelState:
     """Return the arrays of a session without packets."""
     n, d, g = network.n, network.d, network.g
-    processors = np.arange(n, dtype=np.int32)
-    state = np.zeros(8, dtype=np.int64)
+    frame, processors = Frame(network), np.arange(n, dtype=np.int32)
     group, index = processors // np.int32(d), processors % np.int32(d)
     no_rows = np.empty(0, dtype=np.int32)
-    return Parts(
-        d=d, g=g, buffer=buffer, group=group, indices=index, residue=index % np.int32(min(d, g)),
+    return KernelState(
+        d=d, g=g, channels=network.channels, buffer=buffer, group=group, indices=index,
+        residue=index % np.int32(frame.residues),
+        class_of=frame.classes(processors).astype(np.int32),
         pool=no_rows.reshape(0, 4), fails=no_rows, free=no_rows,
-        held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1, state=state,
+        held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1,
+        last=np.full(n, -1, dtype=np.int64), counters=np.zeros(8, dtype=np.int64),
         nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n + 1),
         hops=_zeros(n), senders=_zeros(n), coming=_zeros(4 * n).reshape(n, 4),
         events=np.zeros((n + 1, 4), dtype=np.int32),
@@ -104,66 +114,67 @@ def _zeros(n: int) -> I32:
     return np.zeros(n, dtype=np.int32)
 
 
-def new_paper(slots: int, deliveries: int, arrivals: int) -> Paper:
+def new_buffers(slots: int, deliveries: int, arrivals: int) -> LogBuffers:
     """Return arrays for the log of a block with at most this many deliveries and arrivals."""
     source, destination, hops = (np.empty(deliveries, dtype=np.int32) for _ in range(3))
-    return Paper(
+    return LogBuffers(
         np.zeros((7, slots), dtype=np.int32), np.zeros(slots, dtype=np.int64),
         np.empty(deliveries, dtype=np.int64), source, destination, hops,
         np.empty(arrivals, dtype=np.int64),
     )  # fmt: skip
 
 
-def with_room(parts: Parts, arrivals: int, most: int) -> Parts:
-    """Return parts with free rows for the arrivals of a block, at most ``most`` in a slot."""
-    if len(parts.nodes) < most:
+def with_room(state: KernelState, arrivals: int, most: int) -> KernelState:
+    """Return a state with free rows for the arrivals of a block, at most ``most`` in a slot."""
+    if len(state.nodes) < most:
         nodes, stripes, keys, lengths = (_zeros(most) for _ in range(4))
         coming = _zeros(4 * most).reshape(most, 4)
-        parts = parts._replace(
+        state = state._replace(
             nodes=nodes, stripes=stripes, keys=keys, lengths=lengths, coming=coming
         )
-    size, top = len(parts.pool), int(parts.state[FREE])
+    size, top = len(state.pool), int(state.counters[FREE])
     if top >= arrivals:
-        return parts
+        return state
     more = max(arrivals - top, size // 2, 64)
     pool = np.empty((size + more, 4), dtype=np.int32)
-    pool[:size] = parts.pool
+    pool[:size] = state.pool
     fails, free = np.zeros(size + more, dtype=np.int32), np.empty(size + more, dtype=np.int32)
-    fails[:size] = parts.fails
+    fails[:size] = state.fails
     free[:more] = np.arange(size + more - 1, size - 1, -1)
-    free[more : more + top] = parts.free[:top]
-    parts.state[FREE] = more + top
-    return parts._replace(pool=pool, fails=fails, free=free)
+    free[more : more + top] = state.free[:top]
+    state.counters[FREE] = more + top
+    return state._replace(pool=pool, fails=fails, free=free)
 
 
 @compiled
-def accept(
-    t: int, low: int, high: int, sources: I32, destinations: I32, buffer: int, pool: I32,
-    free: I32, held: I32, state: I64, nodes: I32, refused_rows: I64,
-) -> int:  # fmt: skip
-    """Put the arrivals of a slot into rows, unless refused, and return how many have one."""
-    m, top, refused = 0, state[FREE], state[REFUSED]
-    for k in range(low, high):
-        source = sources[k]
+def accept(k: int, block: Block, state: KernelState, log: LogBuffers) -> int:
+    """Put the arrivals of slot k of a block into rows, unless refused; return how many have one."""
+    buffer, pool, free, held = state.buffer, state.pool, state.free, state.held
+    counters, nodes, refused_rows = state.counters, state.nodes, log.refused_rows
+    now = np.int32(block.begin + k)
+    m, top, refused = 0, counters[FREE], counters[REFUSED]
+    for row in range(block.starts[k], block.starts[k + 1]):
+        source = block.sources[row]
         if buffer > 0 and held[source] >= buffer:
-            refused_rows[refused] = k
+            refused_rows[refused] = row
             refused += 1
             continue
         top -= 1
-        row = free[top]
-        nodes[m] = row
-        pool[row, DESTINATION], pool[row, SOURCE] = destinations[k], source
-        pool[row, ARRIVAL], pool[row, NEXT] = np.int32(t), np.int32(-1)
+        node = free[top]
+        nodes[m] = node
+        pool[node, DESTINATION], pool[node, SOURCE] = block.destinations[row], source
+        pool[node, ARRIVAL], pool[node, NEXT] = now, np.int32(-1)
         held[source] += 1
         m += 1
-    state[FREE], state[REFUSED] = top, refused
-    state[OWN] += m
+    counters[FREE], counters[REFUSED] = top, refused
+    counters[OWN] += m
     return m
 
 
 @compiled
-def join(nodes: I32, m: int, pool: I32, head: I32, tail: I32) -> None:
+def join(m: int, state: KernelState) -> None:
     """Append packets to the queues of their sources."""
+    nodes, pool, head, tail = state.nodes, state.pool, state.head, state.tail
     for k in range(m):
         row = nodes[k]
         source = pool[row, SOURCE]
@@ -175,27 +186,27 @@ def join(nodes: I32, m: int, pool: I32, head: I32, tail: I32) -> None:
 
 
 @compiled
-def gather(nodes: I32, low: int, high: int, pool: I32, events: I32) -> None:
-    """Write packets of the pool that are delivered to ``events``."""
-    for k in range(low, high):
-        row = nodes[k]
+def gather(m: int, state: KernelState) -> None:
+    """Write packets of the pool that are sent, and their senders, to ``events``."""
+    sent, senders, pool, events = state.sent, state.senders, state.pool, state.events
+    for k in range(m):
+        row = sent[k]
+        events[k, 0] = senders[k]
         events[k, 1], events[k, 2] = pool[row, DESTINATION], pool[row, SOURCE]
         events[k, 3] = pool[row, ARRIVAL]
 
 
 @compiled
-def deliver(
-    t: int, events: I32, hops: I32, m: int, state: I64, words: U64, places: I32, arrival: I64,
-    source: I32, destination: I32, hops_made: I32,
-) -> None:  # fmt: skip
+def deliver(t: int, m: int, state: KernelState, log: LogBuffers) -> None:
     """Log deliveries of a slot in order of destination."""
     if m == 0:
         return
+    events, hops, words, places = state.events, state.hops, state.words, state.places
     for k in range(m):
         to = int(events[k, 1])
         places[to] = k
         words[to >> 6] |= _1 << np.uint64(to & 63)
-    at = state[DELIVERED]
+    at = state.counters[DELIVERED]
     for w in range(len(words)):
         bits = words[w]
         words[w] = _0
@@ -203,35 +214,33 @@ def deliver(
             to = 64 * w + lowest_bit(bits)
             bits &= bits - _1
             k = places[to]
-            arrival[at] = t - ((t - int(events[k, 3])) & _LOW)
-            source[at], destination[at], hops_made[at] = events[k, 2], to, hops[k]
+            log.arrival[at] = t - ((t - int(events[k, 3])) & _LOW)
+            log.source[at], log.destination[at], log.hops[at] = events[k, 2], to, hops[k]
             at += 1
-    state[DELIVERED] = at
+    state.counters[DELIVERED] = at
 
 
 @compiled
-def release(nodes: I32, low: int, high: int, free: I32, state: I64) -> None:
-    """Free the rows of packets that no processor holds any more."""
-    top = state[FREE]
-    for k in range(low, high):
-        free[top] = nodes[k]
+def release(m: int, state: KernelState) -> None:
+    """Free the rows of packets that are sent, and that no processor holds any more."""
+    top = state.counters[FREE]
+    for k in range(m):
+        state.free[top] = state.sent[k]
         top += 1
-    state[FREE] = top
+    state.counters[FREE] = top
 
 
 @compiled
-def note_slot(
-    k: int, low: int, high: int, accepted: int, sources: I32, held: I32, state: I64, counts: I32,
-    ends: I64,
-) -> None:  # fmt: skip
+def note_slot(k: int, accepted: int, block: Block, state: KernelState, log: LogBuffers) -> None:
     """Write what is left of the log of a slot: packets held, and the sums so far.
 
     Only processors at which packets arrived can hold more of their own than before.
     """
+    low, high, counts, counters = block.starts[k], block.starts[k + 1], log.counts, state.counters
     counts[REFUSALS, k] = high - low - accepted
-    counts[OWN_AFTER, k], counts[RELAYED_AFTER, k] = state[OWN], state[RELAYED]
-    ends[k] = state[DELIVERED]
-    most = state[MOST_OWN]
+    counts[OWN_AFTER, k], counts[RELAYED_AFTER, k] = counters[OWN], counters[RELAYED]
+    log.ends[k] = counters[DELIVERED]
+    most = counters[MOST_OWN]
     for row in range(low, high):
-        most = max(most, int(held[sources[row]]))
-    state[MOST_OWN] = most
+        most = max(most, int(state.held[block.sources[row]]))
+    counters[MOST_OWN] = most

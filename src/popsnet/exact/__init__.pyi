@@ -1,0 +1,10 @@
+from .chain import Chain as Chain
+from .solution import ExactSteps as ExactSteps
+from .solution import exact_steps as exact_steps
+from .steps import ROUTERS as ROUTERS
+from .steps import Distribution as Distribution
+from .steps import StepsDistribution as StepsDistribution
+from .steps import mei_rizzi_chain as mei_rizzi_chain
+from .steps import relay_chain as relay_chain
+from .steps import solve as solve
+from .steps import steps_distribution as steps_distribution

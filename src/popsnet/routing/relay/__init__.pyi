@@ -1,0 +1,11 @@
+from .bijection import Bijection as Bijection
+from .planner import RelayPlan as RelayPlan
+from .planner import fractions as fractions
+from .planner import plan as plan
+from .planner import plan_survival as plan_survival
+from .router import expected_slots as expected_slots
+from .schedule import RelaySchedule as RelaySchedule
+from .schedule import parse_schedule as parse_schedule
+from .state import RelayStage as RelayStage
+from .survival import SurvivalSchedule as SurvivalSchedule
+from .survival import parse_survival as parse_survival

@@ -1,0 +1,15 @@
+from .event import Arrival as Arrival
+from .event import Event as Event
+from .event import Hold as Hold
+from .event import Listen as Listen
+from .event import Observer as Observer
+from .event import Send as Send
+from .event import TraceWords as TraceWords
+from .reader import Header as Header
+from .reader import OutcomeLine as OutcomeLine
+from .reader import SlotLine as SlotLine
+from .reader import TraceReader as TraceReader
+from .reader import read_trace as read_trace
+from .writer import TraceWriter as TraceWriter
+from .writer import records as records
+from .writer import wavelengths as wavelengths
