@@ -13,7 +13,7 @@ from popsnet.errors import Rule, RuleViolation
 from popsnet.faults import ActiveFaults
 from popsnet.loops import I32, Bools, first_outside, plain
 from popsnet.medium import Light, Medium, SlotArrays, make_medium
-from popsnet.memory import Memory, Seen, TolerantMemory, first_repeat
+from popsnet.memory import Memory, Seen, Tolerant, first_repeat
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
@@ -104,11 +104,9 @@ class Machine:
         tolerant: bool = False,
     ) -> None:
         own = np.array(destination, dtype=np.int32)  # routers see another array
-        memory: Memory
-        if tolerant:
-            memory = TolerantMemory(network, own, buffers, start, faults)
-        else:
-            memory = Memory(network, own, buffers, start)
+        memory = (Tolerant if tolerant else Memory)(network, own, buffers, start)
+        if isinstance(memory, Tolerant):
+            memory._faults = faults
         self._begin(make_medium(network, faults), memory)
 
     @classmethod

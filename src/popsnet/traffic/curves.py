@@ -25,7 +25,7 @@ from popsnet.stats.inference import Estimate, confidence_interval
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
 from popsnet.traffic.simulate import simulate
-from popsnet.traffic.times import CURVE_COLUMNS, rules_of, time_facts, time_notes, time_table
+from popsnet.traffic.times import CURVE_COLUMNS, with_times
 
 
 class _Stopped(PopsnetError):
@@ -77,11 +77,7 @@ class LoadCurves(Reported):
         table = Table("points", "Delay in slots", COLUMNS, rows)
         left = Fact("not_run", self._left_out())
         report = Report(title, (*facts, left), (table, *self._notes()))
-        if timing is None:
-            return report
-        times = time_table(CURVE_COLUMNS, rows)
-        of = timing, rules_of(self.results, timing)
-        return report.plus(*time_facts(*of), times, *time_notes(*of))
+        return with_times(report, timing, self.results, CURVE_COLUMNS, rows)
 
     def _left_out(self) -> list[Row]:
         """Return the points without a result, each with the reason."""
@@ -211,10 +207,6 @@ def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResu
     return LoadCurves(finished, tuple(left[True]), tuple(left[False]))
 
 
-MOST_RUNS = 10_000
-"""The most runs of a point."""
-
-
 @dataclass(frozen=True, repr=False)
 class Replications(Reported):
     """The runs of a point, each with arrivals and coins of its own.
@@ -282,51 +274,35 @@ class Replications(Reported):
         """
         if not self.results:
             return Report()
-        point, network = self.experiment, self.experiment.network
+        point, rows = self.experiment, self.rows(timing)
+        title = f"{counted(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
         faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
-        title = (
-            f"{network}: {network.n:,} processors in {counted(network.g, 'group')} of "
-            f"{network.d:,}\n{point.scheduler} ({point.variant}), "
-            f"{counted(self.runs, 'run')} from seed {point.seed}\narrivals {point.arrivals}, load "
-            f"{point.load:g}, arrival seed {point.arrival_seed}{faults}"
-        )
-        rows = self.rows(timing)
         table = Table("runs", "Delay in slots", (_RUN, *COLUMNS[2:]), rows)
-        report = Report(title, self._facts(), (table, *self._notes()), self._verdict())
-        if timing is None:
-            return report
-        times = time_table((_RUN, *CURVE_COLUMNS[2:]), rows)
-        of = timing, rules_of(self.results.values(), timing)
-        return report.plus(*time_facts(*of), times, *time_notes(*of))
+        said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
+        report = Report(
+            f"{title}{point.arrival_seed}{faults}", self._facts(), (table, *self._notes()),
+            f"{', '.join(said)} of {counted(len(rows), 'run')}.".capitalize(),
+        )  # fmt: skip
+        return with_times(report, timing, self.results.values(), (_RUN, *CURVE_COLUMNS[2:]), rows)
 
     def _facts(self) -> tuple[Fact, ...]:
-        point, delay = self.experiment, self.delay
-        first = next(iter(self.results.values()))
-        facts: list[Fact] = [
-            *facts_of(point, "network", "scheduler", "variant", "arrivals", "load", "buffer"),
-            *facts_of(point, "seed", "arrival_seed"),
-            *fault_facts(first),
-            Fact("finished", len(self.results)),
-            Fact("verdicts", dict(self.verdicts)),
-        ]
-        if delay is not None:
-            low, high = confidence_interval(delay)
-            spread = {"mean": delay.mean, "sd": delay.sd, "interval": [low, high]}
-            text = f"{delay.mean:,.2f} ± {(high - low) / 2:,.2f} (95 %), standard deviation "
-            facts.append(Fact("delay", spread, "mean delay of runs", text=f"{text}{delay.sd:,.2f}"))
-        return tuple(facts)
+        given = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"
+        finished = Fact("finished", len(self.results)), Fact("verdicts", dict(self.verdicts))
+        faults = fault_facts(next(iter(self.results.values())))
+        facts = (*facts_of(self.experiment, *given, "buffer"), *faults, *finished)
+        if (delay := self.delay) is None:
+            return facts
+        low, high = confidence_interval(delay)
+        spread = {"mean": delay.mean, "sd": delay.sd, "interval": [low, high]}
+        text = f"{delay.mean:,.2f} ± {(high - low) / 2:,.2f} (95 %), standard deviation "
+        return (*facts, Fact("delay", spread, "mean delay of runs", text=f"{text}{delay.sd:,.2f}"))
 
-    def _notes(self) -> list[str]:
-        left = self.runs - len(self.results)
-        notes = [f"{counted(left, 'run')} not finished."] if left else []
+    def _notes(self) -> Iterable[str]:
+        if len(self.results) < self.runs:
+            yield f"{counted(self.runs - len(self.results), 'run')} not finished."
         for run, result in sorted(self.results.items()):
             if result.verdict != "stable":
-                notes.append(f"Run {run} is {result.verdict}: {result.reason}")
-        return notes
-
-    def _verdict(self) -> str:
-        said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
-        return f"{', '.join(said)} of {counted(len(self.results), 'run')}.".capitalize()
+                yield f"Run {run} is {result.verdict}: {result.reason}"
 
 
 _RUN = Column("run", kind="integer")
@@ -373,7 +349,7 @@ def replicate(
     >>> list(replicate(point, 3).results)
     [0, 1, 2]
     """
-    whole_number("runs", runs, 1, MOST_RUNS)
+    whole_number("runs", runs, 1)
     results: dict[int, TrafficResult] = {}
 
     def work(run: int, execute: Run) -> None:

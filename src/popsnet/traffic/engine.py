@@ -91,7 +91,8 @@ class MessageSession:
         faults: TrafficFaults | None = None,
     ) -> None:
         self.network, self._faults = network, faults
-        self.memory = TrafficMemory(network, buffer) if faults is None else faults.memory(buffer)
+        kind = TrafficMemory if faults is None else faults.memory
+        self.memory = kind(network, buffer)
         medium = make_medium(network, None if faults is None else faults.active)
         self.machine = Machine.of(medium, self.memory)
         self._hopeless: set[int] = set()  # packets inside that have no path
@@ -167,7 +168,7 @@ class _Record:
         self._counted = before.messages, before.collisions, before.destroyed
         self._counters, self._unheard = before, before.unheard
         self._unreachable: list[int] = []
-        self._lost: list[tuple[int, int]] = []
+        self._lost: list[int] = []
         self._tolerated = memory.duplicated, memory.skipped
 
     def give_up(self, rows: Any) -> None:
@@ -196,7 +197,7 @@ class _Record:
             counts[2] - counted[2], memory.own, memory.relayed,
         ))  # fmt: skip
         if self._is_faulty:
-            self._lost += (memory.ends(packet) for packet in lost)
+            self._lost += lost
         self._deliveries.append(delivered)
         self._most_own = int(np.maximum.reduce(memory.held_own, initial=self._most_own))
         relayed = np.maximum.reduce(memory.held_relayed, initial=self._most_relayed)
@@ -218,8 +219,10 @@ class _Record:
 
     def _fault_log(self) -> FaultLog:
         memory, (duplicated, skipped) = self._memory, self._tolerated
+        lost = np.array(self._lost, np.int32)
+        flows = np.stack([memory.origins(lost)[0], memory.destinations(lost)], axis=1)
         return FaultLog(
-            np.array(self._unreachable, np.int64), np.array(self._lost, np.int32).reshape(-1, 2),
+            np.array(self._unreachable, np.int64), flows,
             memory.duplicated - duplicated, memory.skipped - skipped,
             self._counters.unheard - self._unheard,
         )  # fmt: skip

@@ -11,7 +11,7 @@ from popsnet import loops
 from popsnet.buffers import Hashed
 from popsnet.errors import InputError, Rule
 from popsnet.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, Bools, plain_each
-from popsnet.memory import Memory, pairs
+from popsnet.memory import Memory, first_of_each, pairs
 from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
@@ -25,14 +25,6 @@ class Arrived(NamedTuple):
     """The source of each packet."""
     packets: Ints
     destinations: Ints
-
-
-class Delivery(NamedTuple):
-    """A delivered packet."""
-
-    destination: int
-    packet: int
-    hops: int
 
 
 class TrafficMemory(Memory):
@@ -66,6 +58,8 @@ class TrafficMemory(Memory):
     >>> memory.own, memory.settle()  # the dropped packet is lost
     (1, [1])
     """
+
+    keeps_delivered = False
 
     def __init__(self, network: Network, buffer: int = 0) -> None:
         nothing = np.empty(0, dtype=np.int32)
@@ -127,17 +121,9 @@ class TrafficMemory(Memory):
             self._facts = np.concatenate([self._facts, np.zeros_like(self._facts)], axis=1)
             self._flags = np.concatenate([self._flags, np.zeros_like(self._flags)])
 
-    def origin(self, packet: int) -> tuple[int, int]:
-        """Return the source of a packet and the slot in which it arrived."""
-        return int(self._facts[SOURCE, packet]), int(self._facts[ARRIVAL, packet])
-
     def origins(self, packets: Ints) -> tuple[I32, I32]:
         """Return the source of each packet and the slot in which it arrived."""
         return self._facts[SOURCE, packets], self._facts[ARRIVAL, packets]
-
-    def ends(self, packet: int) -> tuple[int, int]:
-        """Return the source and the destination of a packet."""
-        return int(self._facts[SOURCE, packet]), int(self._facts[DESTINATION, packet])
 
     def destinations(self, packets: Ints) -> Ints:
         """Return the destinations of packets, which every processor that holds them knows."""
@@ -231,11 +217,6 @@ class TrafficMemory(Memory):
         self._count_delivered(len(packets))
         self.inside -= len(packets)
 
-    @property
-    def deliveries(self) -> list[Delivery]:
-        """The deliveries of the present slot."""
-        return [Delivery(*row) for row in self.delivered_now().T.tolist()]
-
     def delivered_now(self) -> I32:
         """Return the destination, the packet and the hops of the deliveries of the slot, sorted."""
         if not self._deliveries:
@@ -273,6 +254,29 @@ class TrafficMemory(Memory):
             np.concatenate([self._facts[SOURCE, own], processors]),
             np.concatenate([own, packets]),
         )
+
+    def _may_store(self, processors: Ints, packets: Ints) -> Bools:
+        stored = self._buffers.find(*plain_each(processors, packets))
+        may = self._hear_now(processors, packets) & self.room(processors) & ~stored
+        rows = np.flatnonzero(may)
+        may[rows] = first_of_each(processors[rows])
+        return may
+
+    def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
+        # a source may also have stored its packet, and then it drops that copy first
+        own = self._facts[OWN, packets] * (self._facts[SOURCE, packets] == processors)
+        copies = own + self._buffers.find(*plain_each(processors, packets))
+        names = processors.astype(np.int64) << 32 | packets
+        order = names.argsort(kind="stable")
+        before = np.empty(len(names), dtype=np.int64)  # drops of the same packet before this one
+        before[order] = np.arange(len(names)) - np.searchsorted(names[order], names[order])
+        may: Bools = before < copies
+        return may
+
+    def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
+        there = self._buffers.find(*plain_each(processors, packets))
+        due: Bools = self._destination[packets] == processors
+        return due & (there | self._hear_now(processors, packets))
 
     def settle(self) -> list[int]:
         """End the slot, and return the packets that were lost in it. Only the engine calls this.

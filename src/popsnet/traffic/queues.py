@@ -96,7 +96,7 @@ class Queues:
             queue = get(key)
             taken.append(queue.popleft() if queue else NO_PACKET)
             if queue is not None and not queue:
-                del self._queues[key]
+                self._queues.pop(key)
         return np.array(taken, dtype=np.int64)
 
     def remove(self, processors: Ints, keys: Ints, packets: Ints) -> None:
@@ -105,7 +105,7 @@ class Queues:
             queue = self._queues[key]
             queue.remove(packet)
             if not queue:
-                del self._queues[key]
+                self._queues.pop(key)
 
 
 def _pairs(processors: Ints, keys: Ints) -> Iterator[_Key]:

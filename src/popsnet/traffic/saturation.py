@@ -20,7 +20,7 @@ from popsnet.traffic.curves import Run, bound_facts, heading, run_together
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult
 from popsnet.traffic.scheduler import Scheduler
-from popsnet.traffic.times import rules_of, time_facts, time_notes
+from popsnet.traffic.times import with_times
 
 _LEAST = 1e-4
 """Loads below this share of the upper end are not tried."""
@@ -420,10 +420,10 @@ class Saturations(Reported):
         ]
         columns: tuple[Column, ...] = (
             Column("scheduler", kind="text"),
-            Column("stable", "stable at", "number", lambda row: _shown(row["stable"])),
-            Column("unstable", "unstable at", "number", lambda row: _shown(row["unstable"])),
+            Column("stable", "stable at", "number", lambda row: _load(row["stable"])),
+            Column("unstable", "unstable at", "number", lambda row: _load(row["unstable"])),
             Column("undecided", "undecided at", "text", _undecided_at),
-            Column("formula", "by formula", "number", lambda row: _shown(row["formula"])),
+            Column("formula", "by formula", "number", lambda row: _load(row["formula"])),
             Column("points", kind="integer"),
         )  # fmt: skip
         every = [point for bracket in self.brackets.values() for point in bracket.points]
@@ -431,15 +431,13 @@ class Saturations(Reported):
         points = [{**point.row(timing), "arrival_seed": point.arrival_seed} for point in every]
         facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
         name, notes = "Largest stable load", tuple(self._notes())
-        if timing is None:
-            return Report(title, facts, (Table("saturation", name, columns, rows), *notes))
-        for row in rows:
-            for key in ("stable", "unstable"):
-                row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
-        columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
+        if timing is not None:
+            for row in rows:
+                for key in ("stable", "unstable"):
+                    row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
+            columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
         table = Table("saturation", name, columns, rows)
-        of = timing, rules_of(every, timing)
-        return Report(title, (*facts, *time_facts(*of)), (table, *notes, *time_notes(*of)))
+        return with_times(Report(title, facts, (table, *notes)), timing, every)
 
     def _notes(self) -> Iterable[str]:
         if self.unfinished:
@@ -503,8 +501,4 @@ def _contradiction(bracket: Saturation, formula: float | None) -> str:
 
 
 def _undecided_at(row: Row) -> str:
-    return ", ".join(map(_shown, row["undecided"]))
-
-
-def _shown(load: float | None) -> str:
-    return "–" if load is None else f"{load:.4g}"
+    return ", ".join(map(_load, row["undecided"]))

@@ -9,7 +9,7 @@ from typing import Unpack
 from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import whole_number
 from popsnet.files import require_writable, write_whole
-from popsnet.network import Network, shape_of
+from popsnet.network import Network, network_of
 from popsnet.progress import Progress
 from popsnet.trace import Observer, TraceWriter
 from popsnet.traffic.engine import MessageSession
@@ -122,14 +122,9 @@ def _experiment(
     d: Network | TrafficExperiment | int, g: int | None, parameters: TrafficParameters
 ) -> TrafficExperiment:
     if not isinstance(d, TrafficExperiment):
-        if isinstance(d, Network) and d.wavelengths > 1 and g is None:
-            if "wavelengths" in parameters:
-                raise wrong("wavelengths", repr(parameters["wavelengths"]))(
-                    f"{d!r} has a number of wavelengths already; leave it out."
-                )
-            parameters = {**parameters, "wavelengths": d.wavelengths}
-            d = Network(d.d, d.g)
-        return TrafficExperiment(*shape_of(d, g), **parameters)
+        network = network_of(d, g, parameters.get("wavelengths"))
+        parameters = {**parameters, "wavelengths": network.wavelengths}
+        return TrafficExperiment(network.d, network.g, **parameters)
     if g is not None or parameters:
         raise InputError(
             "A traffic experiment has all parameters already; change them with replaced(...)."
@@ -149,21 +144,15 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
 
     if engine not in ENGINES:
         raise wrong("engine", repr(engine))(f"give one of {', '.join(ENGINES)}.")
-    found = experiment.resolved_scheduler
+    found, lacks = experiment.resolved_scheduler, ""
     ships = found.is_registered and not found.file
-    compiled = ships and fused.supports(found.name, experiment.variant, experiment.wavelengths)
-    if engine == "fused" and experiment.faults:
-        raise wrong("engine", "'fused'", "engine")(
-            "the compiled engine runs networks without faults. Use engine='slots', or leave it out."
-        )
-    if engine == "fused" and not compiled:
-        raise wrong("engine", "'fused'", "engine")(
-            f"there is no compiled code for scheduler {found.name} ({experiment.variant}). Use "
-            "engine='slots'."
-        )
-    if engine != "auto":
-        return engine
-    return "fused" if compiled and not experiment.faults else "slots"
+    if experiment.faults:
+        lacks = "the compiled engine runs networks without faults"
+    elif not (ships and fused.supports(found.name, experiment.variant, experiment.wavelengths)):
+        lacks = f"there is no compiled code for scheduler {found.name} ({experiment.variant})"
+    if engine == "fused" and lacks:
+        raise wrong("engine", "'fused'", "engine")(f"{lacks}. Use engine='slots'.")
+    return engine if engine != "auto" else "slots" if lacks else "fused"
 
 
 def open_session(
