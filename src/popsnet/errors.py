@@ -45,6 +45,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {close!r}?" if close is not None else ""
 
 
+def unknown(what: str, name: object, known: Iterable[str], more: str = "") -> InputError:
+    """Return the error for a name that does not exist, with a similar one and all that do.
+
+    Examples
+    --------
+    >>> str(unknown("engine", "slot", ["slots", "fused"]))
+    "There is no engine 'slot'. Did you mean 'slots'? Give one of: slots, fused."
+    """
+    names = list(known)
+    meant = did_you_mean(str(name), names)
+    return InputError(
+        f"There is no {what} {name!r:.60}.{meant} Give one of: {', '.join(names)}{more}."
+    )
+
+
 def lacks_memory(error: BaseException) -> bool:
     """Return whether an error, or what caused it, is that the system gave no more memory.
 

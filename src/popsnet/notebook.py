@@ -53,6 +53,11 @@ def recorded(run: Run, room: int = MOST_TEXT) -> Recording:
     return recording
 
 
+def _repeated(what: Run | Experiment, room: int) -> tuple[Run, Recording]:
+    """Record a run, or the first run of an experiment."""
+    return (what, recorded(what, room)) if isinstance(what, Run) else record(what, 0, room)
+
+
 def shown(run: Run) -> str:
     """Return a run as HTML: the page that plays it, or a table and why there is no page."""
     try:
@@ -126,39 +131,28 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     _require_distinct([one for one in runs if isinstance(one, Experiment)])
     recordings: list[Recording] = []
     rows: list[dict[str, object]] = []
-    room = MOST_TEXT
-    stopped: list[int] = []
+    room, stopped = MOST_TEXT, list[int]()
     for one, trace in zip(runs, traces, strict=True):
         if isinstance(one, Path | str):
             assert trace is not None
             recording, row = trace, _checked(Path(one))
-        elif isinstance(one, Run):
-            recording, row = recorded(one, room), _row(one.experiment, one.outcome)
-            stopped += _limit_reached(one)
         else:
-            run, recording = record(one, 0, room)
-            row = _row(one, run.outcome)
-            stopped += _limit_reached(run)
+            run, recording = _repeated(one, room)
+            row = _row(run.experiment, run.outcome)
+            most = run.experiment.max_steps
+            stopped += [most] if run.outcome.capped and run.steps >= most else []
         room -= len(recording.text)
         recordings.append(recording)
         rows.append(row)
-    page = Page.of(recordings)
-    hidden = {"trace"} if not found else set()
-    hidden |= {"unreachable"} if not any("unreachable" in row for row in rows) else set()
+    page, hidden = Page.of(recordings), set() if found else {"trace"}
+    hidden |= set() if any("unreachable" in row for row in rows) else {"unreachable"}
     columns = tuple(column for column in _COLUMNS if column.key not in hidden)
     notes = (_violations(row) for row in rows if row.get("violation_count"))
     parts: tuple[Table | str, ...] = (Table("runs", "", columns, rows), *notes)
-    limit = f"max_steps = {max(stopped, default=0)}"
-    verdict, cure = _verdict(rows), raise_max_steps(len(stopped), limit)
-    return page, Report(
-        visible(page.title, lines=False),
-        (Fact("title", page.title),),
-        parts,
-        verdict,
-        ok=not verdict,
-        cure=cure,
-        parameters=("max_steps",),
-    )
+    title, facts = visible(page.title, lines=False), (Fact("title", page.title),)
+    cure = raise_max_steps(len(stopped), f"max_steps = {max(stopped, default=0)}")
+    verdict = _verdict(rows)
+    return page, Report(title, facts, parts, verdict, not verdict, cure, ("max_steps",))
 
 
 _COLUMNS = (
@@ -226,12 +220,6 @@ def _checked(path: Path) -> dict[str, object]:
         "violation_count": found.violation_count,
         "first_violation": None if found.ok else str(found.violations[0]),
     }
-
-
-def _limit_reached(run: Run) -> list[int]:
-    """Return the limit of steps, if it has stopped the run."""
-    most = run.experiment.max_steps
-    return [most] if run.outcome.capped and run.steps >= most else []
 
 
 def _verdict(rows: Sequence[Row]) -> str:

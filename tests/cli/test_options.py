@@ -198,7 +198,7 @@ MODES: dict[str, list[Mode]] = {
     ],
     "distribution": [
         Mode(
-            "distribution 2 2 --runs 20 --engine slots",
+            "distribution 2 2 --runs 20 --engine slots --max-steps 50",
             f"demand matrix unit wavelengths {FAULTS} {TIMES}",
             {SMALL: "variant"},
         ),

@@ -117,7 +117,8 @@ def test_an_unknown_keyword_is_refused_by_the_function_that_was_called() -> None
         (popsnet.compare, {"variant": "S"}),
         (popsnet.distribution, {"observers": ()}),
         (popsnet.survival, {"faults": "coupler:1,0"}),
+        (popsnet.schedule, {"wavelengths": 2}),
     ):
         name, (wrong,) = function.__name__, more
         with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected .* '{wrong}'"):
-            function(4, 4, **more)
+            function(SMALL, **more)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any, TypeAlias, Unpack
 
+import numpy as np
+import numpy.typing as npt
+
 from popsnet.advice.recommendation import Forecast, forecast
 from popsnet.errors import InputError, PopsnetError, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.faults.faults import faults_of
-from popsnet.hardware import Timing
-from popsnet.hardware.shown import time_column, timing_notes
+from popsnet.hardware import Propagation, Timing
+from popsnet.hardware.shown import time_column, with_router_times
 from popsnet.network import Network, network_of
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
@@ -125,21 +128,10 @@ class Compared:
 
     def to_record(self) -> dict[str, Any]:
         """Return the statistics as a dictionary, with None if there were no runs."""
-        figures: dict[str, Any] = dict.fromkeys(_FIGURES)
-        if (runs := self.runs) is not None:
-            buffers, bits = runs.peak_buffers, runs.control_bits
-            figures = {
-                "mean_slots": self.mean_slots,
-                "worst_slots": self.worst_slots,
-                "mean_collisions": float(runs.collisions.mean()),
-                "peak_buffers": None if buffers is None else int(buffers.max()),
-                "control_bits": None if bits is None else int(bits.max()),
-                "capped": int(runs.capped.sum()),
-                "lost": int(runs.lost.sum()),
-                "undelivered": runs.undelivered,
-            }
-            if fates := fates_of(self.experiment, runs.fault_counts):
-                figures |= {"delivered": int(runs.delivered.sum()), **fates}
+        runs = self.runs
+        figures = {name: None if runs is None else of(runs) for name, of in _FIGURES.items()}
+        if runs is not None and (fates := fates_of(self.experiment, runs.fault_counts)):
+            figures |= {"delivered": int(runs.delivered.sum()), **fates}
         return {
             "router": self.router.name,
             "variant": self.experiment.variant,
@@ -152,10 +144,20 @@ class Compared:
         }
 
 
-_FIGURES = (
-    "mean_slots", "worst_slots", "mean_collisions", "peak_buffers", "control_bits", "capped",
-    "lost", "undelivered",
-)  # fmt: skip
+def _most(values: npt.NDArray[np.int64] | None) -> int | None:
+    return None if values is None else int(values.max())
+
+
+_FIGURES: dict[str, Callable[[Runs], float | None]] = {
+    "mean_slots": lambda runs: float(runs.slots.mean()),
+    "worst_slots": lambda runs: _most(runs.slots),
+    "mean_collisions": lambda runs: float(runs.collisions.mean()),
+    "peak_buffers": lambda runs: _most(runs.peak_buffers),
+    "control_bits": lambda runs: _most(runs.control_bits),
+    "capped": lambda runs: int(runs.capped.sum()),
+    "lost": lambda runs: int(runs.lost.sum()),
+    "undelivered": lambda runs: runs.undelivered,
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,23 +248,17 @@ class Comparison(Reported):
 
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with a table of times, the shortest first."""
-        rows = []
+        rows: list[tuple[dict[str, Any], Propagation]] = []
         for one in self.done:
-            times, rule = run_times(one._ran, timing), propagation_of(one.experiment)
-            rows.append({
-                "label": one.label, "mean_ns": float(times.mean()), "worst_ns": float(times.max()),
-                "capped": one.capped, **{f"propagation_{k}": v for k, v in rule.to_dict().items()},
-            })  # fmt: skip
-        rows.sort(key=lambda row: row["mean_ns"])
-        columns = [
-            Column("label", "router", "text"), time_column("mean_ns", "mean"),
-            time_column("worst_ns", "worst"),
-        ]  # fmt: skip
-        if timing.propagation_slots:
-            columns.append(Column("propagation_rule", "propagation", "text"))
-        fact, table = Fact("timing", timing.to_dict()), Table("times", "Time", tuple(columns), rows)
-        notes = timing_notes(timing, "the rule of each router is in the table")
-        return report.plus(fact, table, *notes)
+            times = run_times(one._ran, timing)
+            named: dict[str, Any] = {"label": one.label, "mean_ns": float(times.mean())}
+            row = {**named, "worst_ns": float(times.max()), "capped": one.capped}
+            rows.append((row, propagation_of(one.experiment)))
+        rows.sort(key=lambda row: row[0]["mean_ns"])
+        columns = time_column("mean_ns", "mean"), time_column("worst_ns", "worst")
+        return with_router_times(
+            report, timing, (Column("label", "router", "text"), *columns), rows
+        )
 
     def _columns(self, records: Sequence[Row], hidden: set[str]) -> tuple[Column, ...]:
         """Return the columns that say something here."""

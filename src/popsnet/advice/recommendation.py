@@ -8,7 +8,7 @@ from pathlib import Path
 
 from popsnet.errors import InputError, require_several
 from popsnet.hardware import Timing
-from popsnet.hardware.shown import shown_time, time_column, timing_notes
+from popsnet.hardware.shown import shown_time, time_column, with_router_times
 from popsnet.network import Network, shape_of
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, facts_of
 from popsnet.routing import Route, Router, all_routers, find_router
@@ -152,26 +152,22 @@ class Recommendation(Reported):
 
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with a table of times, and the router that is fastest by time."""
+        timed = sorted(self.forecasts, key=lambda one: self.time(one, timing))
         rows = [
-            {
-                "router": one.router.name,
-                "expected_ns": self.time(one, timing),
-                **{f"propagation_{key}": value
-                   for key, value in one.router.variant(one.variant).propagation.to_dict().items()},
-            }
-            for one in sorted(self.forecasts, key=lambda one: self.time(one, timing))
-        ]  # fmt: skip
-        columns = [Column("router", kind="text"), time_column("expected_ns", "expected time")]
-        if timing.propagation_slots:
-            columns.append(Column("propagation_rule", "propagation", "text"))
-        online = (one for one in self.forecasts if one.router.online)
-        best = min(online, key=lambda one: self.time(one, timing))
-        notes = list(timing_notes(timing, "the rule of each router is in the table"))
+            (
+                {"router": one.router.name, "expected_ns": self.time(one, timing)},
+                one.router.variant(one.variant).propagation,
+            )
+            for one in timed
+        ]
+        columns = Column("router", kind="text"), time_column("expected_ns", "expected time")
+        best = next(one for one in timed if one.router.online)
+        notes = []
         if best.router is not self.best.router:
             took = shown_time(self.time(best, timing))
             notes.append(f"With this propagation {best.router.name} is faster: {took}.")
-        facts = Fact("timing", timing.to_dict()), Fact("fastest_by_time", best.router.name)
-        return report.plus(*facts, Table("times", "Time", tuple(columns), rows), *notes)
+        report = with_router_times(report, timing, columns, rows)
+        return report.plus(Fact("fastest_by_time", best.router.name), *notes)
 
     def _online(self, row: Row) -> str:
         return next(

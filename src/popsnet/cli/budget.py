@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -13,10 +14,12 @@ from popsnet.errors import InputError
 from popsnet.report import Report
 
 
-@reporting
-def budget(
-    d: opt.D,
-    g: opt.G,
+@dataclass(frozen=True, kw_only=True)
+class BudgetOptions(opt.Keywords):
+    """A network and its hardware."""
+
+    d: opt.D
+    g: opt.G
     preset: Annotated[
         str | None,
         typer.Option(
@@ -24,37 +27,37 @@ def budget(
             "coherent; the report says what each figure rests on.",
             autocompletion=opt.complete_link,
         ),
-    ] = None,
+    ] = None
     transmit: Annotated[
         str | None, typer.Option(help="Power of a transmitter, such as 4dBm or 2.5mW.")
-    ] = None,
+    ] = None
     sensitivity: Annotated[
         str | None, typer.Option(help="Least power that a receiver needs, such as -28dBm.")
-    ] = None,
+    ] = None
     margin: Annotated[
         str | None, typer.Option(help="Margin that must be left, such as 3dB. (default: 3dB)")
-    ] = None,
+    ] = None
     connectors: Annotated[
         str | None, typer.Option(help="Loss of all connectors, such as 2dB. (default: 2dB)")
-    ] = None,
+    ] = None
     excess: Annotated[
         str | None,
         typer.Option(
             help="Loss of a star per doubling of its size, besides the division by two. "
             "(default: 0.3dB)"
         ),
-    ] = None,
+    ] = None
     transmitters: Annotated[
         str, typer.Option(help="Per processor: many (G of them), or one and a splitter.")
-    ] = "many",
-) -> Report:
+    ] = "many"
+
+
+@reporting
+def budget(options: BudgetOptions) -> Report:
     """Compute the power budget of POPS(D, G): loss, margin, and how large a star can be."""
-    if preset is None and None in (transmit, sensitivity):
+    if options.preset is None and None in (options.transmit, options.sensitivity):
         raise InputError(
             "Give --transmit and --sensitivity, such as --transmit 4dBm --sensitivity -28dBm, or "
             f"--preset: {', '.join(popsnet.hardware.LINKS)}."
         )
-    return popsnet.budget(
-        d, g, preset=preset, transmit=transmit, sensitivity=sensitivity, margin=margin,
-        connectors=connectors, excess=excess, transmitters=transmitters,  # type: ignore[arg-type]
-    ).report()  # fmt: skip
+    return popsnet.budget(**options.keywords()).report()

@@ -36,30 +36,32 @@ def theory(
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_phases(found.phases))
 
 
-@reporting
-def exact(
-    d: opt.D,
-    g: opt.G,
-    router: Annotated[str, typer.Option(help="mei-rizzi or relay.")] = "mei-rizzi",
-    variant: Annotated[str | None, typer.Option(help="For relay: its stages, S and Tr.")] = None,
+@dataclass(frozen=True, kw_only=True)
+class ExactOptions(opt.Keywords):
+    """A tiny network, and what is solved."""
+
+    d: opt.D
+    g: opt.G
+    router: Annotated[str, typer.Option(help="mei-rizzi or relay.")] = "mei-rizzi"
+    variant: Annotated[str | None, typer.Option(help="For relay: its stages, S and Tr.")] = None
     permutation: Annotated[
         str,
         typer.Option(
             help="random for the average over all permutations, or a name or file.",
             autocompletion=opt.complete_permutation,
         ),
-    ] = "random",
+    ] = "random"
     all_packets: Annotated[
         bool,
         typer.Option("--all-packets", help="For D > G: let every packet take part in every step."),
-    ] = False,
-    upto: Annotated[int | None, typer.Option(help="List at most this many steps.")] = None,
-) -> Report:
+    ] = False
+    upto: Annotated[int | None, typer.Option(help="List at most this many steps.")] = None
+
+
+@reporting
+def exact(options: ExactOptions) -> Report:
     """Compute the exact distribution of the steps on a tiny POPS(D, G)."""
-    return popsnet.exact.exact_steps(
-        d, g, router=router, variant=variant, permutation=permutation,
-        all_packets=all_packets, upto=upto,
-    ).report()  # fmt: skip
+    return popsnet.exact.exact_steps(**options.keywords()).report()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,24 +95,21 @@ def distribution(
     *, experiment: DistributionOptions, figure: opt.Figure = None, timing: opt.Timed
 ) -> Report:
     """Count the slots and steps of very many runs, and say how likely slow runs are."""
-    keep = experiment.keep
     try:
         found = popsnet.distribution(**experiment.keywords())
     except KeyboardInterrupt as stop:
         if not isinstance(kept := getattr(stop, "distribution", None), popsnet.RunsDistribution):
             raise
-        message = f"Interrupted: {kept.runs:,} runs are finished. "
-        message += (
-            "With --keep FILE.json they would be kept."
-            if keep is None
-            else f"They are in {keep}, and the same command does the rest."
-        )
+        message = "With --keep FILE.json they would be kept."
+        if experiment.keep is not None:
+            message = f"They are in {experiment.keep}, and the same command does the rest."
+        message = f"Interrupted: {kept.runs:,} runs are finished. {message}"
         raise Interrupted(message, _report(kept, timing)) from None
     report = _report(found, timing)
     return with_figure(report, figure, lambda: popsnet.plots.draw_tails(found))
 
 
-def _report(found: popsnet.RunsDistribution, timing: opt.Timed) -> Report:
+def _report(found: popsnet.RunsDistribution, timing: popsnet.Timing | None) -> Report:
     return found.report(timing).plus(
         Fact("seconds", found.seconds), f"Routed in {found.seconds:,.2f} s."
     )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from popsnet.arrays import named_errors, read_npy
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean, require_text, wrong
+from popsnet.errors import InputError, require_text, unknown, wrong
 from popsnet.experiment import seed_number
 from popsnet.files import write_whole
 from popsnet.hardware import EVERY_SLOT_WAITS, Timing
@@ -22,7 +22,7 @@ from popsnet.hardware.shown import with_elapsed
 from popsnet.machine import Machine
 from popsnet.network import I64, Network, require_network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
-from popsnet.report import Fact, Report, Reported, facts_of
+from popsnet.report import Fact, Report, Reported, counted, facts_of
 from popsnet.routing.deterministic.exchange import swap_values
 from popsnet.routing.deterministic.pairs import pair_up
 from popsnet.schedules.bounds import permutation_slots
@@ -129,6 +129,11 @@ class Executed:
     messages: int
     collisions: int
 
+    @property
+    def fields(self) -> tuple[Network, Values, int, int, int]:
+        """All of these."""
+        return self.network, self.values, self.slots, self.messages, self.collisions
+
 
 def execute_steps(
     network: Network, steps: Steps, watch: Callable[[int], None] = lambda slots: None
@@ -140,8 +145,8 @@ def execute_steps(
         try:
             slot = next(steps) if inbox is None else steps.send(inbox)
         except StopIteration as end:
-            counted = machine.counters
-            return Executed(network, end.value, counted.slots, counted.messages, counted.collisions)
+            counts = machine.counters
+            return Executed(network, end.value, counts.slots, counts.messages, counts.collisions)
         inbox = machine.execute(slot)
         watch(machine.counters.slots)
 
@@ -183,8 +188,8 @@ class Computed(Executed, Reported):
             "correct",
         )  # fmt: skip
         title = (
-            f"{self.what} on {self.network}: {self.moves} {'move' if self.moves == 1 else 'moves'} "
-            f"of at most {self.slots_per_move} slots (Sahni), slots {self.slots}"
+            f"{self.what} on {self.network}: {counted(self.moves, 'move')} of at most "
+            f"{self.slots_per_move} slots (Sahni), slots {self.slots}"
         )
         verdict = (
             f"{'OK: correct' if self.correct else 'WRONG'}; messages {self.messages:,}, collisions "
@@ -247,37 +252,27 @@ def compute(
     seed_number("seed", seed)
     require_text("what", what)
     if what not in COMPUTATIONS:
-        raise InputError(
-            f"There is no computation {what!r}.{did_you_mean(what, COMPUTATIONS)} Give one of: "
-            f"{', '.join(COMPUTATIONS)}."
-        )
+        raise unknown("computation", what, COMPUTATIONS)
     if network.n > MOST_VALUES:
         raise wrong("n", f"{network.n:,}")(f"it must be at most {MOST_VALUES:,} processors.")
     if what != "move" and dimension is not None:
         raise wrong("dimension", dimension)(
             f"it is the dimension of a move, and {what} uses all of them; leave it out."
         )
-    along = 0 if dimension is None else dimension
-    count, slots = 1 if what == "move" else dimensions(network), move_slots(network)
+    along, slots = dimension or 0, move_slots(network)
+    count = 1 if what == "move" else dimensions(network)
     processors = network.processors
     values = Coins(seed).draws(_LARGEST, "values to add", 0, processors).astype(np.int64)
-    steps = {
-        "move": move(network, values, along),
-        "sum": add_all(network, values),
-        "prefix-sums": add_prefixes(network, values),
+    ways: dict[str, tuple[Steps, Callable[[], Values]]] = {
+        "move": (move(network, values, along), lambda: values[processors ^ 1 << along]),
+        "sum": (add_all(network, values), lambda: np.full_like(values, values.sum())),
+        "prefix-sums": (add_prefixes(network, values), lambda: np.cumsum(values)),
     }
+    steps, expected = ways[what]
     with patient_progress(f"computing on {network}", count * slots, progress, "slots") as report:
-        done = execute_steps(network, steps[what], report)
-    expected: dict[str, Callable[[], Values]] = {
-        "move": lambda: values[processors ^ 1 << along],
-        "sum": lambda: np.full_like(values, values.sum()),
-        "prefix-sums": lambda: np.cumsum(values),
-    }
-    correct = np.array_equal(done.values, expected[what]())
-    return Computed(
-        network, done.values, done.slots, done.messages, done.collisions, what, count, slots,
-        correct,
-    )  # fmt: skip
+        done = execute_steps(network, steps, report)
+    correct = np.array_equal(done.values, expected())
+    return Computed(*done.fields, what, count, slots, correct)
 
 
 def random_values(network: Network, seed: int) -> I64:
@@ -425,10 +420,8 @@ def sort(
     with patient_progress(f"sorting on {network}", bound, progress, "slots") as report:
         done = execute_steps(network, sort_values(network, made, given), report)
     in_order = np.array_equal(done.values, np.sort(given))
-    return Sorted(
-        network, done.values, done.slots, done.messages, done.collisions, comparators,
-        NETWORKS[comparators].proved, made.depth, bound, in_order, time.perf_counter() - begin,
-    )  # fmt: skip
+    proved, seconds = NETWORKS[comparators].proved, time.perf_counter() - begin
+    return Sorted(*done.fields, comparators, proved, made.depth, bound, in_order, seconds)
 
 
 def read_keys(path: Path, n: int) -> Values:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, islice
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +27,7 @@ LOSS_PER = ("coupler", "listener")
 _LEAST_LOSS = 2.0**-32
 _LAST_SLOT = 2**62
 _RANDOM = "random fault: {}"
+_AT_ONCE = 1024
 """The purpose of the coins that choose the dead parts of a kind."""
 
 Parts: TypeAlias = Sequence[Any]
@@ -190,16 +193,15 @@ class Faults:
     def require_on(self, network: Network) -> None:
         """Refuse parts that a network does not have, and more random ones than there are."""
         for kind in PARTS:
-            bound = network.g if kind == "couplers" else network.n
-            what = "groups" if kind == "couplers" else "processors"
+            shape, what = _shape(kind, network), "groups" if kind == "couplers" else "processors"
             for *part, _ in getattr(self, kind):
-                if not all(0 <= one < bound for one in part):
+                if not all(0 <= one < shape[0] for one in part):
                     name = f"{kind[:-1]}:{','.join(map(str, part))}"
                     raise InputError(
                         f"faults: there is no {name} on {network}; {what} are numbered 0 to "
-                        f"{bound - 1}."
+                        f"{shape[0] - 1}."
                     )
-            number, there = self.random.get(kind, (0, 1))[0], _there(kind, network)
+            number, there = self.random.get(kind, (0, 1))[0], prod(shape)
             if number > there - len(getattr(self, kind)):
                 raise InputError(
                     f"faults: random:{kind}={number} is more than {network} has left; it has "
@@ -236,10 +238,10 @@ class Faults:
             return self
         listed: dict[str, Any] = {}
         for kind, (number, slot) in self.random.items():
-            known = getattr(self, kind)
-            taken = {_index(kind, part, network) for part in known}
-            parts = _draw(kind, number, taken, network, coins)
-            listed[kind] = (*known, *((*_part(kind, one, network), slot) for one in parts))
+            known, drawn = getattr(self, kind), _draw(kind, _shape(kind, network), coins)
+            taken = {tuple(where) for *where, _ in known}
+            new = (part for part in drawn if part not in taken)
+            listed[kind] = (*known, *((*part, slot) for part in islice(new, number)))
         return replace(self, **listed, random={})
 
     def to_dict(self) -> dict[str, Any]:
@@ -376,29 +378,18 @@ def _loss(value: Any) -> float:
     return loss
 
 
-def _there(kind: str, network: Network) -> int:
-    return network.couplers if kind == "couplers" else network.n
+def _shape(kind: str, network: Network) -> tuple[int, ...]:
+    """Return the numbers of which a part of a kind has one each."""
+    return (network.g, network.g) if kind == "couplers" else (network.n,)
 
 
-def _index(kind: str, part: tuple[int, ...], network: Network) -> int:
-    return part[0] * network.g + part[1] if kind == "couplers" else part[0]
-
-
-def _part(kind: str, index: int, network: Network) -> tuple[int, ...]:
-    return divmod(index, network.g) if kind == "couplers" else (index,)
-
-
-def _draw(kind: str, number: int, taken: set[int], network: Network, coins: Coins) -> list[int]:
-    """Return the first different parts of a sequence of draws that are not taken."""
-    found: dict[int, None] = {}
-    purpose, first = _RANDOM.format(kind), 0
-    while len(found) < number:
-        tries = np.arange(first, first + 2 * number + 16)
-        if kind == "couplers":
-            to, by = (coins.draws(network.g, purpose, end, tries).tolist() for end in (0, 1))
-            drawn = [b * network.g + a for b, a in zip(to, by, strict=True)]
-        else:
-            drawn = coins.draws(network.n, purpose, 0, tries).tolist()
-        found.update((one, None) for one in drawn if one not in taken)
-        first += len(tries)
-    return list(found)[:number]
+def _draw(kind: str, shape: tuple[int, ...], coins: Coins) -> Iterator[tuple[int, ...]]:
+    """Draw parts, each once, for ever; a longer beginning contains a shorter one."""
+    found: set[tuple[int, ...]] = set()
+    for first in count(step=_AT_ONCE):
+        tries, purpose = np.arange(first, first + _AT_ONCE), _RANDOM.format(kind)
+        ends = (coins.draws(bound, purpose, end, tries) for end, bound in enumerate(shape))
+        for part in zip(*(column.tolist() for column in ends), strict=True):
+            if part not in found:
+                found.add(part)
+                yield part

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from popsnet.hardware.propagation import Propagation
 from popsnet.hardware.timing import Timing
 from popsnet.hardware.units import TIME
 from popsnet.network import Network
-from popsnet.report import Column, Fact, Report, Row
+from popsnet.report import Column, Fact, Report, Row, Table
 
 
 def time_column(key: str, heading: str, before: str = "") -> Column:
@@ -91,3 +94,33 @@ def with_elapsed(
     elapsed = timing.nanoseconds(longer)
     fact = Fact("elapsed_ns", elapsed, "time", text=shown_time(elapsed))
     return report.plus(*timing_facts(timing, rule), fact, *timing_notes(timing, str(rule)))
+
+
+def with_router_times(
+    report: Report,
+    timing: Timing,
+    columns: Sequence[Column],
+    rows: Sequence[tuple[dict[str, Any], Propagation]],
+) -> Report:
+    """Return a report of several routers with a table of their times.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+    timing : Timing
+        The length of a slot, and the propagation.
+    columns : sequence of Column
+        The columns of the table, besides the rule of propagation.
+    rows : sequence of tuple
+        A row per router, and its rule.
+    """
+    records = [
+        {**row, **{f"propagation_{key}": value for key, value in rule.to_dict().items()}}
+        for row, rule in rows
+    ]
+    if timing.propagation_slots:
+        columns = [*columns, Column("propagation_rule", "propagation", "text")]
+    notes = timing_notes(timing, "the rule of each router is in the table")
+    table = Table("times", "Time", tuple(columns), records)
+    return report.plus(Fact("timing", timing.to_dict()), table, *notes)

@@ -26,7 +26,7 @@ from popsnet.notebook import record
 from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow
-from popsnet.paper.tables import only_time_division, slots_ratio
+from popsnet.paper.tables import only_time_division, slots_ratio, texts
 from popsnet.paper.verdicts import AGREES, LEVEL, OPEN
 from popsnet.plots import save
 from popsnet.plots.style import FigurePart, parts_of
@@ -48,21 +48,6 @@ _USE = re.compile(r'(href="#|url\(#)([^")]*)')
 _LOSING_SEED = 17
 """Of coins and permutation: the published protocol loses two of six packets."""
 
-_CAPTIONS = {
-    "lost-packets.html": "The published protocol loses two packets on POPS(3, 2). Beside it, the "
-    "safe repair delivers all six on the same permutation with the same coins.",
-    "mei-rizzi-and-relay.html": "mei-rizzi beside relay, our own router, on POPS(8, 8) and the "
-    "same permutation, slot by slot.",
-}
-"""Pages that play runs, and what they show."""
-
-_ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M3 4L13 12M3 12L13 4" '
-    'stroke="#0072b2" stroke-width="2"/><g fill="#d55e00"><circle cx="3" cy="4" r="2.5"/>'
-    '<circle cx="3" cy="12" r="2.5"/><circle cx="13" cy="4" r="2.5"/>'
-    '<circle cx="13" cy="12" r="2.5"/></g></svg>'
-)
-
 _REM_PER_POINT = 0.1
 _REM_PER_POINT_OF_LEGEND = 0.105
 """The size of figures on the page, and of their legends where parts are stacked."""
@@ -83,25 +68,22 @@ def embed(number: int, figure: PaperFigure, folder: Path) -> dict[str, str]:
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.alt)}" ', 1)
     own = Markup(svg)  # noqa: S704 - our own figure
     width = f"{_REM_PER_POINT * 72 * figure.figure.get_figwidth():.1f}rem"
-    panels = Markup("").join(_show(part, prefix) for part in parts if part.is_panel)
-    legend = Markup("").join(_show(part, prefix) for part in parts if not part.is_panel)
-    return {
-        "stem": figure.stem, "caption": figure.caption, "svg": own, "width": width,
-        "panels": panels, "legend": legend,
-    }  # fmt: skip
+    shown = {is_panel: Markup("") for is_panel in (True, False)}
+    for part in parts:
+        shown[part.is_panel] += _show(part, prefix)
+    page = {"caption": figure.caption, "svg": own, "width": width}
+    return {**page, "panels": shown[True], "legend": shown[False]}
 
 
 def _show(part: FigurePart, prefix: str) -> Markup:
     """Show a part of a figure that is elsewhere on the page; it is not written twice."""
-    wide = part.is_panel and part.width > _WIDE_PANEL
+    name, *box = part
+    wide = Markup(' class="wider"') if part.is_panel and part.width > _WIDE_PANEL else ""
     scale = _REM_PER_POINT if part.is_panel else _REM_PER_POINT_OF_LEGEND
     return Markup(
         '<svg viewBox="{:.1f} {:.1f} {:.1f} {:.1f}"{} style="width: {:.1f}rem">'
         '<use href="#{}{}"/></svg>'
-    ).format(
-        part.left, part.top, part.width, part.height, Markup(' class="wider"') if wide else "",
-        scale * part.width, prefix, part.name,
-    )  # fmt: skip
+    ).format(*box, wide, scale * part.width, prefix, name)
 
 
 def write_pages(out: Path) -> dict[str, str]:
@@ -112,9 +94,10 @@ def write_pages(out: Path) -> dict[str, str]:
         [Experiment(3, 2, variant=one, seed=seed, permutation_seed=seed) for one in repairs],
         [Experiment(8, 8), Experiment(8, 8, router="relay", variant="S")],
     )
-    for name, experiments in zip(_CAPTIONS, runs, strict=True):
+    captions = texts("pages")
+    for name, experiments in zip(captions, runs, strict=True):
         Page.of([record(one, 0)[1] for one in experiments]).save(out / name)
-    return _CAPTIONS
+    return captions
 
 
 def write_report(
@@ -130,7 +113,8 @@ def write_report(
     and crawlers do not take images inside a page (data URIs). Those who publish it may prefix
     their own address.
     """
-    text = (files("popsnet.paper") / "templates" / "report.html").read_text(encoding="utf-8")
+    templates = files("popsnet.paper") / "templates"
+    text, icon = (templates / name for name in ("report.html", "icon.svg"))
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -139,9 +123,9 @@ def write_report(
     if only_time_division(found.rows.relay):
         folded.add("relay")
     about = metadata("popsnet")
-    page = environment.from_string(text).render(
+    page = environment.from_string(text.read_text(encoding="utf-8")).render(
         found=found, tables=tables, figures=figures, facts=facts, pages=pages,
-        folded=folded, icon=b64encode(_ICON.encode()).decode(), version=popsnet.__version__,
+        folded=folded, icon=b64encode(icon.read_bytes()).decode(), version=popsnet.__version__,
         author=about["Author"], licence=about["License-Expression"],
     )  # fmt: skip
     with write_whole(found.report_file) as file:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.errors import PermutationError, abbreviated, did_you_mean, require_text, wrong
+from popsnet.errors import PermutationError, abbreviated, require_text, unknown, wrong
 from popsnet.network import Network, require_network
 from popsnet.permutations.files import SUFFIXES, read_permutation, require_permutation
 from popsnet.permutations.keyed import KeyedPermutation
@@ -179,11 +179,8 @@ def find_permutation(name: str, network: Network | None = None) -> Maker:
         return _shift_by(name.removeprefix("shift:"))
     if Path(name).suffix.lower() in SUFFIXES:
         return lambda network, coins: read_permutation(Path(name), network.n)
-    meant = did_you_mean(name, [*NAMES, "shift:d"])
-    raise PermutationError(
-        f"There is no permutation {name!r}.{meant} Give one of: {', '.join(NAMES)}, shift:K, "
-        f"shift:d; or a file ending in {', '.join(SUFFIXES)}."
-    )
+    known, more = [*NAMES, "shift:K", "shift:d"], f"; or a file ending in {', '.join(SUFFIXES)}"
+    raise PermutationError(str(unknown("permutation", name, known, more)))
 
 
 def _shift_by(distance: str) -> Maker:

@@ -17,7 +17,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict
 
-from popsnet.errors import InputError, did_you_mean, require_text, wrong
+from popsnet.errors import InputError, did_you_mean, require_text, unknown, wrong
 from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.programs.files import MODULE, execute_file, require_file, users_frames
@@ -102,10 +102,8 @@ class Program:
         """Return the registered program of that name."""
         known = cls.registered(function)
         if name not in known:
-            raise InputError(
-                f"There is no {cls.kind} {name!r}.{did_you_mean(name, known)} Give one of: "
-                f"{', '.join(sorted(known))}; or a file name.py that registers one."
-            )
+            more = "; or a file name.py that registers one"
+            raise unknown(cls.kind, name, sorted(known), more)
         return known[name]
 
     @classmethod

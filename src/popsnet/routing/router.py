@@ -600,9 +600,7 @@ def register(
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
         ``randomness``, ``faults``, ``reference``, ``version``, ``default``, ``online``,
-        ``schedules``, ``claims`` and ``propagation``, as in :class:`Router`.
-        ``randomness``, ``reference``, ``version``, ``default``, ``online``, ``schedules`` and
-        ``claims``, as in :class:`Router`.
+        ``schedules`` and ``claims``, as in :class:`Router`.
 
     Returns
     -------

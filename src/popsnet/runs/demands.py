@@ -25,8 +25,6 @@ from popsnet.system import available_memory
 
 I64 = npt.NDArray[np.int64]
 
-NO_COUNTS: I64 = np.empty((0, 0), dtype=np.int64)
-
 _BYTES_PER_PACKET = 250
 """To colour, order and execute a packet: measured, rounded up."""
 _TRACE_BYTES_PER_PACKET = 700
@@ -40,7 +38,7 @@ class Given(NamedTuple):
     network: Network
     demand: Demand | None
     """None if the packets are given as counts."""
-    counts: I64
+    counts: I64 | None
     """The packets from each group (row) to each group (column), if their processors are free."""
     rounding: Rounding | None
     """How amounts became packets, if there was a unit."""
@@ -48,11 +46,14 @@ class Given(NamedTuple):
     @property
     def packets(self) -> int:
         """The number of packets."""
-        return int(self.counts.sum()) if self.demand is None else self.demand.packets
+        return self.dealt().packets if self.counts is None else int(self.counts.sum())
 
     def dealt(self) -> Demand:
         """Return the demand, with packets between groups dealt to processors in turn."""
-        return demand_of_matrix(self.network, self.counts) if self.demand is None else self.demand
+        if self.counts is not None:
+            return demand_of_matrix(self.network, self.counts)
+        assert isinstance(self.demand, Demand)
+        return self.demand
 
 
 def read_given(
@@ -104,11 +105,11 @@ def read_given(
         value = _array(name, value)
     if name == "packets" or (name == "demand" and (isinstance(value, Path) or np.ndim(value) == 2)):
         read = read_demand(value, network, unit)
-        return Given(network, read.demand, NO_COUNTS, read.rounding)
+        return Given(network, read.demand, None, read.rounding)
     if unit is not None:
         require_unit(unit)
         raise wrong("unit", f"{unit:g}")("a permutation has no amounts. Leave the unit out.")
-    return Given(network, _demand(network, permutation_seed, value), NO_COUNTS, None)
+    return Given(network, _demand(network, permutation_seed, value), None, None)
 
 
 def _require_no_seed(name: str, permutation_seed: int | None) -> None:

@@ -27,12 +27,12 @@ from popsnet.runs.kept import Keeper, Kept, read_kept, write_kept
 from popsnet.runs.route import ExperimentParameters, experiment_of, require_known
 from popsnet.runs.summary import (
     facts_of_demand,
+    facts_of_experiment,
     facts_of_fates,
     facts_of_faults,
-    fates_of,
-    faults_in_words,
-    packets_in_words,
     raise_max_steps,
+    title_of,
+    verdict_of,
 )
 from popsnet.runs.times import propagation_of, times_of
 from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
@@ -307,19 +307,13 @@ class RunsDistribution(Reported):
         timing : Timing, optional
             The length of a slot, to print times as well.
         """
-        one, network = self.experiment, self.experiment.network
+        one = self.experiment
         summaries = {measure: self.summary(measure) for measure in _MEASURES}
         fates = facts_of_fates(one, self.fault_counts)
-        title = (
-            f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
-            f"{counted(self.runs, 'run')} of {one.router} ({one.variant}), engine {self.engine}\n"
-            f"{packets_in_words(one)}{faults_in_words(one)}"
-        )
+        title = title_of(one, self.runs, self.engine)
         facts = (
-            *facts_of(one, "network", "router", "variant"),
-            Fact("engine", self.engine),
-            Fact("permutation", one.shown_permutation),
-            *facts_of(one, "seed", "permutation_seed", "max_steps"),
+            *facts_of_experiment(one, self.engine),
+            *facts_of(one, "max_steps"),
             Fact("numbers", [[some.start, some.stop] for some in self.numbers]),
             *facts_of(self, "runs", "capped", "undelivered", "confidence"),
             *facts_of_faults(one),
@@ -399,17 +393,9 @@ class RunsDistribution(Reported):
 
     @property
     def _verdict(self) -> str:
-        missing = self.undelivered
-        text = f"{missing:,} packets not delivered" if missing else "Every packet delivered"
-        fates = fates_of(self.experiment, self.fault_counts)
-        text += f"; {self.lost:,} lost" * bool(fates)
-        text += "".join(f", {count:,} {name}" for name, count in fates.items())
-        text += f"; capped runs: {self.capped:,}"
-        text += ", which count as at least what they had when they were stopped" * bool(self.capped)
-        if self.experiment.idealized:
-            name = self.experiment.variant
-            text += f". Variant {name} is idealized: these are statistics, not routes"
-        return f"FAILED: {text}." if self.failed else f"{text}."
+        lost = f"{self.lost:,} lost" * bool(self.experiment.faults)
+        least = ", which count as at least what they had when they were stopped"
+        return verdict_of(self, lost, f"{self.capped:,}{least * bool(self.capped)}")
 
 
 class DistributionParameters(ExperimentParameters, total=False):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from popsnet.engines import ENGINES, Instance, Outcome
 from popsnet.errors import InputError, as_path
 from popsnet.experiment import seed_number
 from popsnet.faults import ActiveFaults, Faults, WorkingParts
-from popsnet.faults.faults import faults_of
+from popsnet.faults.faults import PARTS, faults_of
 from popsnet.files import require_writable, write_whole
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import shown_rate, with_elapsed
@@ -25,6 +26,7 @@ from popsnet.progress import patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table
 from popsnet.routing import get_router
 from popsnet.runs.demands import Given, read_given, require_room
+from popsnet.runs.route import require_known
 from popsnet.runs.run import trace_instance
 from popsnet.schedules.bounds import lower_bound, matrix_bound
 from popsnet.schedules.demand import Demand
@@ -69,8 +71,6 @@ class ScheduleFaults:
     """The slots of the schedule for the same packets if nothing is dead."""
     unreachable: npt.NDArray[np.int32]
     """The packets that no path leads to their destinations, in order."""
-    bound: int
-    """The lower bound that counts what works."""
     path: str = "path"
     """The paths that were allowed, in words."""
 
@@ -134,6 +134,8 @@ class Scheduled(Reported):
         How amounts became packets, if there was a unit.
     faults : ScheduleFaults, optional
         The dead parts, and what they change, if there are any.
+    counted_bound : int
+        The lower bound by counting senders, listeners, couplers and hops.
 
     Examples
     --------
@@ -158,6 +160,8 @@ class Scheduled(Reported):
     """How amounts became packets, if there was a unit."""
     faults: ScheduleFaults | None = None
     """The dead parts, and what they change, if there are any."""
+    counted_bound: int = 0
+    """The lower bound by counting senders, listeners, couplers and hops."""
 
     @property
     def slots(self) -> int:
@@ -171,7 +175,7 @@ class Scheduled(Reported):
         It counts senders, listeners, couplers and hops, and is raised to :attr:`linear_bound`.
         Packets that no path leads to their destinations do not count.
         """
-        return max(self._counted_bound, whole_slots(self.linear_bound or 0))
+        return max(self.counted_bound, whole_slots(self.linear_bound or 0))
 
     @cached_property
     def linear_bound(self) -> float | None:
@@ -180,35 +184,30 @@ class Scheduled(Reported):
         None if it was not solved, since the schedule has no more slots than were counted, or the
         network has more than 64 groups.
         """
-        network = self.demand.network
-        if self._counted_bound >= self.slots or network.g > MOST_GROUPS:
+        network, capacities = self.demand.network, None
+        if self.counted_bound >= self.slots or network.g > MOST_GROUPS:
             return None
-        counts = self.demand.moving_counts() if self.counts is None else self.counts
-        capacities = None
+        counts = self._reachable.moving_counts()
         if self.faults is not None:
-            counts = self._reachable.moving_counts()
             capacities = live_capacities(network, self.faults.parts, self.slots)
+        elif self.counts is not None:
+            counts = self.counts
         with patient_progress("solving the linear program of the lower bound", None):
             return linear_bound(counts, network.d, network.wavelengths, capacities)
+
+    @property
+    def unreachable(self) -> npt.NDArray[np.int32]:
+        """The packets that no path leads to their destinations, in order."""
+        return np.empty(0, np.int32) if self.faults is None else self.faults.unreachable
 
     @property
     def _reachable(self) -> Demand:
         """The packets that have a path."""
         demand = self.demand
-        if self.faults is None:
-            return demand
-        reached = np.ones(demand.packets, dtype=np.bool_)
-        reached[self.faults.unreachable] = False
-        return Demand(demand.network, demand.source[reached], demand.destination[reached])
-
-    @cached_property
-    def _counted_bound(self) -> int:
-        if self.faults is not None:
-            return self.faults.bound
-        if self.counts is None:
-            return lower_bound(self.demand)
-        network = self.demand.network
-        return matrix_bound(self.counts, network.d, network.wavelengths)
+        source, destination = (
+            np.delete(ends, self.unreachable) for ends in (demand.source, demand.destination)
+        )
+        return Demand(demand.network, source, destination)
 
     def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute every message by the rules of the machine.
@@ -312,9 +311,10 @@ class Scheduled(Reported):
             Fact("collisions", outcome.collisions),
             Fact("seconds", self.seconds),
         )  # fmt: skip
-        unreachable = 0 if self.faults is None else len(self.faults.unreachable)
+        parts: tuple[Table | str, ...] = ()
         if self.faults is not None:
             facts += self.faults.facts(self.slots)
+            parts = self.faults.parts_of(demand)
         verdict = (
             f"Made in {self.seconds:.2f} s and executed: {outcome.delivered:,} of "
             f"{demand.packets:,} packets delivered, {outcome.collisions:,} collisions."
@@ -327,8 +327,7 @@ class Scheduled(Reported):
             )
         elif self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
             notes.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
-        whole = outcome.delivered == demand.packets - unreachable
-        parts = () if self.faults is None else self.faults.parts_of(demand)
+        whole = outcome.delivered == demand.packets - len(self.unreachable)
         report = Report(title, facts, (*parts, *notes), verdict, ok=whole)
         return self._timed(report, timing)
 
@@ -361,30 +360,34 @@ class Scheduled(Reported):
         one = offline.variant(_VARIANT)
         mixed = {} if self.schedule.in_rounds else _MIXED
         words = replace(one.words, phases={**one.words.phases, **mixed})
-        faults = None if self.faults is None else self.faults.active
-        survives = frozenset[str]() if faults is None else faults.faults.kinds
-        variant = replace(
-            one, route=self.schedule.route, buffers=buffers, words=words, survives=survives
-        )
+        route, survives = self.schedule.route, frozenset(PARTS)
+        variant = replace(one, route=route, buffers=buffers, words=words, survives=survives)
         router = replace(offline, variants={_VARIANT: variant})
         start = None if demand.is_permutation else demand.source
-        return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start, faults)
+        active = getattr(self.faults, "active", None)
+        return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start, active)
+
+
+class ScheduledParameters(TypedDict, total=False):
+    """Other ways to give the packets of a schedule, and what is dead."""
+
+    permutation: str | Path | npt.ArrayLike | None
+    packets: str | Path | npt.ArrayLike | None
+    matrix: str | Path | npt.ArrayLike | None
+    unit: float | None
+    permutation_seed: int | None
+    faults: Faults | str | None
+    fault_seed: int
 
 
 def schedule(
     network: Network,
     demand: Demand | npt.ArrayLike | str | Path | None = None,
     *,
-    permutation: str | Path | npt.ArrayLike | None = None,
-    packets: str | Path | npt.ArrayLike | None = None,
-    matrix: str | Path | npt.ArrayLike | None = None,
-    unit: float | None = None,
     hops: Hops | int = "auto",
-    permutation_seed: int | None = None,
     seed: int = 0,
-    faults: Faults | str | None = None,
-    fault_seed: int = 0,
     trace: str | Path | None = None,
+    **parameters: Unpack[ScheduledParameters],
 ) -> Scheduled:
     """Compute a collision-free schedule for packets that are known beforehand.
 
@@ -455,32 +458,37 @@ def schedule(
     >>> around.slots, around.faults.intact_slots, around.execute().delivered
     (4, 3, 96)
     """
+    require_known("schedule", ScheduledParameters, parameters)
     seed_number("seed", seed)
     if trace is not None:
         require_writable(as_path("trace", trace))
     kind = require_hops(hops)
-    active = _active(network, faults, fault_seed)
-    given = read_given(
-        network, permutation_seed, unit, demand=demand, permutation=permutation, packets=packets,
-        matrix=matrix,
-    )  # fmt: skip
+    faults = parameters.pop("faults", None)
+    active = _active(network, faults, parameters.pop("fault_seed", 0))
+    given = read_given(network, demand=demand, **parameters)
     require_room(network, given.packets, traced=trace is not None)
     begin = time.perf_counter()
     with patient_progress(f"scheduling {given.packets:,} packets on {network}", None):
         wanted, made = _made(network, given, kind, seed)
-        around = None
+        bound, around = _bound(given, wanted), None
         if active is not None:
-            wanted, made, around = _around(wanted, made, active, given, kind, seed)
+            wanted, made, bound, around = _around(wanted, made, active, given, kind, seed)
     seconds = time.perf_counter() - begin
-    counts = given.counts if given.demand is None else None
-    done = Scheduled(wanted, made, seed, seconds, None, counts, given.rounding, around)
+    done = Scheduled(wanted, made, seed, seconds, None, given.counts, given.rounding, around, bound)
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
 def _made(network: Network, given: Given, hops: Hops, seed: int) -> tuple[Demand, Schedule]:
-    if given.demand is None:
+    if given.counts is not None:
         return schedule_matrix(network, given.counts, hops=hops, seed=seed)
-    return given.demand, make_schedule(given.demand, hops=hops, seed=seed)
+    demand = given.dealt()
+    return demand, make_schedule(demand, hops=hops, seed=seed)
+
+
+def _bound(given: Given, demand: Demand) -> int:
+    if given.counts is None:
+        return lower_bound(demand)
+    return matrix_bound(given.counts, demand.network.d, demand.network.wavelengths)
 
 
 def _active(network: Network, faults: Faults | str | None, fault_seed: int) -> ActiveFaults | None:
@@ -498,11 +506,11 @@ def _active(network: Network, faults: Faults | str | None, fault_seed: int) -> A
 
 def _around(
     demand: Demand, intact: Schedule, active: ActiveFaults, given: Given, hops: Hops, seed: int
-) -> tuple[Demand, Schedule, ScheduleFaults]:
+) -> tuple[Demand, Schedule, int, ScheduleFaults]:
     """Return a schedule around dead parts, for live processors if they are free to choose."""
     parts = WorkingParts(demand.network, active.faults)
-    if given.demand is None and demand.network.d > 1:
+    if given.counts is not None and demand.network.d > 1:
         demand = with_live_ends(demand, parts)
     made, unreachable, bound = make_detours(demand, intact, parts, hops=hops, seed=seed)
     path = _PATHS.get(hops, "path")
-    return demand, made, ScheduleFaults(active, intact.slots, unreachable, bound, path)
+    return demand, made, bound, ScheduleFaults(active, intact.slots, unreachable, path)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from popsnet.experiment import Experiment
+    from popsnet.runs.distribution import RunsDistribution
     from popsnet.runs.run import Runs
 
 I64 = npt.NDArray[np.int64]
@@ -61,16 +62,9 @@ class RunsSummary(Reported, dict[str, Summary]):
             The length of a slot, to print times as well.
         """
         runs, one = self._runs, self._runs.experiment
-        title = (
-            f"{one.network}: {one.network.n:,} processors in {one.g:,} groups of {one.d:,}\n"
-            f"{counted(len(runs), 'run')} of {one.router} ({one.variant}), engine {runs.engine}\n"
-            f"{packets_in_words(one)}{faults_in_words(one)}{_drawn_faults(runs)}"
-        )
+        title = f"{title_of(one, len(runs), runs.engine)}{_drawn_faults(runs)}"
         facts = (
-            *facts_of(one, "network", "router", "variant"),
-            Fact("engine", runs.engine),
-            Fact("permutation", one.shown_permutation),
-            *facts_of(one, "seed", "permutation_seed"),
+            *facts_of_experiment(one, runs.engine),
             *facts_of_faults(one),
             Fact("lost", int(runs.lost.sum())),
             *facts_of_fates(one, runs.fault_counts),
@@ -102,18 +96,42 @@ class RunsSummary(Reported, dict[str, Summary]):
 
     @property
     def _verdict(self) -> str:
-        runs, variant = self._runs, self._runs.experiment.variant
-        missing = runs.undelivered
-        text = (
-            f"{counted(missing, 'packet')} not delivered" if missing else "Every packet delivered"
-        )
-        text += f"; {int(runs.lost.sum()):,} lost{_named(runs)}"
-        fates = fates_of(runs.experiment, runs.fault_counts)
-        text += "".join(f", {count:,} {name}" for name, count in fates.items())
-        text += f"; capped runs: {self.capped:,}."
-        if runs.experiment.idealized:
-            text += f" Variant {variant} is idealized: these are statistics, not routes."
-        return f"FAILED: {text}" if runs.failed else text
+        runs = self._runs
+        lost = f"{int(runs.lost.sum()):,} lost{_named(runs)}"
+        return verdict_of(runs, lost, f"{self.capped:,}")
+
+
+def title_of(experiment: Experiment, runs: int, engine: str) -> str:
+    """Return what was run, and by what, in a few lines."""
+    one, n = experiment, experiment.network.n
+    return (
+        f"{one.network}: {n:,} processors in {one.g:,} groups of {one.d:,}\n"
+        f"{counted(runs, 'run')} of {one.router} ({one.variant}), engine {engine}\n"
+        f"{packets_in_words(one)}{faults_in_words(one)}"
+    )
+
+
+def facts_of_experiment(experiment: Experiment, engine: str) -> tuple[Fact, ...]:
+    """Return the same as facts, without the faults."""
+    return (
+        *facts_of(experiment, "network", "router", "variant"),
+        Fact("engine", engine),
+        Fact("permutation", experiment.shown_permutation),
+        *facts_of(experiment, "seed", "permutation_seed"),
+    )
+
+
+def verdict_of(runs: Runs | RunsDistribution, lost: str, capped: str) -> str:
+    """Return in a sentence whether the packets of all runs together were delivered."""
+    experiment, missing = runs.experiment, runs.undelivered
+    text = f"{counted(missing, 'packet')} not delivered" if missing else "Every packet delivered"
+    text += f"; {lost}" * bool(lost)
+    fates = fates_of(experiment, runs.fault_counts)
+    text += "".join(f", {count:,} {name}" for name, count in fates.items())
+    text += f"; capped runs: {capped}."
+    if experiment.idealized:
+        text += f" Variant {experiment.variant} is idealized: these are statistics, not routes."
+    return f"FAILED: {text}" if runs.failed else text
 
 
 def packets_in_words(experiment: Experiment) -> str:

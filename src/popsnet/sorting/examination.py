@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.errors import InputError, abbreviated, did_you_mean, require_text, wrong
+from popsnet.errors import abbreviated, require_text, unknown, wrong
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, facts_of
 from popsnet.sorting.bag_tree import BagTree, bag_tree
@@ -62,10 +62,7 @@ def make_network(name: str, n: int, seed: int = 0) -> ComparatorNetwork:
     if not isinstance(n, int) or n < 1:
         raise wrong("n", abbreviated(n))("a network needs at least one wire; give n >= 1.")
     if name not in NETWORKS:
-        raise InputError(
-            f"There is no sorting network {name!r}.{did_you_mean(name, NETWORKS)} Give one of: "
-            f"{', '.join(NETWORKS)}."
-        )
+        raise unknown("sorting network", name, NETWORKS)
     return NETWORKS[name].make(n, seed)
 
 

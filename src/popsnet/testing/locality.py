@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -45,6 +45,11 @@ from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_varian
 
 _OTHER = 0x5DEECE66D
 """Turns the seed of arrivals into another one."""
+
+
+Served: TypeAlias = tuple[Route, int, Ints | None]
+"""A route, the packets that a processor may hold, and where they start if not each at its own."""
+Serve: TypeAlias = Callable[[Demand], Served]
 
 
 class _Journal(Journal, Memory):
@@ -133,60 +138,45 @@ def check_locality(
     >>> demand = Demand(Network(2, 2), np.array([0, 0, 2]), np.array([3, 1, 1]))
     >>> check_locality("direct", Network(2, 2), demand=demand)
     """
-    if demand is not None:
-        if faults:
-            raise InputError("faults cannot be combined with a demand; leave one of them out.")
-        _check_demand(router, demand, variants, seed, pairs, max_slots)
-        return
-    n, couples = network.n, list(pairs_by_chance(network.n, seed, pairs))
-    broken = faults_of(faults)
-    usual: Ints = make_permutation("random", network, Coins(seed))
-
-    def changes(x: int, y: int) -> list[tuple[str, Ints]]:
-        exchanged = usual.copy()
-        exchanged[[x, y]] = exchanged[[y, x]]
-        return [("destinations", exchanged)]
-
-    for program in _routes(router, network, variants, buffers):
-
-        def run(
-            destination: Ints, changed: Sequence[int], of: tuple[str, Route, int] = program
-        ) -> Iterator[Moment]:
-            name, route, capacity = of
-            active = ActiveFaults(network, broken, Coins(seed)) if broken else None
-            machine = _machine(network, destination, capacity, active=active)
-            return _moments(name, machine, route, PrivateCoins(seed, n, changed), max_slots)
-
-        check_program(program[0], run, usual, changes, couples)
-
-
-def _check_demand(
-    router: str | Path | Router | Route,
-    demand: Demand,
-    variants: Sequence[str] | None,
-    seed: int,
-    pairs: int | None,
-    max_slots: int,
-) -> None:
-    """Compare runs on a demand with runs on one in which two processors have other packets."""
-    found, named = find_variant(router)
-    network, n = demand.network, demand.network.n
-    couples = list(pairs_by_chance(n, seed, pairs))
+    broken, kinds = faults_of(faults), {"destinations": _exchanged}
+    if demand is None:
+        usual = Demand.of_permutation(network, make_permutation("random", network, Coins(seed)))
+        programs = _routes(router, network, variants, buffers)
+    elif broken:
+        raise InputError("faults cannot be combined with a demand; leave one of them out.")
+    else:
+        usual, network, kinds["packets"] = demand, demand.network, _swapped
+        programs = _relations(router, variants)
 
     def changes(x: int, y: int) -> list[tuple[str, Demand]]:
-        others = _exchanged(demand, x, y), _swapped(demand, x, y)
-        return list(zip(("destinations", "packets"), others, strict=True))
+        return [(kind, change(usual, x, y)) for kind, change in kinds.items()]
 
-    for name in [named] if named is not None else variants or list(found.relations):
+    for name, serve in programs:
 
-        def run(served: Demand, changed: Sequence[int], name: str = name) -> Iterator[Moment]:
-            variant = found.serve(name, served)
-            capacity = found.buffers_on(network, variant)
-            machine = _machine(network, served.destination, capacity, served.source)
-            coins = PrivateCoins(seed, n, changed)
-            return _moments(name, machine, variant.route, coins, max_slots)
+        def run(
+            served: Demand, changed: Sequence[int], name: str = name, serve: Serve = serve
+        ) -> Iterator[Moment]:
+            route, capacity, start = serve(served)
+            active = ActiveFaults(network, broken, Coins(seed)) if broken else None
+            machine = _machine(network, served.destination, capacity, start, active)
+            coins = PrivateCoins(seed, network.n, changed)
+            return _moments(name, machine, route, coins, max_slots)
 
-        check_program(f"{found.name} {name}", run, demand, changes, couples)
+        check_program(name, run, usual, changes, pairs_by_chance(network.n, seed, pairs))
+
+
+def _relations(
+    router: str | Path | Router | Route, variants: Sequence[str] | None
+) -> list[tuple[str, Serve]]:
+    """Return how a router serves demands, each way with its name."""
+    found, named = find_variant(router)
+
+    def serve(name: str, demand: Demand) -> Served:
+        variant = found.serve(name, demand)
+        return variant.route, found.buffers_on(demand.network, variant), demand.source
+
+    names = [named] if named is not None else variants or list(found.relations)
+    return [(f"{found.name} {name}", partial(serve, name)) for name in names]
 
 
 def _exchanged(demand: Demand, x: int, y: int) -> Demand:
@@ -209,14 +199,18 @@ def _routes(
     network: Network,
     variants: Sequence[str] | None,
     buffers: int | None,
-) -> list[tuple[str, Route, int]]:
-    """Return the routes to check, each with its name and the packets a processor may hold."""
+) -> list[tuple[str, Serve]]:
+    """Return the routes of permutations to check, each with its name."""
     if isinstance(router, str | Path):
         router, named = find_variant(router)
         variants = variants if named is None else [named, *(variants or ())]
     if isinstance(router, Router):
         return [
-            (f"{router.name} {name}", router.variant(name).route, router.buffers_on(network, name))
+            _named(
+                f"{router.name} {name}",
+                router.variant(name).route,
+                router.buffers_on(network, name),
+            )
             for name in variants or _variants(router, network)
         ]
     if buffers is None:
@@ -224,7 +218,11 @@ def _routes(
             "A generator function that is not registered needs buffers, the number of packets that "
             "a processor may hold; give buffers=2, for example."
         )
-    return [(getattr(router, "__name__", "the router"), router, buffers)]
+    return [_named(getattr(router, "__name__", "the router"), router, buffers)]
+
+
+def _named(name: str, route: Route, buffers: int) -> tuple[str, Serve]:
+    return name, lambda demand: (route, buffers, None)
 
 
 def _variants(router: Router, network: Network) -> list[str]:
