@@ -124,7 +124,7 @@ class MessageSession:
         ends = block.sources[begin:end].copy(), block.destinations[begin:end].copy()
         if self._faults is None:
             arrived, refused = self.memory.admit(slot, *ends)
-            record.refuse(begin + refused)
+            record.refuse(refused + begin)
             return arrived
         rows = np.arange(begin, end)
         hopeless = self._faults.unreachable(slot, *ends)

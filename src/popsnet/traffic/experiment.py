@@ -186,7 +186,7 @@ class TrafficExperiment(Experiment):
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
         _require_used(slots, packets, overload, precision=precision, max_slots=max_slots)
         precision = PRECISION if precision is None else precision
-        Plan.make(network, slots=slots, precision=precision, max_slots=max_slots)
+        Plan(network, slots=slots, precision=precision, max_slots=max_slots)
         arrivals = make_arrivals(
             network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
             seed=arrival_seed,

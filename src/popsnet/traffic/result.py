@@ -463,7 +463,9 @@ class TrafficResult(Reported):
             Fact("followed", self.followed),
             Fact("bounds", dict(one.bounds), "largest load" * bool(one.bounds),
                  text=bounds_in_words(one.bounds)),
-            Fact("offered", self.offered, "load offered, accepted", text=_loads(self)),
+            Fact("offered", self.offered, "load offered, accepted", text=(
+                f"{self.offered:.4f}, {self.accepted:.4f}"
+            )),
             Fact("little", self.little, "mean delay by Little's law", "number"),
             Fact("hops", self.hops, "hops per packet", "number"),
             Fact("messages", self.messages, "messages per packet", "number"),
@@ -475,7 +477,9 @@ class TrafficResult(Reported):
                 f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"
             )),
             Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
-            Fact("fairness", self.fairness, "Jain's index over sources", text=_index(self)),
+            Fact("fairness", self.fairness, "Jain's index over sources", text=(
+                NOTHING if self.fairness is None else f"{self.fairness:.4f}"
+            )),
             Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
             Fact("undelivered", self.undelivered, "packets not delivered"),
             Fact("refused", self.refused, "packets refused" * bool(one.buffer)),
@@ -540,14 +544,6 @@ def bounds_in_words(bounds: Mapping[str, float]) -> str:
     direct = min(bounds, key=lambda name: bounds[name])
     one_hop = f"; one hop {bounds[direct]:.4g} ({direct})" if direct != every else ""
     return f"{bounds[every]:.4g} ({every}){one_hop}"
-
-
-def _loads(result: TrafficResult) -> str:
-    return f"{result.offered:.4f}, {result.accepted:.4f}"
-
-
-def _index(result: TrafficResult) -> str:
-    return NOTHING if result.fairness is None else f"{result.fairness:.4f}"
 
 
 def _worst(worst: Worst | None) -> str:

@@ -474,7 +474,7 @@ def expected_saturation(experiment: TrafficExperiment) -> float | None:
     0.5
     """
     scheduler = experiment.resolved_scheduler
-    if experiment.faults or experiment.variant != next(iter(scheduler.variants)):
+    if experiment.open_faults() or experiment.variant != next(iter(scheduler.variants)):
         return None
     return largest_load(scheduler, experiment.arrivals, experiment.bounds)
 

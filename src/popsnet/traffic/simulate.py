@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import whole_number
@@ -102,17 +102,17 @@ def simulate(
         drawn_faults="" if faults is None else str(faults.active.faults),
         survives=faults is None or faults.survives,
     )  # fmt: skip
-    arrivals, slots, warm_up = experiment.resolved_arrivals, experiment.slots, None
-    is_list, until_delivered = isinstance(arrivals, PacketList), False
+    arrivals, slots = experiment.resolved_arrivals, experiment.slots
+    window: dict[str, Any] = {"slots": slots}
     if isinstance(arrivals, PacketList):
-        slots, warm_up, until_delivered = slots or arrivals.slots, 0, not slots
+        window = {"slots": slots or arrivals.slots, "until_delivered": not slots, "warm_up": 0}
+    network = experiment.network
     try:
         return run_point(
-            arrivals, session, experiment.network, setting=setting, slots=slots, warm_up=warm_up,
-            is_list=is_list, until_delivered=until_delivered,
-            period=experiment.resolved_scheduler.period(experiment.network),
-            precision=experiment.precision, max_slots=experiment.max_slots, progress=progress,
-            block_slots=_MESSAGE_BLOCK // experiment.network.n + 1 if name == "slots" else None,
+            arrivals, session, network, setting=setting, **window, is_list="warm_up" in window,
+            period=experiment.resolved_scheduler.period(network), precision=experiment.precision,
+            max_slots=experiment.max_slots, progress=progress,
+            block_slots=_MESSAGE_BLOCK // network.n + 1 if name == "slots" else None,
         )  # fmt: skip
     finally:
         session.close()

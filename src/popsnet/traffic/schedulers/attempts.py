@@ -60,8 +60,7 @@ class Attempts:
             at = places == place
             words[at] = self._coins.words(f"retry {place}", step, senders[rows[at]])
         passes = (words & np.uint64(0xFFFFFFFF)) < self._thresholds(packets)
-        chosen = np.empty(len(senders), dtype=np.int64)
-        chosen.fill(NO_PACKET)
+        chosen = np.full(len(senders), NO_PACKET, dtype=np.int64)
         chosen[rows[passes][::-1]] = packets[passes][::-1]  # of several, the oldest is written last
         tries = chosen >= 0
         return Attempt(senders[tries], keys[tries], chosen[tries])
