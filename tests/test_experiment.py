@@ -79,13 +79,13 @@ def test_an_old_store_opens_resumes_and_verifies(tmp_path: Path) -> None:
     with Store(path) as store:
         assert {one.digest: one for one in store.experiments()} == OLD_DIGESTS
         kept = {one: store.unbroken(one) for one in store.experiments()}
-        there = store.rows("shards")
+        there = store.rows("results")
         verdict = verify(store)
         assert (verdict.flaws, verdict.unknown, verdict.compared) == ((), (), len(there))
     tallies = collect(OLD_DIGESTS.values(), runs=40, store=path)
     assert all(tally.runs == 40 for tally in tallies)
     with Store(path) as store:
-        assert set(there) < set(store.rows("shards"))
+        assert set(there) < set(store.rows("results"))
         for one, tally in kept.items():
             assert store.tally(one, tally.runs) == tally
             assert store.tally(one, 40) == route(one.reopened(), runs=40, engine="slots").tally

@@ -154,13 +154,7 @@ def test_an_experiment_keeps_its_wavelengths() -> None:
     assert "wavelengths=2" in repr(experiment)
     faulty = experiment.replaced(faults="coupler:1,0")
     assert Experiment.from_json(faulty.to_json()) == faulty
-    assert not experiment.storable
-
-
-def test_stores_refuse_several_wavelengths(tmp_path: Path) -> None:
-    experiment = Experiment(8, 2, router="offline", wavelengths=2)
-    with pytest.raises(InputError, match="one wavelength per coupler; use route"):
-        popsnet.collect([(experiment, 10)], store=tmp_path / "runs.db")
+    assert experiment.storable
 
 
 @pytest.mark.parametrize("router", ["mei-rizzi", "direct", "batcher", "datta", "aks"])

@@ -649,8 +649,6 @@ class Experiment:
     @property
     def storable(self) -> bool:
         """Whether a store keeps results: the router's name and version identify what it does."""
-        if self.faults or self.wavelengths > 1:
-            return False
         return self._parts is None or self._here.router.is_storable
 
     def __str__(self) -> str:

@@ -131,15 +131,15 @@ def capped_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 def changed_store(monkeypatch: pytest.MonkeyPatch) -> None:
     popsnet.collect([popsnet.Experiment(4, 4)], runs=10, store="results.sqlite")
     with sqlite3.connect("results.sqlite") as store:
-        store.execute("UPDATE shards SET collisions = collisions + 1")
+        store.execute("UPDATE results SET runs = 11")
 
 
 def partly_changed_store(monkeypatch: pytest.MonkeyPatch) -> None:
     experiments = [popsnet.Experiment(4, 4), popsnet.Experiment(2, 2)]
     popsnet.collect(experiments, runs=10, store="results.sqlite")
     with sqlite3.connect("results.sqlite") as store:
-        one = "point = (SELECT min(point) FROM shards)"
-        store.execute(f"UPDATE shards SET collisions = collisions + 1 WHERE {one}")
+        one = "digest = (SELECT min(digest) FROM results)"
+        store.execute(f"UPDATE results SET runs = 11 WHERE {one}")
 
 
 def stopped_runs(monkeypatch: pytest.MonkeyPatch) -> None:

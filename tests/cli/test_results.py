@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sqlite3
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from popsnet import Experiment
 from popsnet.errors import InputError
 from popsnet.programs import register
 from popsnet.routing import get_router
@@ -23,6 +23,7 @@ from popsnet.sweeps.verify import _require_allowed
 from tests.conftest import Cli
 from tests.each import each
 from tests.project.schemas import require_schema
+from tests.sweeps.edits import as_format_2, change
 
 SWEEP = """
 runs = 20
@@ -43,12 +44,6 @@ def store(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("sweep.toml").write_text(SWEEP)
     assert cli("sweep", "sweep.toml").code == 0
     return tmp_path / "results.sqlite"
-
-
-def change(store: Path, statement: str) -> None:
-    with sqlite3.connect(store) as database:
-        database.execute(statement)
-    database.close()
 
 
 def test_list_and_show(cli: Cli, store: Path) -> None:
@@ -108,8 +103,8 @@ def test_show_suggests_experiments_by_name(cli: Cli, store: Path) -> None:
 
 
 def test_rows_that_were_not_kept_are_said(cli: Cli, store: Path) -> None:
-    change(store, "DELETE FROM runs WHERE shard = 0")
-    assert "has no row in the table runs" in cli("results", "export", "r.csv", "--per-run").err
+    change(as_format_2(store), "DELETE FROM runs WHERE shard = 0")
+    assert "its digest does not match" in cli("results", "export", "r.csv", "--per-run").err
     change(store, "DROP TABLE digests")
     finished = cli("results", "export", "r.csv", "--per-run")
     assert "40 runs written to r.csv." in finished.out
@@ -136,8 +131,7 @@ def test_a_store_shows_itself(store: Path) -> None:
 
 def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
     point = json.loads(cli("results", "list", "--json").out)["experiments"][0]["experiment"]
-    for table in ("provenance", "runs", "shards", "digests"):
-        change(store, f"DELETE FROM {table} WHERE point = '{point}' AND shard = 0")
+    change(store, f"DELETE FROM results WHERE digest = '{point}' AND first = 0")
     printed = json.loads(cli("results", "list", "--json").out)
     require_schema("results list", printed)
     listed = printed["experiments"]
@@ -196,9 +190,9 @@ def test_merging_twice_changes_nothing(cli: Cli, store: Path) -> None:
         finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
         assert finished.code == 0
         assert finished.out.split("\n")[1].split() == ["results.sqlite", str(new)]
-    change(store, "UPDATE shards SET collisions = collisions + 1")
+    change(as_format_2(store), "UPDATE shards SET collisions = collisions + 1")
     finished = cli("results", "merge", "results.sqlite", "--store", "all.sqlite")
-    assert (finished.code, "its single runs contradict its histograms" in finished.err) == (2, True)
+    assert (finished.code, "its digest does not match its row" in finished.err) == (2, True)
     change(store, "DELETE FROM runs")
     change(store, "DROP TABLE digests")
     change(store, "UPDATE provenance SET popsnet = '0.1.0'")
@@ -217,7 +211,7 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
         "store": "results.sqlite", "ok": True, "flaws": [], "shards": 8, "with_digest": 8,
         "compared": 8, "unknown": [], "runs_not_counted": 0,
     }  # fmt: skip
-    change(store, "UPDATE shards SET messages = messages + 1 WHERE shard = 1")
+    change(as_format_2(store), "UPDATE shards SET messages = messages + 1 WHERE shard = 1")
     assert cli("results", "verify", "--shards", 0).code == 1
     change(store, "DELETE FROM runs")
     change(store, "DROP TABLE digests")
@@ -239,16 +233,17 @@ def test_verify_finds_what_is_wrong(cli: Cli, store: Path) -> None:
 def test_verify_runs_no_program_that_a_store_names(cli: Cli, store: Path) -> None:
     """A store is data, and may be another user's."""
     Path("planted.py").write_text("from pathlib import Path\nPath('planted was run').touch()\n")
-    change(store, "UPDATE provenance SET router_file = 'planted.py'")
+    planted = 'UPDATE results SET provenance = replace(provenance, \'"router_file": ""\','
+    change(store, f'{planted} \'"router_file": "planted.py"\')')
     assert "was changed: its digest does not match" in cli("results", "verify").out
-    change(store, "DROP TABLE digests")
+    change(store, "UPDATE results SET hash = ''")
     finished = cli("results", "verify", "--all")
     assert "its router is the program planted.py" in " ".join(finished.out.split())
     assert "0 shards run again" in finished.out
     assert not Path("planted was run").exists()
     for name in ("planted.py", "planted.py:standard"):  # where a router's name should be
         with pytest.raises(InputError, match="no router 'planted"):
-            _require_allowed(name, "", set())
+            _require_allowed(Experiment(4, 4)._copied(program=name), "", set())
 
     cli("results", "verify", "--all", "--router", "planted.py")
     assert Path("planted was run").exists()  # nothing but the check prevents it

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.store import Store
 from tests.conftest import Cli
 from tests.each import each
+from tests.sweeps.edits import results
 
 SWEEP = """
 runs = 40
@@ -32,7 +32,7 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def rows(path: str) -> list[list[tuple[object, ...]]]:
     with Store(path) as store:
-        return [store.rows(table) for table in RESULTS]
+        return results(store)
 
 
 def test_a_precision_is_reached_and_said(cli: Cli, sweep: Path) -> None:

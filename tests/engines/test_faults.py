@@ -137,7 +137,7 @@ def test_faults_are_part_of_the_experiment() -> None:
     assert one.digest != one.replaced(fault_seed=4).digest
     assert Experiment.recorded(one.identity.values()) == one
     assert eval(repr(one), {"Experiment": Experiment}) == one
-    assert not one.storable
+    assert one.storable
 
 
 def test_engines_without_faults_say_so() -> None:

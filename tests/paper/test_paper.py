@@ -430,7 +430,7 @@ def test_the_paper_in_small_from_end_to_end(
     assert all(f"<td>×{float(row['relay_ratio']):.2f}§</td>" in text for row in rows["slots"])
     assert page.tags["tr"] == sum(map(len, rows.values())) + 7
 
-    monkeypatch.setattr("popsnet.sweeps.runner.execute_shards", no_more_runs)
+    monkeypatch.setattr("popsnet.sweeps.shard.execute_shards", no_more_runs)
     monkeypatch.setattr("popsnet.paper.theory.separation.separation", no_more_runs)
     monkeypatch.setattr("popsnet.paper.figures.paper_figures", lambda rows: figures)
     result = json.loads(cli(*arguments, "--json").out)
@@ -477,12 +477,12 @@ def test_an_interrupt_says_how_to_go_on(
         done.append(execute_shards(experiment, shards, **choices))
         return done[0]
 
-    monkeypatch.setattr("popsnet.sweeps.runner.execute_shards", execute_one)
+    monkeypatch.setattr("popsnet.sweeps.shard.execute_shards", execute_one)
     finished = cli("paper", "--max-n", 16, "--runs", 20, "--out", tmp_path)
     assert finished.code == 130
     assert "Interrupted: finished runs are in" in finished.err
     with Store(tmp_path / "results.sqlite") as store:
-        assert len(store.rows("shards")) == 1
+        assert len(store.rows("results")) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["results.sqlite"]
 
 

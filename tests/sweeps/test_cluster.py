@@ -29,13 +29,13 @@ from popsnet.paper.reproduce import STORE, carry_out
 from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
 from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel, unpack
-from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.runner import Pace
 from popsnet.sweeps.shard import Shards, execute_shards
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
-from popsnet.sweeps.work import Subject, Work
+from popsnet.sweeps.work import Work
 from tests.conftest import Cli
+from tests.sweeps import edits
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 
@@ -64,8 +64,7 @@ def results(path: Path) -> list[list[tuple[Any, ...]]]:
     """All rows that depend on nothing but what was run."""
     with Store(path) as store:
         assert store.flaws() == []
-        points = [row[:3] for row in store.rows("traffic")]
-        return [*(store.rows(table) for table in RESULTS), points]
+        return edits.results(store)
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +288,7 @@ def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, sl
     np.save(tmp_path / "p.npy", np.arange(4))
     sweep = sweep_of(tmp_path, FILES)
     sender = Sender()
-    subjects: list[Subject] = [*sweep.experiments, *sweep.traffic]
+    subjects: list[Experiment] = [*sweep.experiments, *sweep.traffic]
     sender.pack([(subject, range(1)) for subject in subjects])
     for name in ("mine.py", "plan.py", "p.npy"):
         (tmp_path / name).rename(tmp_path / f"{name} away")
@@ -303,7 +302,7 @@ def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, sl
         assert store.traffic.count() == 1
         (experiment,) = store.experiments()
         origin = store.provenances(experiment)[0]
-        files = origin.router_file, origin.permutation_file
+        files = origin.given["router_file"], origin.given["permutation_file"]
         assert files == tuple(str(tmp_path / name) for name in ("mine.py", "p.npy"))
 
 

@@ -15,9 +15,9 @@ from popsnet.engines import Tally
 from popsnet.stats.inference import summarize_counts
 from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.reports import sweep_report
-from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.shard import Precision
 from tests.each import each
+from tests.sweeps.edits import results
 
 
 @each(
@@ -54,7 +54,7 @@ EXPERIMENTS = [Experiment(4, 4), Experiment(8, 8), Experiment(4, 4, router="dire
 
 
 def rows(store: Store) -> list[list[tuple[Any, ...]]]:
-    return [store.rows(table) for table in RESULTS]
+    return results(store)
 
 
 def test_which_runs_are_done_depends_on_nothing_but_results(tmp_path: Path) -> None:

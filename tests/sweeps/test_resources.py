@@ -20,11 +20,11 @@ from popsnet import Experiment, collect
 from popsnet.errors import InputError
 from popsnet.sweeps import open_cluster
 from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel
-from popsnet.sweeps.rows import RESULTS
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import suits
 from popsnet.traffic.experiment import TrafficExperiment
 from tests.engines.plugin import forget_plugins, install, write_plugin
+from tests.sweeps.edits import results
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 
@@ -127,7 +127,7 @@ def engines_of(path: Path) -> dict[str, set[str]]:
 def rows(path: Path) -> list[Any]:
     with Store(path) as store:
         assert store.flaws() == []
-        return [store.rows(table) for table in RESULTS]
+        return results(store)
 
 
 def compare_with_local(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -16,8 +17,9 @@ from popsnet import Experiment, InputError, Store, collect, route, verify
 from popsnet.engines.outcome import COLUMNS
 from popsnet.errors import StoreError
 from popsnet.sweeps import Selection
-from popsnet.sweeps.rows import RUN_COLUMNS, counts_of, run_rows
-from popsnet.sweeps.shard import Shards, execute_shards
+from popsnet.sweeps.kind import Result
+from popsnet.sweeps.shard import FAULT_COLUMNS, RUN_COLUMNS, Shards, execute_shards, table_of
+from tests.sweeps.edits import as_format_2, change, edit
 
 EXPERIMENTS = [Experiment(4, 4, seed=2**64 - 1), Experiment(6, 3, router="direct")]
 CAPPED = Experiment(8, 8, max_steps=4)
@@ -29,13 +31,6 @@ def store(tmp_path: Path) -> Path:
     path = tmp_path / "r.sqlite"
     collect([*EXPERIMENTS, CAPPED], runs=30, store=path, progress=False)
     return path
-
-
-def change(path: Path, *statements: str) -> None:
-    with sqlite3.connect(path) as database:
-        for statement in statements:
-            database.execute(statement)
-    database.close()
 
 
 def test_rows_are_the_runs_by_number(store: Path) -> None:
@@ -70,8 +65,7 @@ def test_exports_say_the_same_with_a_row_per_run(store: Path, tmp_path: Path) ->
 
 
 def test_rows_beyond_a_gap_are_left_out(store: Path) -> None:
-    tables = ("provenance", "runs", "shards", "digests")
-    change(store, *(f"DELETE FROM {table} WHERE shard = 1" for table in tables))
+    change(store, "DELETE FROM results WHERE first = 10")
     with Store(store) as opened:
         assert [len(opened.runs(one)) for one in EXPERIMENTS] == [10, 10]
         assert opened.runs_without_counts() == (0, 0)
@@ -81,7 +75,7 @@ def test_rows_beyond_a_gap_are_left_out(store: Path) -> None:
 
 
 def test_a_store_of_popsnet_0_1_is_read_and_continued(store: Path, tmp_path: Path) -> None:
-    change(store, *WITHOUT_RUNS, "UPDATE provenance SET popsnet = '0.1.0'")
+    change(as_format_2(store), *WITHOUT_RUNS, "UPDATE provenance SET popsnet = '0.1.0'")
     with Store(store) as opened:
         assert opened.flaws() == []
         assert opened.unbroken(CAPPED).runs == 30
@@ -100,11 +94,11 @@ def test_a_store_of_popsnet_0_1_is_read_and_continued(store: Path, tmp_path: Pat
 
 def test_rows_that_were_deleted_are_a_flaw(store: Path) -> None:
     """The shard's provenance says that this popsnet kept them."""
-    change(store, f"DELETE FROM runs WHERE point = '{CAPPED.digest}' AND shard = 1")
+    change(as_format_2(store), f"DELETE FROM runs WHERE point = '{CAPPED.digest}' AND shard = 1")
     with Store(store) as opened:
         (flaw,) = opened.flaws()
         assert f"Shard 1 of experiment {CAPPED.digest} has lost its single runs" in flaw
-        with pytest.raises(StoreError, match=r"Shard 1 .* has no row in the table runs"):
+        with pytest.raises(StoreError, match=r"Shard 1 .* its digest does not match"):
             opened.runs_without_counts()
     change(store, "DROP TABLE digests")
     with Store(store) as opened:
@@ -114,45 +108,48 @@ def test_rows_that_were_deleted_are_a_flaw(store: Path) -> None:
 
 def test_merging_adds_rows_that_were_not_kept(store: Path, tmp_path: Path) -> None:
     collect([CAPPED], runs=20, store=tmp_path / "new")
-    change(store, *WITHOUT_RUNS)
+    change(as_format_2(store), *WITHOUT_RUNS, "UPDATE provenance SET popsnet = '0.1.0'")
     with Store(store, create=True) as opened, Store(tmp_path / "new") as other:
         assert opened.merge(other) == 0
         assert opened.runs(CAPPED).numbers.tolist() == list(range(20))
 
 
 def test_rows_that_contradict_the_shard_are_found(store: Path) -> None:
-    with Store(store) as opened:
-        runs = {row[:2]: row for row in opened.rows("runs")}
-    (point, shard), other = (CAPPED.digest, 0), runs[CAPPED.digest, 1][2]
-    where = f"WHERE point = '{point}' AND shard = {shard}"
+    as_format_2(store)
+    with closing(sqlite3.connect(store)) as database:
+        query = "SELECT counts FROM runs WHERE point = ? AND shard = 1"
+        ((other,),) = database.execute(query, (CAPPED.digest,)).fetchall()
+    where = f"WHERE point = '{CAPPED.digest}' AND shard = 0"
+    change(store, "DROP TABLE digests")
     for value in (f"x'{other.hex()}'", "x'00'", "'text'"):
         change(store, f"UPDATE runs SET counts = {value} {where}")
         with Store(store) as opened:
             (flaw,) = opened.flaws()
-            assert f"hard 0 of experiment {point}" in flaw
+            assert f"hard 0 of experiment {CAPPED.digest}" in flaw
 
 
 def test_other_runs_with_the_same_sums_are_found(store: Path) -> None:
     """Runs in another order have the same histograms: without a digest, only a new run tells."""
-    with Store(store, create=True) as opened:
-        (counts,) = (row[2] for row in opened.rows("runs") if row[:2] == (EXPERIMENTS[0].digest, 0))
-    swapped = [one if isinstance(one, int) else one[::-1] for one in msgspec.msgpack.decode(counts)]
-    text = msgspec.msgpack.encode(swapped).hex()
-    change(
-        store,
-        f"UPDATE runs SET counts = x'{text}' WHERE point = '{EXPERIMENTS[0].digest}' AND shard = 0",
-    )
+
+    def swapped(row: Result) -> Result:
+        if row[:3] != (EXPERIMENTS[0].digest, "shard", 0):
+            return row
+        body = msgspec.msgpack.decode(bytes(row.body))  # type: ignore[arg-type]
+        other = {name: ten[::-1] if isinstance(ten, list) else ten for name, ten in body.items()}
+        return row._replace(body=msgspec.msgpack.encode(other))
+
+    edit(store, swapped)
     with Store(store) as opened:
         (flaw,) = opened.flaws()
         assert flaw == (
             f"Shard 0 of experiment {EXPERIMENTS[0].digest} was changed: its digest does not match "
-            "its rows."
+            "its row."
         )
-    change(store, "DROP TABLE digests")
+    edit(store, lambda row: row._replace(hash=""))
     with Store(store, create=True) as opened:
         assert opened.flaws() == []
         (flaw,) = verify(opened, progress=False).flaws
-        assert "has other single runs in the store" in flaw
+        assert "other single runs in the store than when run again" in flaw
         with pytest.raises(StoreError, match="another result for shard 0"):
             opened.put(_again(EXPERIMENTS[0]))
 
@@ -167,5 +164,34 @@ def test_large_counts_come_back() -> None:
     messages = COLUMNS.index("messages")
     table[:, messages] = 2**62 + np.arange(10)
     changed = type(shards.outcomes)(table, *(np.empty(0, np.int64),) * 2)
-    rows = run_rows(type(shards)(CAPPED, range(1), changed, shards.provenance))
-    assert counts_of(rows)[:, RUN_COLUMNS.index("messages")].tolist() == table[:, messages].tolist()
+    rows = type(shards)(CAPPED, range(1), changed, shards.provenance).rows()
+    assert table_of(rows, ["messages"])[:, 0].tolist() == table[:, messages].tolist()
+
+
+FAULTY = Experiment(4, 4, router="direct", faults="coupler:1,0 loss:0.05", fault_seed=3)
+
+
+def test_counts_of_runs_with_faults_are_kept(tmp_path: Path) -> None:
+    """A shard names its counts, so that runs with faults have five more."""
+    experiments = [FAULTY, Experiment(8, 2, router="relay", wavelengths=2), EXPERIMENTS[1]]
+    collect(experiments, runs=20, store=tmp_path / "r", progress=False)
+    with Store(tmp_path / "r") as opened:
+        table, runs = opened.runs(FAULTY), route(FAULTY, runs=20)
+        for name in (*RUN_COLUMNS, *FAULT_COLUMNS):
+            assert table.column(name).tolist() == runs.outcomes.column(name).tolist(), name
+        assert table.column("unheard").sum() > 0
+        assert opened.gathered(FAULTY).faults == dict(runs.outcomes.fault_counts)
+        assert verify(opened, progress=False).compared == 6
+        records = opened.to_records()
+        assert [one["faults"] for one in records] == ["", FAULTY.faults, ""]
+        assert {one["wavelengths"] for one in records} == {1, 2}
+        assert records[1]["unheard"] == runs.outcomes.fault_counts["unheard"]
+        for name in ("r.csv", "r.json", "r.parquet"):
+            assert opened.export(tmp_path / name, per_run=True) == 60
+        several = opened.to_records(per_run=True)
+        assert opened.to_dataframe(per_run=True).to_dict("records") == several
+    assert json.loads((tmp_path / "r.json").read_text()) == {"runs": several}
+    assert parquet.read_table(tmp_path / "r.parquet").to_pylist() == several
+    with (tmp_path / "r.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert rows == [{key: str(value) for key, value in one.items()} for one in several]

@@ -21,13 +21,15 @@ from popsnet.errors import InputError, StoreError
 from popsnet.routing import find_router
 from popsnet.routing.router import unregister
 from popsnet.stats.inference import summarize, summarize_counts
-from popsnet.sweeps.rows import RESULTS
+from popsnet.sweeps.kind import Provenance, Result
 from popsnet.sweeps.runner import collect
-from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
+from popsnet.sweeps.shard import SHARD_RUNS, Shards, columns_of, shards_of
 from popsnet.sweeps.store import Store
 from tests.each import examples
+from tests.sweeps.edits import as_format_2, change, edit, results, rows_of, with_counts
 
-ORIGIN = Provenance("slots", "0", "3", "2", "0", "here", "", "", 1.5, "2001-01-01T00:00:00+00:00")
+FILES = {"router_file": "", "permutation_file": ""}
+ORIGIN = Provenance("slots", "0.7", "3", "2", "0", "here", FILES, 1.5, "2001-01-01T00:00:00+00:00")
 EXPERIMENT = Experiment(4, 4, seed=2**64 - 1)
 
 TEN = st.lists(st.integers(0, 10**9), min_size=10, max_size=10).map(Counter)
@@ -57,11 +59,6 @@ def store_of(path: Path, *shards: Shards) -> Path:
         for one in shards:
             store.put(one)
     return path
-
-
-def results(path: Path) -> list[list[tuple[object, ...]]]:
-    with Store(path) as store:
-        return [store.rows(table) for table in RESULTS]
 
 
 @examples(40)
@@ -131,7 +128,7 @@ def test_the_same_result_twice_is_one_and_another_is_refused(tmp_path: Path) -> 
     before = path.read_bytes()
     with Store(path, create=True) as store, pytest.raises(StoreError, match="another result"):
         store.put(finished(0, ten_runs(4)))
-    assert results(path)[1][0][4] == '{"3": 10}'
+    assert columns_of(rows_of(path)[0])["steps"] == [3] * SHARD_RUNS
     assert len(path.read_bytes()) == len(before)
 
 
@@ -159,37 +156,64 @@ def test_a_conflict_stops_a_merge_before_anything_is_taken(tmp_path: Path) -> No
     assert results(one) == before
 
 
-FLAWS = {
+FLAWS: dict[str, tuple[Callable[[Result], Result], str]] = {
+    "runs": (lambda row: row._replace(runs=9), "has 9 runs"),
+    "a shard below 0": (lambda row: row._replace(first=row.first - 10), "numbered from 0"),
+    "a run between": (lambda row: row._replace(first=row.first + 1), "numbered from 0"),
+    "a column": (lambda row: with_counts(row, steps=[3] * 9), "cannot be read"),
+    "a negative count": (lambda row: with_counts(row, messages=-1), "cannot be read"),
+    "text for a number": (lambda row: with_counts(row, lost="x"), "cannot be read"),
+    "caps": (lambda row: with_counts(row, capped=11), "cannot be read"),
+    "an empty body": (lambda row: row._replace(body=b""), "cannot be read"),
+    "another kind": (lambda row: row._replace(kind="x"), "of the unknown kind x"),
+    "provenance": (lambda row: row._replace(provenance="{}"), "provenance that cannot be read"),
+    "no name": (lambda row: row._replace(digest="x"), "its row in the table experiments is"),
+}
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+@pytest.mark.parametrize("kind", FLAWS)
+def test_what_contradicts_itself_is_found_and_not_merged(
+    kind: str, hashed: bool, tmp_path: Path
+) -> None:
+    path = store_of(tmp_path / "r.sqlite", finished(0), finished(1))
+    flawed, complaint = FLAWS[kind]
+    edit(path, flawed, hashed=hashed)
+    require_flaw(path, complaint)
+
+
+OLD_FLAWS = {
     "runs": ("UPDATE shards SET runs = 9", "has 9 runs"),
     "a shard below 0": ("UPDATE shards SET shard = -1 WHERE shard = 1", "numbered from 0"),
-    "a histogram": ("UPDATE shards SET steps = '{\"3\": 9}'", "histogram of steps has 9 of 10"),
-    "a histogram of deliveries": (
-        "UPDATE shards SET slots_delivered = '{\"3\": 11}'",
-        "histogram of slots_delivered has 11 of 10",
-    ),
+    "a histogram": ("UPDATE shards SET steps = '{\"3\": 9}'", "its digest does not match"),
     "no histogram": ("UPDATE shards SET lost = '[]'", "cannot be read"),
-    "text for a number": ("UPDATE shards SET capped = 'x'", "cannot be read"),
-    "caps": ("UPDATE shards SET capped = 11", "has 11 capped of 10"),
-    "a negative count": ("UPDATE shards SET messages = -1", "a negative count"),
+    "caps": ("UPDATE shards SET capped = 11", "its digest does not match"),
     "another seed": ("UPDATE points SET seed = '5'", "does not match its parameters (expected "),
     "no seed": ("UPDATE points SET seed = 'x'", "cannot be read"),
-    "an orphan": ("DELETE FROM points", "its row in the table points is missing"),
-    "no provenance": ("DELETE FROM provenance", "Shard 1 of experiment"),
-    "no shard": ("DELETE FROM shards WHERE shard = 1", "is missing from the table shards"),
+    "an orphan": ("DELETE FROM points", "its row in the table experiments is missing"),
+    "no provenance": ("DELETE FROM provenance", "has provenance that cannot be read"),
+    "no shard": ("DELETE FROM shards WHERE shard = 1", "cannot be read"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", FLAWS)
-def test_what_contradicts_itself_is_found_and_not_merged(kind: str, tmp_path: Path) -> None:
-    path = store_of(tmp_path / "r.sqlite", finished(0), finished(1))
-    change, complaint = FLAWS[kind]
-    with sqlite3.connect(path) as database:
-        database.execute(change)
-    database.close()
+@pytest.mark.parametrize("kind", OLD_FLAWS)
+def test_flaws_of_stores_of_format_2_are_found(kind: str, tmp_path: Path) -> None:
+    path = as_format_2(store_of(tmp_path / "r.sqlite", finished(0), finished(1)))
+    statement, complaint = OLD_FLAWS[kind]
+    change(path, statement)
+    require_flaw(path, complaint)
+    before = path.read_bytes()
+    with Store(path, create=True) as store, pytest.raises(StoreError, match="results rescue"):
+        store.put(finished(2))
+    assert path.read_bytes() == before
+    assert list(tmp_path.glob("*.format2*")) == []
+
+
+def require_flaw(path: Path, complaint: str) -> None:
     with Store(path) as store:
-        assert any(complaint in flaw for flaw in store.flaws())
+        assert any(complaint in flaw for flaw in store.flaws()), store.flaws()
         with (
-            Store(tmp_path / "new", create=True) as new,
+            Store(path.with_name("new"), create=True) as new,
             pytest.raises(StoreError, match="contrad"),
         ):
             new.merge(store)
@@ -210,7 +234,7 @@ def newer(path: Path) -> None:
 
 def older(path: Path) -> None:
     """As the first format was, which did not keep the slot of the last delivery."""
-    store_of(path, finished(0))
+    as_format_2(store_of(path, finished(0)))
     with sqlite3.connect(path) as database:
         database.execute("ALTER TABLE shards DROP COLUMN slots_delivered")
         database.execute("PRAGMA user_version = 1")
@@ -233,8 +257,8 @@ NO_STORES: dict[str, tuple[Callable[[Path], object], str]] = {
     "text": (lambda path: path.write_text("d,g\n1,2\n"), "not a store"),
     "a few bytes": (lambda path: path.write_bytes(b"SQLite"), "not a store"),
     "foreign": (foreign, "a database of another program"),
-    "newer": (newer, "has format 99, and this popsnet reads 2"),
-    "older": (older, "has format 1, and this popsnet reads 2. Use the popsnet that wrote it"),
+    "newer": (newer, "has format 99, and this popsnet reads 3 and 2"),
+    "older": (older, "has format 1, and this popsnet reads 3 and 2. Use the popsnet that wrote it"),
     "torn": (torn, "damaged"),
     "scribbled": (scribbled, "damaged"),
     "a folder": (Path.mkdir, "folder|no store"),

@@ -25,7 +25,7 @@ from popsnet.engines.fused.engine import FusedEngine
 from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.routing.router import unregister
 from popsnet.sweeps import runner, shard
-from popsnet.sweeps.rows import RESULTS
+from popsnet.sweeps.kind import Stopped
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
@@ -33,6 +33,7 @@ from popsnet.sweeps.sweep import Sweep, in_words
 from popsnet.sweeps.work import Queue, Work, cut
 from tests.conftest import Cli
 from tests.engines.plugin import forget_choices
+from tests.sweeps import edits
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ def networks(sweep: Sweep) -> list[tuple[int, int]]:
 
 
 def results(store: Store) -> list[list[tuple[Any, ...]]]:
-    return [store.rows(table) for table in RESULTS]
+    return edits.results(store)
 
 
 def test_networks_are_given_in_three_ways(tmp_path: Path) -> None:
@@ -350,8 +351,7 @@ def test_a_gap_is_filled(tmp_path: Path, expected: list[list[tuple[Any, ...]]]) 
     executor = AtOnce()
     with Store(tmp_path / "r", create=True) as store:
         collect(WANTED, store=store)
-        store._database.execute("DELETE FROM provenance WHERE shard = 1")
-        store._database.execute("DELETE FROM shards WHERE shard = 1")
+        store._database.execute("DELETE FROM results WHERE first = 10")
         collect(WANTED, store=store, executor=executor)
         assert results(store) == expected
     assert [shards for _, shards in executor.tasks] == [range(1, 2), range(1, 2)]
@@ -364,7 +364,7 @@ def test_labels_change_nothing(cli: Cli, tmp_path: Path) -> None:
         assert finished.code == 0
         assert label in finished.out
     with Store(tmp_path / "r") as store:
-        assert len(store.rows("shards")) == 1
+        assert len(store.rows("results")) == 1
 
 
 def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
@@ -372,7 +372,7 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
 ) -> None:
     def most_at_once(memory: int) -> int:
         monkeypatch.setattr(system, "available_memory", lambda: 100)
-        monkeypatch.setattr(runner, "memory_of", lambda experiment: memory)
+        monkeypatch.setattr(shard, "memory_of", lambda experiment: memory)
         futures: list[Future[Shards]] = []
 
         class Slow(AtOnce):
@@ -411,7 +411,7 @@ def test_an_interrupt_keeps_what_is_finished(
     with Store(tmp_path / "r", create=True) as store:
         with pytest.raises(KeyboardInterrupt):
             collect(WANTED, store=store, workers=2, progress=interrupt)
-        assert len(store.rows("shards")) >= 2
+        assert len(store.rows("results")) >= 2
         collect(WANTED, store=store)
         assert results(store) == expected
 
@@ -427,7 +427,7 @@ def test_threads_that_are_told_to_stop_do(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as threads:
         future = threads.submit(shard.execute_shards, experiment, range(1), stop.is_set)
         stop.set()
-        with pytest.raises(shard.Stopped):
+        with pytest.raises(Stopped):
             future.result()
 
 
@@ -521,7 +521,7 @@ def test_the_command_reports_an_interrupt_and_how_to_go_on(
 
     def put_and_interrupt(store: Store, finished: Shards) -> None:
         put(store, finished)
-        if len(store.rows("shards")) == 4:
+        if len(store.rows("results")) == 4:
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(Store, "put", put_and_interrupt)
@@ -608,7 +608,7 @@ def test_an_interrupt_loses_no_finished_shard_of_a_slow_router(tmp_path: Path) -
         with pytest.raises(KeyboardInterrupt):
             collect([experiment], runs=1000, store=store, workers=2, progress=interrupt)
         assert told == [1, 2, 3]
-        assert 3 <= len(store.rows("shards")) <= 5
+        assert 3 <= len(store.rows("results")) <= 5
     unregister("slow-of-a-file")
 
 

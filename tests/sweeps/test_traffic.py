@@ -8,13 +8,12 @@ import pickle
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import closing
+from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,19 +24,21 @@ import pytest
 import popsnet
 from popsnet import Experiment, Network, Slot, collect, rescue, verify
 from popsnet.errors import InputError, StoreError
-from popsnet.sweeps import Selection, point_table, runner, shard
-from popsnet.sweeps import rows as stored
-from popsnet.sweeps.database import require_store
+from popsnet.sweeps import Selection, runner
+from popsnet.sweeps.kind import Result, Stopped, UnreadableError, hash_of
+from popsnet.sweeps.rows import WINDOW, experiment_of
 from popsnet.sweeps.runner import collect_traffic
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import TRAFFIC_KEYS, Sweep
 from popsnet.sweeps.tables import NETWORK_KEYS
-from popsnet.sweeps.work import Part, Queue
+from popsnet.sweeps.window import Point, without_engine
+from popsnet.sweeps.work import Part, Queue, estimate_work
 from popsnet.traffic import TrafficExperiment
 from popsnet.traffic import simulate as simulate_module
 from popsnet.traffic.scheduler import unregister_scheduler
 from tests.conftest import Cli
 from tests.each import each
+from tests.sweeps.edits import as_format_2, change, edit, kept, rows_of
 
 T = TypeVar("T")
 OLD_STORE = Path(__file__).parents[1] / "fixtures" / "results-format-2.sqlite"
@@ -59,18 +60,12 @@ def sweep_of(folder: Path, text: str) -> Sweep:
 
 
 def results(store: Store | Path) -> list[tuple[Any, ...]]:
-    """The rows of the points, without provenance and the digest that covers it."""
+    """The rows of the points, without provenance and the hash that covers it."""
     if isinstance(store, Store):
-        return [row[:3] for row in store.rows("traffic")]
+        return kept(store, "window")
     with Store(store) as opened:
         assert opened.flaws() == []
         return results(opened)
-
-
-def change(store: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(store, isolation_level=None)) as database:
-        for statement in statements:
-            database.execute(statement)
 
 
 @pytest.fixture(scope="module")
@@ -343,7 +338,7 @@ class AtOnce(Executor):
         self.tasks: list[TrafficExperiment] = []
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **others: Any) -> Future[T]:
-        self.tasks += arguments
+        self.tasks.append(arguments[0])
         future: Future[T] = Future()
         future.set_result(work(*arguments))
         return future
@@ -360,7 +355,7 @@ def test_any_executor_gives_the_same_rows(tmp_path: Path, wanted: Sweep, whole: 
             collect_traffic(wanted, tmp_path / name, executor=executor, workers=2, progress=False)
             assert results(tmp_path / name) == expected
     assert pickle.loads(pickle.dumps(at_once.tasks)) == at_once.tasks
-    longest = [point_table.estimate_point(one) for one in at_once.tasks]
+    longest = [WINDOW.seconds(one) for one in at_once.tasks]
     assert longest == sorted(longest, reverse=True)
 
 
@@ -380,7 +375,7 @@ def test_a_result_is_that_of_simulate(wanted: Sweep, whole: Path) -> None:
         for one in wanted.traffic[:2]:
             point = store.traffic.get(one)
             assert point is not None
-            assert point.result == point_table.without_engine(popsnet.simulate(one, progress=False))
+            assert point.result == without_engine(popsnet.simulate(one, progress=False))
             assert point.provenance.given == dict(one.given)
 
 
@@ -450,7 +445,7 @@ def test_parts_are_disjoint_and_complete(tmp_path: Path, wanted: Sweep, whole: P
     assert sorted(one.digest for part in parts for one in part) == sorted(
         one.digest for one in wanted.traffic
     )
-    seconds = [sum(map(point_table.estimate_point, part)) for part in parts]
+    seconds = [sum(map(estimate_work, part)) for part in parts]
     assert max(seconds) < 2 * min(seconds)
     for number in (1, 2, 3):
         found = collect_traffic(wanted, tmp_path / str(number), part=(number, 3), progress=False)
@@ -487,12 +482,12 @@ def test_time_ends_a_collection(
 def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
     small = wanted.traffic[0]
     large = TrafficExperiment(1024, 1024, scheduler="tdm", load=0.1, slots=10)
-    assert point_table.memory_of_point(small) == 0
-    assert point_table.memory_of_point(large) > 2**28
+    assert WINDOW.memory(small) == 0
+    assert WINDOW.memory(large) > 2**28
     crew = runner.Workers(AtOnce(), workers=2)
-    crew._available = point_table.memory_of_point(large)
+    crew._available = WINDOW.memory(large)
     queue = Queue([(large, range(1)), (large, range(1)), (small, range(1))])
-    crew._at_work[Future()] = runner._Handed([], point_table.memory_of_point(large), 0.0)
+    crew._at_work[Future()] = runner._Handed([], WINDOW.memory(large), 0.0)
     taken = queue.take(crew._fits)
     assert taken is not None
     assert taken[0] == small
@@ -501,8 +496,8 @@ def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
 
 def test_threads_that_are_told_to_stop_do() -> None:
     endless = TrafficExperiment(2, 2, scheduler="tdm", load=0.1, slots=2**30)
-    with pytest.raises(shard.Stopped):
-        point_table.execute_point(endless, lambda: True)
+    with pytest.raises(Stopped):
+        WINDOW.execute(endless, stopped=lambda: True)
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path, wanted: Sweep) -> None:
@@ -524,15 +519,15 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path, wanted: Sweep) -> None:
 # Stores: damaged, old, merged, verified, rescued.
 
 WRONG = {
-    "an experiment": "UPDATE traffic SET experiment = replace(experiment, '0.1', '0.2')",
-    "a result": "UPDATE traffic SET result = replace(result, 'delivered\": ', 'delivered\": 1')",
-    "a time": "UPDATE traffic SET provenance = replace(provenance, 'seconds\": ', 'seconds\": 1')",
-    "a name": "UPDATE traffic SET point = 'x' || point",
-    "a digest": "UPDATE traffic SET digest = 'x'",
-    "bytes": "UPDATE traffic SET result = x'ff00'",
-    "text that is not UTF-8": "UPDATE traffic SET result = CAST(x'ff' AS TEXT)",
-    "brackets": f"UPDATE traffic SET result = '{'[' * 100_000}'",
-    "another schema": "ALTER TABLE traffic ADD COLUMN x",
+    "an experiment": "UPDATE experiments SET identity = replace(identity, '0.1', '0.2')",
+    "a result": "UPDATE results SET body = replace(body, 'delivered\": ', 'delivered\": 1')",
+    "a time": "UPDATE results SET provenance = replace(provenance, 'seconds\": ', 'seconds\": 1')",
+    "a name": "UPDATE results SET digest = 'x' || digest",
+    "a digest": "UPDATE results SET hash = 'x'",
+    "bytes": "UPDATE results SET body = x'ff00'",
+    "text that is not UTF-8": "UPDATE results SET body = CAST(x'ff' AS TEXT)",
+    "brackets": f"UPDATE results SET body = '{'[' * 100_000}'",
+    "another schema": "ALTER TABLE results ADD COLUMN x",
 }
 
 
@@ -571,43 +566,57 @@ def test_a_sample_of_bytes_anywhere(tmp_path: Path, wanted: Sweep, whole: Path) 
     assert min(found["right"], found["popsnet results rescue "[:23]]) > 5
 
 
-def forged(row: tuple[Any, ...], place: int, old: str, new: str) -> tuple[Any, ...]:
-    """A row that was changed by someone who computes digests."""
-    assert old in row[place]
-    values = (*row[:place], row[place].replace(old, new, 1), *row[place + 1 : 4])
-    return (*values, point_table.digest_of(values))
+def forged(row: Result, name: str, old: str, new: str) -> Result:
+    """A row that was changed by someone who computes hashes."""
+    text = getattr(row, name)
+    assert old in text
+    changed = row._replace(**{name: text.replace(old, new, 1)})
+    return changed._replace(hash=hash_of(changed))
 
 
 @each(
-    ("place", "old", "new"),
+    ("name", "old", "new"),
     [
-        (1, '"d": 2', '"d": "2"'),
-        (1, '"d": 2', '"d": 2, "x": 1'),
-        (1, '"load": 0.1', '"load": 0.2'),
-        (2, '"offered": ', '"offered": null, "x": '),
-        (2, '"verdict": ', '"other": '),
-        (2, '"mean": ', '"mean": "x", "y": '),
-        (3, '"burst": null', '"burst": []'),
-        (3, '"burst": null', '"overload": true'),
-        (3, '"seconds"', '"minutes"'),
+        ("body", '"offered": ', '"offered": null, "x": '),
+        ("body", '"verdict": ', '"other": '),
+        ("body", '"mean": ', '"mean": "x", "y": '),
+        ("provenance", '"burst": null', '"burst": []'),
+        ("provenance", '"burst": null', '"overload": true'),
+        ("provenance", '"seconds"', '"minutes"'),
     ],
 )
 def test_values_that_cannot_be_are_no_traceback(
-    whole: Path, place: int, old: str, new: str
+    tmp_path: Path, whole: Path, name: str, old: str, new: str
 ) -> None:
+    path = tmp_path / "forged"
+    shutil.copy(whole, path)
+    edit(path, lambda row: forged(row, name, old, new))
+    with Store(path) as store:
+        assert len(store.flaws()) == 8
+        with pytest.raises(StoreError, match="results rescue"):
+            store.traffic.points()
+
+
+@each(("old", "new"), [('"d": 2', '"d": "2"'), ('"d": 2', '"d": 2, "x": 1'), ("0.1", "0.2")])
+def test_identities_that_cannot_be_are_no_traceback(whole: Path, old: str, new: str) -> None:
     with Store(whole) as store:
-        row = next(row for row in store.rows("traffic") if '"load": 0.1' in row[1])
-    row = forged(row, 1, '"d": 3', '"d": 2') if '"d": 3' in row[1] else row
-    assert [*point_table.point_flaws(forged(row, place, old, new))]
+        rows = store.rows("experiments")
+        digest, identity = next(row for row in rows if '"d": 2' in row[1] and "0.1" in row[1])
+    changed = identity.replace(old, new)
+    with pytest.raises(UnreadableError):
+        experiment_of(digest, changed)
+    if old != "0.1":
+        with pytest.raises(UnreadableError):
+            experiment_of(blake2b(changed.encode(), digest_size=16).hexdigest(), changed)
 
 
 def test_the_last_digit_of_a_measure_contradicts_nothing(tmp_path: Path) -> None:
     """Up to 0.6 it depended on the processor; stores of two machines were contradictions."""
-    point = point_table.execute_point(TrafficExperiment(2, 2, load=0.2, slots=200))
+    point = WINDOW.execute(TrafficExperiment(2, 2, load=0.2, slots=200))
 
-    def with_mean(mean: float) -> point_table.Point:
+    def with_mean(mean: float) -> Point:
         delay = dataclasses.replace(point.result.delay, mean=mean)
-        return dataclasses.replace(point, result=dataclasses.replace(point.result, delay=delay))
+        return dataclasses.replace(point, outcome=dataclasses.replace(point.result, delay=delay))
 
     mean = point.result.delay.mean
     assert mean is not None
@@ -621,14 +630,15 @@ def test_the_last_digit_of_a_measure_contradicts_nothing(tmp_path: Path) -> None
 
 def test_merging_a_contradiction_adds_nothing(tmp_path: Path, wanted: Sweep, whole: Path) -> None:
     with Store(whole) as store:
-        first, *others = store.rows("traffic")
+        first, *others = rows_of(store, "window")
+        experiments = store.rows("experiments")
         point = store.traffic.points()[0]
-    other = forged(first, 2, '"delivered": ', '"delivered": 1')
+    other = forged(first, "body", '"delivered": ', '"delivered": 1')
     with Store(tmp_path / "other", create=True) as store, store.inserting() as insert:
-        insert(traffic=[other, *others])
+        insert(experiments, [other, *others])
     with Store(tmp_path / "r", create=True) as store:
         collect_traffic(wanted.traffic, store, progress=False)
-        change(tmp_path / "r", f"DELETE FROM traffic WHERE point = '{others[0][0]}'")
+        change(tmp_path / "r", f"DELETE FROM results WHERE digest = '{others[0][0]}'")
         with (
             Store(tmp_path / "other") as second,
             pytest.raises(
@@ -643,23 +653,21 @@ def test_merging_a_contradiction_adds_nothing(tmp_path: Path, wanted: Sweep, who
     assert results(tmp_path / "r") == results(whole)
 
 
-def test_old_stores_are_read_and_old_versions_ignore_the_table(
-    tmp_path: Path, wanted: Sweep, whole: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_stores_are_read_and_continued(tmp_path: Path, wanted: Sweep, whole: Path) -> None:
     path = tmp_path / "old.sqlite"
     shutil.copy(OLD_STORE, path)
     path.chmod(0o644)
+    content = path.read_bytes()
     with Store(path) as store:
-        before, shards = store.experiments(), store.rows("shards")
-        assert (store.traffic.points(), store.rows("traffic"), store.flaws()) == ([], [], [])
+        before, shards = store.experiments(), rows_of(store)
+        assert (store.traffic.points(), store.flaws(), store.format) == ([], [], 2)
+    assert path.read_bytes() == content
     collect_traffic(wanted, path, progress=False)
     assert results(path) == results(whole)
     with Store(path) as store:
-        assert (store.experiments(), store.rows("shards")) == (before, shards)
-    tables = {name: text for name, text in stored.TABLES.items() if name != "traffic"}
-    monkeypatch.setattr(stored, "TABLES", tables)
-    with closing(sqlite3.connect(path)) as database:
-        assert require_store(database, path) == tables.keys()
+        assert (store.experiments(), rows_of(store), store.format) == (before, shards, 3)
+    with Store(tmp_path / "old.sqlite.format2") as store:
+        assert (store.experiments(), rows_of(store), store.format) == (before, shards, 2)
 
 
 def test_a_store_of_runs_alone_is_as_before(tmp_path: Path) -> None:
@@ -668,7 +676,7 @@ def test_a_store_of_runs_alone_is_as_before(tmp_path: Path) -> None:
         assert list(store.report().to_dict()) == ["store", "runs_not_counted", "experiments"]
         facts = verify(store).report().to_dict()
     assert "points" not in facts
-    change(tmp_path / "r", "DROP TABLE traffic")
+    change(as_format_2(tmp_path / "r"), "DROP TABLE traffic")
     with Store(tmp_path / "r") as store:
         assert (store.traffic.count(), store.flaws()) == (0, [])
         assert store.traffic.missing([]) == []
@@ -676,12 +684,13 @@ def test_a_store_of_runs_alone_is_as_before(tmp_path: Path) -> None:
 
 def test_verify_runs_points_again(tmp_path: Path, whole: Path) -> None:
     with Store(whole) as store:
-        first, *others = store.rows("traffic")
+        first, *others = rows_of(store, "window")
+        experiments = store.rows("experiments")
         found = verify(store, 3, progress=False)
         assert (found.flaws, found.points, found.points_compared, found.compared) == ((), 8, 3, 0)
         assert "3 points run again, with the same results." in " ".join(str(found).split())
     with Store(tmp_path / "r", create=True) as store, store.inserting() as insert:
-        insert(traffic=[forged(first, 2, '"delivered": ', '"delivered": 1'), *others])
+        insert(experiments, [forged(first, "body", '"delivered": ', '"delivered": 1'), *others])
     with Store(tmp_path / "r") as store:
         (flaw,) = verify(store, progress=False).flaws
     assert flaw.startswith(f"Point {first[0]} of traffic: packets delivered 1")
@@ -726,7 +735,7 @@ def test_a_damaged_store_is_rescued(tmp_path: Path, wanted: Sweep, whole: Path, 
     if runs:
         collect([Experiment(4, 4)], runs=runs, store=path, progress=False)
     lost = wanted.traffic[0].digest
-    change(path, f"UPDATE traffic SET result = 'x' WHERE point = '{lost}'")
+    change(path, f"UPDATE results SET body = 'x' WHERE digest = '{lost}'")
     found = rescue(path, tmp_path / "new", progress=False)
     assert (found.copied, found.points, found.lost) == (runs // 10, 7, ())
     assert found.points_lost == ((lost, "it does not match its digest"),)
@@ -760,7 +769,7 @@ def test_the_command_reports_an_interrupt_and_how_to_go_on(
     (tmp_path / "sweep.toml").write_text(SWEEP)
     put = Store.put
 
-    def put_and_interrupt(store: Store, finished: point_table.Point) -> None:
+    def put_and_interrupt(store: Store, finished: Point) -> None:
         put(store, finished)
         if store.traffic.count() == 3:
             os.kill(os.getpid(), signal.SIGINT)

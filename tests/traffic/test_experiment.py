@@ -12,8 +12,8 @@ import popsnet
 from popsnet import Experiment, InputError
 from popsnet.programs.register import forget_file
 from popsnet.sweeps.cluster import Sender, execute_parcel, unpack
-from popsnet.sweeps.point_table import without_engine
-from popsnet.sweeps.work import ONE_PIECE, Work
+from popsnet.sweeps.window import ONE_WINDOW, without_engine
+from popsnet.sweeps.work import Work
 from popsnet.traffic import TrafficExperiment
 from popsnet.traffic.scheduler import unregister_scheduler
 from tests.each import each
@@ -123,14 +123,14 @@ def test_files_travel_by_digest() -> None:
     ]
     points = [TrafficExperiment(2, 2, scheduler="own.py", **one) for one in arrivals]  # type: ignore[arg-type]
     sender = Sender()
-    work: list[Work] = [(point, ONE_PIECE) for point in points]
+    work: list[Work] = [(point, ONE_WINDOW) for point in points]
     parcel, digests = sender.pack(work)
     for name in ("own.py", "packets.csv", "rates.csv", "p.npy"):
         Path(name).unlink()
     forget_file(Path("own.py"))
     contents = [sender.contents[digest] for digest in digests]
     finished = unpack(work, execute_parcel(popsnet.__version__, parcel, digests, *contents))
-    assert [one.result for one in finished] == [  # type: ignore[union-attr]
+    assert [one.outcome for one in finished] == [
         without_engine(popsnet.simulate(point)) for point in points
     ]
     unregister_scheduler("own-elsewhere")

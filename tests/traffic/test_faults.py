@@ -13,7 +13,6 @@ import pytest
 import popsnet
 from popsnet import Coins, Faults, InputError, Network, Slot, check_trace
 from popsnet.faults import KINDS
-from popsnet.sweeps.point_table import require_storable
 from popsnet.testing import check_scheduler_locality
 from popsnet.traffic import (
     LiveParts,
@@ -338,8 +337,6 @@ def test_what_is_refused() -> None:
         TrafficExperiment(4, 4, load=0.1, faults="coupler:4,0")
     with pytest.raises(InputError, match="without faults"):
         popsnet.simulate(4, 4, load=0.1, faults="coupler:1,0", engine="fused")
-    with pytest.raises(InputError, match="keeps no points with faults"):
-        require_storable(TrafficExperiment(4, 4, load=0.1, faults="coupler:1,0"))
 
 
 def test_lost_packets_do_not_make_a_point_unstable() -> None:

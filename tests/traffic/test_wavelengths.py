@@ -133,13 +133,6 @@ def test_an_experiment_keeps_its_wavelengths() -> None:
     assert several.reopened() == several
 
 
-def test_stores_refuse_several_wavelengths(tmp_path: Path) -> None:
-    from popsnet.sweeps.point_table import require_storable
-
-    with pytest.raises(InputError, match="one wavelength per coupler"):
-        require_storable(TrafficExperiment(4, 4, load=0.1, scheduler="tdm", wavelengths=2))
-
-
 @pytest.mark.parametrize("scheduler", ["tdm", "rotor"])
 def test_schedulers_are_local(scheduler: str) -> None:
     check_scheduler_locality(scheduler, Network(4, 2, 2), max_slots=40)

@@ -51,13 +51,17 @@ _NOTHING = "Interrupted before any run was finished; there are no results."
 
 def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> None:
     """Say what is done, where there is no terminal to show a bar."""
-    left = {one: len(goal.missing(store)) for one, goal in goals.goals.items()}
-    experiments, points = sum(map(bool, left.values())), len(goals.missing_points(store))
+    from popsnet.sweeps.rows import SHARD, WINDOW
+
+    left, missing = (
+        [len(goal.missing(store)) for goal in goals.of_kind(kind)] for kind in (SHARD, WINDOW)
+    )
+    experiments, points = sum(map(bool, left)), sum(missing)
     if not experiments + points or sys.stderr.isatty():
         return
     what = counted(experiments, "experiment")
     if goals.precision is None:
-        what = f"{counted(sum(left.values()), 'shard')} of {what}"
+        what = f"{counted(sum(left), 'shard')} of {what}"
     parts = [what] * bool(experiments) + [f"{counted(points, 'point')} of traffic"] * bool(points)
     where = ""
     if cluster is not None:

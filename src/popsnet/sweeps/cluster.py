@@ -20,7 +20,8 @@ from popsnet.engines import Engine
 from popsnet.engines.plugins import usable
 from popsnet.errors import InputError, PopsnetError, how_to_install, wrong
 from popsnet.progress import patient_progress
-from popsnet.sweeps.work import ANYWHERE, Work
+from popsnet.sweeps.kind import ANYWHERE
+from popsnet.sweeps.work import Work
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -33,17 +34,12 @@ from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeAlias
 
 from popsnet.engines import find_engine
 from popsnet.experiment import Experiment, opened_once
 from popsnet.programs.register import forget_file
-from popsnet.sweeps.point_table import Point, execute_point
-from popsnet.sweeps.shard import Shards, execute_shards
-from popsnet.sweeps.work import Subject
-from popsnet.traffic.experiment import TrafficExperiment
-
-Finished: TypeAlias = Shards | Point
+from popsnet.sweeps.kind import Finished, Provenance
+from popsnet.sweeps.rows import kind_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class File:
 class Sent:
     """A subject as it travels: its names, its files by use, and what has no name."""
 
-    recorded: Subject
+    recorded: Experiment
     files: Mapping[str, File]
     unnamed: Mapping[str, Any]
 
@@ -70,7 +66,7 @@ class Sender:
         self.contents: dict[str, bytes] = {}
         """The contents of files by digest."""
         self._files: dict[str, File] = {}
-        self._sent: dict[Subject, Sent] = {}
+        self._sent: dict[Experiment, Sent] = {}
 
     def pack(self, work: Sequence[Work], engine: str = ANYWHERE) -> tuple[bytes, list[str]]:
         """Return a parcel for an engine, and the digests of the files that it needs."""
@@ -78,7 +74,7 @@ class Sender:
         needed = {file.digest: None for sent, _ in pieces for file in sent.files.values()}
         return pickle.dumps((engine, pieces)), list(needed)
 
-    def _packed(self, subject: Subject) -> Sent:
+    def _packed(self, subject: Experiment) -> Sent:
         if subject not in self._sent:
             files = {use: self._file(*one) for use, one in subject.files.items()}
             recorded = subject.recorded(subject.identity, subject.given)
@@ -109,15 +105,11 @@ def execute_parcel(version: str, parcel: bytes, digests: Sequence[str], *content
     results: list[tuple[Any, Any]] = []
     engine, pieces = pickle.loads(parcel)  # noqa: S301 - as trusted as the scheduler
     for sent, shards in pieces:
-        subject = _opened(sent, there)
-        if isinstance(subject, TrafficExperiment):
-            point = execute_point(subject)
-            results.append((point.result, point.provenance))
-        else:
-            if engine != ANYWHERE:
-                _require(engine, subject)
-            done = execute_shards(subject, shards, engine=engine)
-            results.append((done.outcomes, done.provenance))
+        experiment = _opened(sent, there)
+        if engine != ANYWHERE:
+            _require(engine, experiment)
+        done = kind_of(experiment).execute(experiment, shards, engine=engine)
+        results.append((done.outcome, done.provenance))
     return pickle.dumps(results)
 
 
@@ -140,11 +132,9 @@ def unpack(work: Sequence[Work], results: bytes) -> list[Finished]:
     return [_finished(*piece, *one) for piece, one in zip(work, received, strict=True)]
 
 
-def _finished(subject: Subject, shards: range, result: Any, origin: Any) -> Finished:
-    if isinstance(subject, TrafficExperiment):
-        return Point(subject, result, replace(origin, given=dict(subject.given)))
-    files = {"router_file": subject.router_file, "permutation_file": subject.permutation_file}
-    return Shards(subject, shards, result, replace(origin, **files))
+def _finished(experiment: Experiment, numbers: range, outcome: Any, origin: Provenance) -> Finished:
+    here = replace(origin, given=dict(experiment.given))
+    return kind_of(experiment).finished(experiment, numbers, outcome, here)
 
 
 def different_versions(there: Mapping[str, str], here: str) -> str:
@@ -160,7 +150,7 @@ _files_by_name: dict[tuple[str, str], Path] = {}
 """The file of each router and scheduler that came in a parcel."""
 
 
-def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Subject:
+def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
     """Return the subject that was sent; one with files is opened once."""
     files = tuple(sorted((use, file.digest) for use, file in sent.files.items()))
     try:
@@ -169,7 +159,7 @@ def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Subject:
         raise InputError(f"Worker {platform.node()} cannot do the work: {error}") from error
 
 
-def _open(sent: Sent, contents: Mapping[str, bytes]) -> Subject:
+def _open(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
     paths = {use: _written(file, contents[file.digest]) for use, file in sent.files.items()}
     for use in paths.keys() & {"router", "scheduler"}:
         _make_room(use, sent.recorded.program, paths[use])

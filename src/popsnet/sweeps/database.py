@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from popsnet.errors import StoreError
 from popsnet.files import require_writable
-from popsnet.sweeps import rows as stored
+from popsnet.sweeps import format_2, rows
+from popsnet.sweeps.format_2 import OldTables
+from popsnet.sweeps.kind import UnreadableError
 
 MAGIC = b"SQLite format 3\0"
 """The first bytes of an SQLite file."""
@@ -58,7 +60,7 @@ def errors_named(path: Path) -> Iterator[None]:
         raise damaged(path, "it has text that is not UTF-8" if not_text else str(error)) from error
     except UnicodeDecodeError as error:
         raise damaged(path, "it has text that is not UTF-8") from error
-    except stored.UnreadableError as error:
+    except UnreadableError as error:
         raise damaged(path, str(error)) from error
 
 
@@ -122,57 +124,66 @@ def is_blank(database: sqlite3.Connection) -> bool:
 
 def create_tables(database: sqlite3.Connection) -> None:
     """Make an empty database a store."""
-    for statement in stored.TABLES.values():
+    for statement in rows.TABLES.values():
         database.execute(statement)
-    database.execute(f"PRAGMA application_id = {stored.APPLICATION}")
-    database.execute(f"PRAGMA user_version = {stored.VERSION}")
+    database.execute(f"PRAGMA application_id = {rows.APPLICATION}")
+    database.execute(f"PRAGMA user_version = {rows.VERSION}")
 
 
-def require_store(database: sqlite3.Connection, path: Path) -> set[str]:
-    """Refuse a database that is not a store, or a damaged one; return the names of its tables."""
+_FORMATS = {rows.VERSION: rows.TABLES, format_2.VERSION: format_2.TABLES}
+"""The tables of each format that is read."""
+
+
+def require_store(database: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is not a store, or a damaged one."""
     ((application,),) = fetch(database, "PRAGMA application_id")
-    ((version,),) = fetch(database, "PRAGMA user_version")
-    if application != stored.APPLICATION:
+    if application != rows.APPLICATION:
         raise StoreError(
             f"{path} is a database of another program, not a store of popsnet. Give another name. "
             f"{_if_damaged(path)}"
         )
-    if version != stored.VERSION:
-        raise StoreError(
-            f"{path} has format {version}, and this popsnet reads {stored.VERSION}. "
-            f"Use the popsnet that wrote it, or another store. {_if_damaged(path)}"
-        )
-    tables = _tables(database, path)
+    tables_of(database, path)
     ((state,),) = fetch(database, "PRAGMA quick_check(1)")
     if state != "ok":
         raise damaged(path, state)
-    return tables
 
 
-def _tables(database: sqlite3.Connection, path: Path) -> set[str]:
+def tables_of(database: sqlite3.Connection, path: Path) -> rows.Tables:
+    """Return the tables of a store, as its format has them now; another program may convert it."""
+    ((version,),) = fetch(database, "PRAGMA user_version")
+    if version not in _FORMATS:
+        raise StoreError(
+            f"{path} has format {version}, and this popsnet reads {rows.VERSION} and "
+            f"{format_2.VERSION}. Use the popsnet that wrote it, or another store. "
+            f"{_if_damaged(path)}"
+        )
+    names = _names(database, path, _FORMATS[version])
+    return rows.Tables(database) if version == rows.VERSION else OldTables(database, names)
+
+
+def _names(database: sqlite3.Connection, path: Path, tables: Mapping[str, str]) -> set[str]:
     """Return which tables there are, all as popsnet creates them.
 
     A view or a trigger in their place could return anything, or run for ever.
     """
-    found = set()
-    for kind, name, table, text in fetch(
-        database, "SELECT type, name, tbl_name, sql FROM sqlite_master"
-    ):
-        names = {str(name).lower(), str(table).lower()}
-        if ours := names & stored.TABLES.keys():
-            (one, *_) = ours
-            if (kind, name, table) != ("table", one, one) or not _same(text, stored.TABLES[one]):
+    present = set()
+    schema = fetch(database, "SELECT type, name, tbl_name, sql FROM sqlite_master")
+    for kind, name, table, text in schema:
+        if ours := {str(name).lower(), str(table).lower()} & tables.keys():
+            (own, *_) = ours
+            if (kind, name, table) != ("table", own, own) or not _same(text, tables[own]):
                 raise damaged(path, f"its {kind} {name} is not what popsnet creates")
-            found.add(one)
-    if missing := stored.TABLES.keys() - found - set(stored.ADDED):
+            present.add(own)
+    if missing := tables.keys() - present - {*format_2.ADDED}:
         raise damaged(path, f"it has no table {min(missing)}")
-    return found
+    return present
 
 
 def sound_tables(database: sqlite3.Connection) -> set[str]:
-    """Return the tables that are as popsnet creates them, whatever else there is."""
+    """Return the tables that are as popsnet creates them, in either format."""
     schema = fetch(database, "SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    return {name for name, text in schema if _same(text, stored.TABLES.get(name, ""))}
+    known = {**format_2.TABLES, **rows.TABLES}
+    return {name for name, text in schema if _same(text, known.get(name, ""))}
 
 
 def _same(text: object, statement: str) -> bool:

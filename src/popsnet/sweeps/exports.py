@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -18,8 +19,9 @@ from popsnet.errors import InputError, how_to_install, wrong
 from popsnet.experiment import Experiment
 from popsnet.files import require_writable, write_whole
 from popsnet.report import Table, write_csv
-from popsnet.sweeps.rows import I64, RUN_COLUMNS
-from popsnet.sweeps.shard import SHARD_RUNS
+from popsnet.sweeps.rows import SHARD, WINDOW
+from popsnet.sweeps.shard import FAULT_COLUMNS, I64, RUN_COLUMNS, SHARD_RUNS
+from popsnet.traffic.result import OF_FAULTS
 
 _Write: TypeAlias = Callable[[Any, TextIO], None]
 
@@ -32,6 +34,8 @@ class RunTable:
     shards: tuple[int, ...]
     counts: I64
     """A row per run and a column per count."""
+    names: tuple[str, ...]
+    """The names of the counts."""
     without: int
     """Runs whose counts are not there: popsnet 0.1 did not keep them, or they were deleted."""
     deleted: int = 0
@@ -51,17 +55,17 @@ class RunTable:
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return one count of every run, such as ``"slots"`` or ``"capped"``."""
-        if name not in RUN_COLUMNS:
-            raise wrong("name", repr(name))(f"give one of {', '.join(RUN_COLUMNS)}.")
-        values = self.counts[:, RUN_COLUMNS.index(name)]
+        if name not in self.names:
+            raise wrong("name", repr(name))(f"give one of {', '.join(self.names)}.")
+        values = self.counts[:, self.names.index(name)]
         return values != 0 if name == "capped" else values
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield a dictionary per run: the experiment, the number of the run and its counts."""
         said = experiment_fields(self.experiment)
-        columns = [self.numbers.tolist(), *(self.column(name).tolist() for name in RUN_COLUMNS)]
+        columns = [self.numbers.tolist(), *(self.column(name).tolist() for name in self.names)]
         for row in zip(*columns, strict=True):
-            yield {**said, **dict(zip(("run", *RUN_COLUMNS), row, strict=True))}
+            yield {**said, **dict(zip(("run", *self.names), row, strict=True))}
 
 
 def experiment_fields(experiment: Experiment) -> dict[str, Any]:
@@ -71,6 +75,24 @@ def experiment_fields(experiment: Experiment) -> dict[str, Any]:
         **experiment.network.to_dict(),
         **{name: value for name, value in experiment.identity.items() if name not in "dg"},
     }
+
+
+_ABSENT: Mapping[str, Any] = {
+    **SHARD.experiment.spelling.defaults,
+    **WINDOW.experiment.spelling.defaults,
+    **dict.fromkeys((*FAULT_COLUMNS, *OF_FAULTS), 0),
+}
+"""What rows of experiments without a feature have where others have its columns."""
+
+
+def uniform(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows that all have the columns that any of them has, in the same order."""
+    listed = list(rows)
+    longest = max(listed, key=len, default={})
+    keys = [*longest, *dict.fromkeys(key for row in listed for key in row if key not in longest)]
+    if any(len(row) < len(keys) for row in listed):
+        return [{key: row.get(key, _ABSENT.get(key)) for key in keys} for row in listed]
+    return listed
 
 
 def export_experiments(rows: Sequence[dict[str, Any]], path: Path, reason: str) -> int:
@@ -131,9 +153,18 @@ def _experiments_parquet(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
     _parquet(columns, file)
 
 
+def _records(tables: Sequence[RunTable]) -> Iterator[dict[str, Any]]:
+    """Yield all runs with the same columns, which the first run of each experiment shows."""
+    first = uniform(record for table in tables for record in itertools.islice(table.records(), 1))
+    keys = list(first[0])
+    for table in tables:
+        for record in table.records():
+            yield {key: record.get(key, _ABSENT.get(key)) for key in keys}
+
+
 def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
     """Write a line per run, inside one JSON object."""
-    records = (json.dumps(record) for table in tables for record in table.records())
+    records = map(json.dumps, _records(tables))
     file.write('{"runs": [\n')
     file.write(next(records))
     for record in records:
@@ -142,22 +173,26 @@ def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
 
 
 def _runs_csv(tables: Sequence[RunTable], file: TextIO) -> None:
-    records = (record for table in tables for record in table.records())
+    records = _records(tables)
     first = next(records)
     write_csv(chain([first, first.values()], (one.values() for one in records)), file)
 
 
 def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:
     """Return all runs as columns."""
-    said = [experiment_fields(table.experiment) for table in tables]
+    said = uniform(experiment_fields(table.experiment) for table in tables)
     lengths = [len(table) for table in tables]
     columns: dict[str, npt.NDArray[Any]] = {
         name: np.repeat(_values([one[name] for one in said], name), lengths)
         for name in (said[0] if said else ())
     }
     columns["run"] = np.concatenate([np.empty(0, np.int64), *(one.numbers for one in tables)])
-    for name in RUN_COLUMNS:
-        columns[name] = np.concatenate([table.column(name) for table in tables] or [np.empty(0)])
+    for name in max((table.names for table in tables), key=len, default=RUN_COLUMNS):
+        none = np.zeros(sum(lengths), np.int64)
+        parts = [
+            table.column(name) if name in table.names else none[: len(table)] for table in tables
+        ]
+        columns[name] = np.concatenate(parts or [np.empty(0)])
     return columns
 
 
@@ -165,7 +200,7 @@ def _runs_parquet(tables: Sequence[RunTable], file: TextIO) -> None:
     _parquet(run_columns(tables), file)
 
 
-_SEEDS = ("seed", "permutation_seed", "arrival_seed")
+_SEEDS = ("seed", "permutation_seed", "arrival_seed", "fault_seed")
 
 
 def _values(values: list[Any], name: str) -> npt.NDArray[Any]:

@@ -1,18 +1,18 @@
-"""Goals: which shards of each experiment a collection does, and when it has enough of them."""
+"""Goals: which results of each experiment a collection makes, and when it has enough of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from popsnet.engines import Tally
-from popsnet.engines.engine import engine_of_many
 from popsnet.errors import InputError, require_several, wrong
 from popsnet.experiment import Experiment, whole_number
-from popsnet.sweeps import point_table as traffic_points
+from popsnet.sweeps.kind import ResultKind
+from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, has_results, kind_of
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
-from popsnet.sweeps.store import Store
+from popsnet.sweeps.store import Gathered, Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Part
 from popsnet.traffic.experiment import TrafficExperiment
@@ -22,23 +22,23 @@ Wanted: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
 
 @dataclass
 class Goal:
-    """The shards of one experiment, in stages; after each stage the precision is looked at."""
+    """The results of one experiment, in stages; after each the precision is looked at."""
 
     experiment: Experiment
     stages: Sequence[Sequence[int]]
-    """The shards that must be there at the end of each stage; every stage has the one before."""
+    """The results that must be there at the end of each stage; each has those of the one before."""
     precision: Precision | None = None
     _stage: int = 0
 
     def missing(self, store: Store) -> list[int]:
-        """Return the shards that are missing before the next decision; none at the end.
+        """Return the results that are missing before the next decision; none at the end.
 
         Decisions depend on the results of whole stages and on nothing else, so that neither the
-        order of work nor an interruption changes which shards there are in the end.
+        order of work nor an interruption changes which results there are in the end.
         """
-        there = set(store.shards(self.experiment))
+        there = set(store.numbers(self.experiment))
         while True:
-            missing = [shard for shard in self.shards if shard not in there]
+            missing = [number for number in self.shards if number not in there]
             if missing or self._stage + 1 == len(self.stages) or self._is_settled(store):
                 return missing
             self._stage += 1
@@ -62,30 +62,25 @@ class Goal:
 
     @property
     def shards(self) -> Sequence[int]:
-        """The shards of the present stage."""
+        """The numbers of the results of the present stage."""
         return self.stages[self._stage]
 
-    def tally(self, store: Store) -> Tally:
-        """Return the tally of the runs that count: the present stage, as far as it goes."""
-        return store.tally_of(self.experiment, self._counted(store))
-
-    def _counted(self, store: Store) -> Sequence[int]:
-        """Return the shards up to the first that is missing."""
-        there = set(store.shards(self.experiment))
+    def gathered(self, store: Store) -> Gathered:
+        """Return the runs that count: the present stage, as far as it goes."""
+        there = set(store.numbers(self.experiment))
         whole = next((i for i, shard in enumerate(self.shards) if shard not in there), None)
-        return self.shards if whole is None else self.shards[:whole]
+        return store.gathered(self.experiment, self.shards[:whole])
 
 
 @dataclass(frozen=True)
 class Goals:
-    """What a collection is to do: a goal for each experiment that has shards to do."""
+    """What a collection is to do: a goal for each experiment of which something is wanted."""
 
     wanted: Sequence[tuple[Experiment, int]]
+    """The experiments with runs, as they were given."""
     goals: dict[Experiment, Goal]
     precision: Precision | None = None
     part: Part | None = None
-    points: Sequence[TrafficExperiment] = ()
-    """The points of continuous traffic, each once."""
 
     @classmethod
     def of(
@@ -97,81 +92,95 @@ class Goals:
         part: str | Sequence[int] | None = None,
     ) -> Goals:
         """Check and resolve the parameters of :func:`popsnet.collect`."""
-        traffic = experiments.traffic if isinstance(experiments, Sweep) else ()
+        points = experiments.traffic if isinstance(experiments, Sweep) else ()
         if not isinstance(experiments, Sweep):
             require_several("experiments", experiments)
         wanted = _pairs(experiments, 1 if runs is None and until_se is not None else runs)
-        for experiment, _ in wanted:
-            _require_storable(experiment)
-            engine_of_many(experiment, fitting=True)
-        if until_se is not None and traffic and not wanted:
+        if until_se is not None and points and not wanted:
             raise wrong("until_se", until_se)(
                 "it applies to runs, and there are none. The precision of a point of traffic is "
                 "the key precision of its table."
             )
         precision = _precision(wanted, until_se, max_runs)
-        which = None if part is None else Part.of(part)
-        most: dict[Experiment, int] = {}
-        for experiment, count in wanted:
-            most[experiment] = max(most.get(experiment, 0), count)
-        stages: dict[Experiment, Sequence[Sequence[int]]]
-        if precision is not None:
-            mine = most if which is None else which.share(most)
-            stages = {
-                one: [range(shards_of(look)) for look in precision.looks(most[one])] for one in mine
-            }
-        else:
-            whole = {one: shards_of(count) for one, count in most.items()}
-            shares: Mapping[Experiment, Sequence[int]] = (
-                {one: range(end) for one, end in whole.items()}
-                if which is None
-                else which.shards(whole)
-            )
-            stages = {one: [shards] for one, shards in shares.items() if shards}
-        goals = {one: Goal(one, several, precision) for one, several in stages.items()}
-        return cls(wanted, goals, precision, which, _points(traffic, which))
+        return cls._made([*wanted, *((point, 1) for point in points)], precision, part)
 
     @classmethod
     def of_traffic(
         cls, points: Iterable[TrafficExperiment], part: str | Sequence[int] | None = None
     ) -> Goals:
         """Check and resolve the parameters of :func:`popsnet.sweeps.collect_traffic`."""
-        which = None if part is None else Part.of(part)
-        return cls((), {}, None, which, _points(points, which))
+        listed = list(points)
+        for point in listed:
+            if not has_results(WINDOW, point):
+                raise InputError(f"{point!r:.60} is not a TrafficExperiment.")
+        return cls._made([(point, 1) for point in listed], None, part)
 
-    def missing_points(self, store: Store) -> list[TrafficExperiment]:
-        """Return the points of traffic that a store does not have."""
-        return store.traffic.missing(self.points) if self.points else []
+    @classmethod
+    def _made(
+        cls,
+        wanted: Sequence[tuple[Experiment, int]],
+        precision: Precision | None,
+        part: str | Sequence[int] | None,
+    ) -> Goals:
+        """Return the goals for experiments and their numbers of runs, one kind after another."""
+        which = None if part is None else Part.of(part)
+        most: dict[Experiment, int] = {}
+        for experiment, count in wanted:
+            most[experiment] = max(most.get(experiment, 0), count)
+        goals: dict[Experiment, Goal] = {}
+        for kind in KINDS.values():
+            mine = {one: runs for one, runs in most.items() if has_results(kind, one)}
+            for experiment in mine:
+                kind.require_storable(experiment)
+            if kind is SHARD and precision is not None:
+                for one in mine if which is None else which.share(mine):
+                    stages = [range(shards_of(look)) for look in precision.looks(mine[one])]
+                    goals[one] = Goal(one, stages, precision)
+                continue
+            ends = {one: -(-runs // kind.runs) for one, runs in mine.items()}
+            shares = {one: range(end) for one, end in ends.items()}
+            for one, numbers in (which.shards(ends) if which else shares).items():
+                if numbers:
+                    goals[one] = Goal(one, [numbers])
+        runs = [pair for pair in wanted if has_results(SHARD, pair[0])]
+        return cls(runs, goals, precision, which)
+
+    def of_kind(self, kind: ResultKind) -> list[Goal]:
+        """Return the goals of the experiments whose results are of a kind."""
+        return [goal for one, goal in self.goals.items() if kind_of(one) is kind]
 
     def is_reached(self, store: Store) -> bool:
         """Return whether a store has everything."""
-        runs = any(goal.missing(store) for goal in self.goals.values())
-        return not runs and not self.missing_points(store)
+        return not any(goal.missing(store) for goal in self.goals.values())
 
-    def shards_done(self, store: Store) -> tuple[int, int]:
-        """Return how many of the shards a store has, and how many there are in all."""
-        total = sum(len(goal.shards) for goal in self.goals.values())
-        return total - sum(len(goal.missing(store)) for goal in self.goals.values()), total
+    def is_counted_whole(self, kind: ResultKind) -> bool:
+        """Whether whole experiments are counted: how many runs a precision needs is not known."""
+        return kind is SHARD and self.precision is not None
+
+    def done(self, store: Store, *kinds: ResultKind) -> tuple[int, int]:
+        """Return how much of some kinds a store has, and how much there is in all."""
+        done = total = 0
+        for kind in kinds:
+            for goal in self.of_kind(kind):
+                missing, wanted = len(goal.missing(store)), len(goal.shards)
+                if self.is_counted_whole(kind):
+                    missing, wanted = int(missing > 0), 1
+                done, total = done + wanted - missing, total + wanted
+        return done, total
+
+    def gathered(self, store: Store) -> list[Gathered]:
+        """Return the runs of each experiment that has some, in the order given."""
+        return [self._gathered(store, *pair) for pair in self.wanted]
 
     def tallies(self, store: Store) -> list[Tally]:
-        """Return a tally for each experiment in the order given."""
-        return [self._tally(store, *pair) for pair in self.wanted]
+        """Return a tally for each experiment with runs in the order given."""
+        return [gathered.tally for gathered in self.gathered(store)]
 
-    def _tally(self, store: Store, experiment: Experiment, runs: int) -> Tally:
-        if self.precision is None and self.part is None:
-            return store.tally(experiment, runs) or store.unbroken(experiment)
+    def _gathered(self, store: Store, experiment: Experiment, runs: int) -> Gathered:
         goal = self.goals.get(experiment)
-        return Tally() if goal is None else goal.tally(store)
-
-
-def _points(wanted: Iterable[TrafficExperiment], part: Part | None) -> Sequence[TrafficExperiment]:
-    """Return the points that a collection is to do."""
-    points = list(dict.fromkeys(wanted))
-    for one in points:
-        if not isinstance(one, TrafficExperiment):
-            raise InputError(f"{one!r:.60} is not a TrafficExperiment.")
-        traffic_points.require_storable(one)
-    return points if part is None else part.share(points)
+        if self.precision is None and self.part is None:
+            goal = Goal(experiment, [range(shards_of(runs))])
+        return Gathered(Tally(), {}) if goal is None else goal.gathered(store)
 
 
 def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:
@@ -180,12 +189,10 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
         runs = whole_number("runs", runs, 1, MOST_RUNS)
     if isinstance(experiments, Sweep):
         return [(one, runs or count) for one, count in experiments.wanted]
-    if isinstance(experiments, Experiment):
-        experiments = [experiments]
     pairs = []
     for one in experiments:
         experiment, count = one if isinstance(one, tuple) and len(one) == 2 else (one, runs)
-        if not isinstance(experiment, Experiment) or isinstance(experiment, TrafficExperiment):
+        if not has_results(SHARD, experiment):
             raise InputError(
                 f"{experiment!r:.60} is not an Experiment, nor a pair of one and runs."
             )
@@ -193,25 +200,6 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
             raise wrong("runs", "None")(f"say how many runs of {experiment} to do.")
         pairs.append((experiment, whole_number("runs", count, 1, MOST_RUNS)))
     return pairs
-
-
-def _require_storable(experiment: Experiment) -> None:
-    if experiment.faults:
-        raise InputError(
-            f"{experiment} has faults ({experiment.faults}), and a store keeps runs without faults "
-            "only; use route() or survival() for faults."
-        )
-    if experiment.wavelengths > 1:
-        raise InputError(
-            f"{experiment}: a store keeps runs of networks with one wavelength per coupler; use "
-            "route() for several."
-        )
-    if not experiment.storable:
-        raise InputError(
-            f"Router {experiment.router} is not registered, so its results could not be told from "
-            "those of a later version. Put it into a file with @popsnet.register(...) and give "
-            "the file."
-        )
 
 
 def _precision(

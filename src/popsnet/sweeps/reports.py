@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
@@ -14,16 +15,12 @@ from popsnet.report import Column, Fact, Report, Row, Table, counted
 from popsnet.report.table import NOTHING, ColumnKind, shown
 from popsnet.runs.summary import LABELS, raise_max_steps
 from popsnet.stats.inference import Summary, summarize_counts
-from popsnet.sweeps.exports import experiment_fields
-from popsnet.sweeps.point_table import (
-    Point,
-    PointProvenance,
-    label_of,
-    traffic_fields,
-    traffic_records,
-)
-from popsnet.sweeps.shard import SHARD_RUNS, Provenance, shards_of, standard_error
+from popsnet.sweeps.exports import experiment_fields, uniform
+from popsnet.sweeps.kind import Provenance
+from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
+from popsnet.sweeps.shard import FAULT_COLUMNS, SHARD_RUNS, shards_of, standard_error
 from popsnet.sweeps.tables import in_words
+from popsnet.sweeps.window import Point
 from popsnet.terminal import visible
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult
@@ -39,11 +36,36 @@ _SHORT = 6
 """Characters of an experiment's name that a list shows."""
 
 
+def traffic_records(points: Iterable[Point]) -> list[dict[str, Any]]:
+    """Return a dictionary per point: the experiment, and what a table shows of the result."""
+    return uniform(
+        {**traffic_fields(one.experiment), **one.result.row(), **label_of(one.experiment)}
+        for one in points
+    )
+
+
+def label_of(experiment: TrafficExperiment) -> dict[str, str]:
+    """Return the column with the user's label of a point, which may be empty."""
+    return {"label": str(experiment.given.get("label", ""))}
+
+
+def traffic_fields(experiment: TrafficExperiment) -> dict[str, Any]:
+    """Return the columns that say which point it is."""
+    identity = {key: one for key, one in experiment.identity.items() if key not in ("d", "g")}
+    slots = identity.pop("slots")
+    return {
+        "experiment": experiment.digest,
+        **experiment.network.to_dict(),
+        **identity,
+        "slots_wanted": slots,
+    }
+
+
 def store_report(
     store: Store, experiments: Sequence[Experiment], points: Sequence[Point] = ()
 ) -> Report:
     """Return experiments of a store with the means of their runs, and points of traffic."""
-    rows = [row_of(one, store.unbroken(one)) for one in experiments]
+    rows = uniform(row_of(one, *store.gathered(one)) for one in experiments)
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
     total = len(store.experiments())
     of_all = f" of {total:,}" if len(rows) < total else ""
@@ -159,32 +181,16 @@ def why_nothing(runs_not_counted: int) -> str:
     return "".join(gap_notes(runs_not_counted)) or "popsnet sweep makes some."
 
 
-def difference(one: Tally, other: Tally, here: str, there: str) -> str:
-    """Say in which count two tallies of one shard differ, the most important first."""
-    for name in ("slots", "steps", "slots_delivered", "lost"):
-        first, second = one.histograms[name], other.histograms[name]
-        if first != second:
-            means = [one.mean(name), other.mean(name)]
-            if f"{means[0]:.2f}" != f"{means[1]:.2f}":
-                return f"mean {LABELS[name]} {means[0]:,.2f} {here}, {means[1]:,.2f} {there}"
-            return f"another histogram of {LABELS[name]} {here} than {there}"
-    for name in ("runs", "capped", *TOTALS):
-        if (values := (getattr(one, name), getattr(other, name)))[0] != values[1]:
-            label = LABELS.get(name, name)
-            return f"{label} {values[0]:,} {here}, {values[1]:,} {there}"
-    return f"another spelling {here} than {there}"
-
-
 def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     """Return the experiments of a sweep that have results, and what was skipped.
 
     For programs there is a second table, if there are experiments without results.
     """
-    labelled = zip(sweep.wanted, sweep.labels, goals.tallies(store), strict=True)
-    rows = [
-        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, tally)}
-        for (experiment, runs), label, tally in labelled
-    ]
+    labelled = zip(sweep.wanted, sweep.labels, goals.gathered(store), strict=True)
+    rows = uniform(
+        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, *there)}
+        for (experiment, runs), label, there in labelled
+    )
     begun, others = ([row for row in rows if bool(row["runs"]) is some] for some in (True, False))
     label = (Column("label", kind="text"),) if any(sweep.labels) else ()
     table, below = _fitting(label, begun)
@@ -211,7 +217,7 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
     """Return the points of a sweep that are finished, and how many there are."""
     if not sweep.traffic:
         return []
-    there = {point.experiment: point for point in store.traffic.points()}
+    there = {point.experiment: point for point in store.points()}
     labelled = list(zip(sweep.traffic, sweep.traffic_labels, strict=True))
     rows = [
         {"label": label} | traffic_records([there[one]])[0] | {"label": label}
@@ -267,9 +273,10 @@ def _wanted_fields(
 def _reached(goals: Goals, store: Store) -> Iterator[str]:
     """Yield what was reached of a precision, and of a part."""
     if goals.precision is not None:
-        there = [goal for goal in goals.goals.values() if not goal.missing(store)]
+        runs = goals.of_kind(SHARD)
+        there = [goal for goal in runs if not goal.missing(store)]
         precise = sum(goal.is_precise(store) for goal in there)
-        of_all = f"{precise:,} of {counted(len(goals.goals), 'experiment')}"
+        of_all = f"{precise:,} of {counted(len(runs), 'experiment')}"
         yield f"{of_all} reached a standard error of at most {goals.precision}."
         if capped := sum(goal.is_capped(store) for goal in there):
             have = "has capped runs, so its mean is a lower bound"
@@ -286,35 +293,36 @@ def _reached(goals: Goals, store: Store) -> Iterator[str]:
 
 def progress_in_words(goals: Goals, store: Store) -> str:
     """Return how much of what was wanted is in the store."""
-    said = [_runs_in_words(goals, store)] if goals.goals or not goals.points else []
-    if goals.points:
-        done = len(goals.points) - len(goals.missing_points(store))
+    points = goals.of_kind(WINDOW)
+    said = [_runs_in_words(goals, store)] if goals.of_kind(SHARD) or not points else []
+    if points:
+        done, _ = goals.done(store, WINDOW)
         are = "is" if done == 1 else "are"
-        of_all = f"{counted(len(goals.points), 'point')} of traffic"
+        of_all = f"{counted(len(points), 'point')} of traffic"
         said.append(f"{done:,} of {of_all} {are} in {store.path}.")
     return " ".join(said)
 
 
 def _runs_in_words(goals: Goals, store: Store) -> str:
-    if goals.precision is not None:
-        done = sum(not goal.missing(store) for goal in goals.goals.values())
-        are = "is" if done == 1 else "are"
-        of_all = counted(len(goals.goals), "experiment")
-        return f"{done:,} of {of_all} {are} finished in {store.path}."
-    done, total = goals.shards_done(store)
+    done, total = goals.done(store, SHARD)
     are = "is" if done == 1 else "are"
+    if goals.precision is not None:
+        return f"{done:,} of {counted(total, 'experiment')} {are} finished in {store.path}."
     of_all = counted(total, "shard")
     return f"{done:,} of {of_all} of {SHARD_RUNS} runs {are} in {store.path}."
 
 
 def experiment_report(store: Store, name: str) -> Report:
-    """Return one experiment: histograms, and when, where and with what it was run."""
-    experiment = store.find_any(name)
-    if isinstance(experiment, TrafficExperiment):
-        return _point_report(store, experiment)
-    shards, tally = store.shards(experiment), store.unbroken(experiment)
-    origins = [store.provenance(experiment, shard) for shard in shards]
-    row = row_of(experiment, tally)
+    """Return one experiment: its results, and when, where and with what it was run."""
+    experiment: Any = store.find_any(name)
+    return _REPORTS[kind_of(experiment).name](store, experiment)
+
+
+def _runs_report(store: Store, experiment: Experiment) -> Report:
+    """Return the runs of an experiment: histograms, and when, where and with what it was run."""
+    shards, gathered = store.shards(experiment), store.gathered(experiment)
+    origins, tally = store.provenances(experiment), gathered.tally
+    row = row_of(experiment, *gathered)
     labels = {key: _LABELS.get(key, ("", "integer")) for key in row}
     labels |= {key: (key.replace("_", " "), "text") for key in experiment.identity}
     facts = [Fact(key, value, *labels[key], _mark(key, row)) for key, value in row.items()]
@@ -328,9 +336,18 @@ def experiment_report(store: Store, name: str) -> Report:
     facts.append(Fact("runs_not_counted", behind))
     notes += gap_notes(behind)
     pairs = zip(shards, origins, strict=True)
-    done = Table("shards", "", (), [{"shard": shard, **asdict(one)} for shard, one in pairs])
+    done = Table("shards", "", (), [{"shard": shard, **_flat(one)} for shard, one in pairs])
     title = f"experiment {experiment.digest}"
     return Report(title, tuple(facts), (*notes, done, *_made_by(origins)))
+
+
+def _flat(origin: Provenance) -> dict[str, Any]:
+    """Return a provenance as columns."""
+    values = asdict(origin)
+    end = {name: values.pop(name) for name in ("given", "seconds", "finished")}
+    del end["given"]
+    files = {name: str(origin.given.get(name, "")) for name in SHARD.files}
+    return {**values, **files, **end}
 
 
 def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
@@ -348,7 +365,13 @@ def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
     return replace(report, title=title, facts=facts).plus(f"Made by {_with(origin)}", took)
 
 
-def _with(one: Provenance | PointProvenance) -> str:
+_REPORTS: Mapping[str, Callable[[Store, Any], Report]] = {
+    SHARD.name: _runs_report,
+    WINDOW.name: _point_report,
+}
+
+
+def _with(one: Provenance) -> str:
     return (
         f"engine {one.engine}, popsnet {one.popsnet}, python {one.python}, numpy {one.numpy}, "
         f"numba {one.numba}, on {one.machine}"
@@ -374,7 +397,7 @@ _LABELS: dict[str, tuple[str, ColumnKind]] = {
         for name in HISTOGRAMS
         for figure, kind in _FIGURES.items()
     },
-    **{name: (LABELS[name], "integer") for name in TOTALS},
+    **{name: (LABELS[name], "integer") for name in (*TOTALS, *FAULT_COLUMNS)},
 }
 
 
@@ -483,7 +506,9 @@ def _summary(tally: Tally, name: str) -> dict[str, Any]:
     return asdict(summarize_counts(tally.histograms[name]))
 
 
-def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
+def row_of(
+    experiment: Experiment, tally: Tally, faults: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, Any]:
     """Return an experiment and figures of its runs as one row.
 
     Without runs, means and the like are None.
@@ -500,7 +525,7 @@ def row_of(experiment: Experiment, tally: Tally) -> dict[str, Any]:
     lost = _summary(tally, "lost")
     total = sum(packets * runs for packets, runs in tally.lost.items())
     row |= {"lost": total, "lost_mean": lost["mean"], "lost_max": lost["max"]}
-    row |= {name: getattr(tally, name) for name in TOTALS}
+    row |= {name: getattr(tally, name) for name in TOTALS} | dict(faults)
     return row | {
         f"{name}_histogram": {str(value): one[value] for value in sorted(one)}
         for name, one in tally.histograms.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,19 +18,17 @@ from popsnet.experiment import Experiment
 from popsnet.files import require_writable
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, Table, counted, facts_of
-from popsnet.sweeps import point_table
+from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.database import connect, sound_tables
-from popsnet.sweeps.rows import Row
-from popsnet.sweeps.store import Store, is_old
+from popsnet.sweeps.kind import Result, UnreadableError
+from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, Row, experiment_of
+from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
-OF_SHARDS = {"shards", "provenance", *stored.OF_SHARDS}
-"""The tables with a row for each shard."""
-
-_Key = tuple[str, int]
-_Rows = tuple[list[Row], ...]
-"""Rows of a shard as they are inserted: experiment, numbers, single runs, provenance, digest."""
+_TABLES = {**format_2.TABLES, **stored.TABLES}
+_WIDTHS = {**dict.fromkeys(_TABLES, 1), **dict.fromkeys(format_2.OF_SHARDS, 2), "results": 3}
+"""How many of the first columns are the key of a table."""
 
 _NAMELESS = "the description of the experiment cannot be read"
 _DESCRIBE = "The sweep that made the store describes it: give that as well."
@@ -172,26 +170,27 @@ def rescue(
         raise InputError(f"{target} exists and is not overwritten; give the name of a new file.")
     require_writable(target)
     known = experiments.experiments if isinstance(experiments, Sweep) else experiments
-    described = {one.digest: stored.point_row(one) for one in known}
-    lost: list[tuple[str, int, str]] = []
-    copied = without_digest = 0
+    described = {one.digest: stored.identity_of(one) for one in known}
+    lost: dict[str, list[tuple[str, int, str]]] = {kind: [] for kind in KINDS}
+    copied = dict.fromkeys(KINDS, 0)
+    without_digest = 0
     with TemporaryDirectory(prefix=".popsnet-", dir=target.resolve().parent) as folder:
         found, unread = _read(damaged, Path(folder), progress)
-        found["points"].update(described)
-        points, points_lost = _points(found)
+        identities = {**dict(_described(found)), **described}
         part = Path(folder) / "part.sqlite"
         with Store(part, create=True) as fresh, fresh.inserting() as insert:
-            for key, rows in _shards(found):
-                if isinstance(rows, str):
-                    lost.append((*key, rows))
+            for row in _results(found):
+                if why := _flaw(row, identities):
+                    number = row.first // KINDS[row.kind].runs
+                    lost[row.kind].append((row.digest, number, why))
                 else:
-                    insert(*rows)
-                    copied += 1
-                    without_digest += not rows[-1]
-            insert(traffic=points)
-        if not copied and not points:
-            why, _ = Counter(reason for *_, reason in lost).most_common(1)[0] if lost else ("", 0)
-            what = f" ({len(lost):,} lost: {why})" if lost else ""
+                    insert([(row.digest, identities[row.digest])], [row])
+                    copied[row.kind] += 1
+                    without_digest += not row.hash
+        if not any(copied.values()):
+            reasons = Counter(why for several in lost.values() for *_, why in several)
+            why, _ = reasons.most_common(1)[0] if reasons else ("", 0)
+            what = f" ({reasons.total():,} lost: {why})" if reasons else ""
             raise StoreError(
                 f"{damaged} has no shard that can be read{what}. "
                 f"{f'{_DESCRIBE} ' if why == _NAMELESS else ''}"
@@ -201,8 +200,8 @@ def rescue(
             raise InputError(f"{target} was made in the meantime; give the name of a new file.")
         part.rename(target)
     return Rescue(
-        str(damaged), str(target), copied, without_digest, tuple(lost), unread, len(points),
-        points_lost,
+        str(damaged), str(target), copied[SHARD.name], without_digest, tuple(lost[SHARD.name]),
+        unread, copied[WINDOW.name], tuple((name, why) for name, _, why in lost[WINDOW.name]),
     )  # fmt: skip
 
 
@@ -213,19 +212,22 @@ def _read(path: Path, folder: Path, progress: Progress) -> tuple[_Found, tuple[s
         if (source := path.with_name(f"{path.name}{end}")).is_file():
             shutil.copyfile(source, f"{copy}{end}")
     _lengthen(copy)
-    found: _Found = {table: {} for table in stored.TABLES}
+    found: _Found = {table: {} for table in _TABLES}
     try:
         with closing(connect(copy, create=False)) as database:
             database.text_factory = partial(str, encoding="utf-8", errors="replace")
             there = sound_tables(database)
             whole = {table: _scanned(database, table, found[table]) for table in there}
-            # A description that is lost shows as shards without one.
-            others = stored.TABLES.keys() - {"points"}
-            unread = sorted(one for one in others if not whole.get(one, one in stored.ADDED))
-            keys = set[Any]().union(*(found[table] for table in OF_SHARDS))
-            with patient_progress("reading", len(keys), progress, "shards") as report:
+            is_old = not there & stored.TABLES.keys()
+            tables = format_2.TABLES if is_old else stored.TABLES
+            # A description that is lost shows as results without one.
+            others = tables.keys() - {"points", "experiments"}
+            unread = sorted(one for one in others if not whole.get(one, one in format_2.ADDED))
+            of_shards = {*format_2.OF_SHARDS} & there
+            keys = set[Any]().union(*(found[table] for table in (*of_shards, "results")))
+            with patient_progress("reading", len(keys), progress, "results") as report:
                 for number, key in enumerate(keys, start=1):
-                    for table in OF_SHARDS & there:
+                    for table in of_shards:
                         if not whole[table] and key not in found[table]:
                             _look_up(database, table, key, found[table])
                     report(number)
@@ -249,14 +251,14 @@ def _lengthen(path: Path) -> None:
 
 def _scanned(database: sqlite3.Connection, table: str, rows: dict[Any, Row]) -> bool:
     """Read a table from both ends up to what is damaged; return whether it is whole."""
-    width = 2 if table in OF_SHARDS else 1
+    width = _WIDTHS[table]
     for order in ("ASC", "DESC"):
         names = ", ".join(f"{place} {order}" for place in range(1, width + 1))
         last: Any = None
         try:
             with closing(database.execute(f"SELECT * FROM {table} ORDER BY {names}")) as found:  # noqa: S608 - names of ours
                 for row in found:
-                    key = row[:2] if width == 2 else row[0]
+                    key = row[:width] if width > 1 else row[0]
                     if last is not None and not (key > last if order == "ASC" else key < last):
                         raise sqlite3.DatabaseError("rows are not in order")
                     last = key
@@ -269,7 +271,7 @@ def _scanned(database: sqlite3.Connection, table: str, rows: dict[Any, Row]) -> 
     return False
 
 
-def _look_up(database: sqlite3.Connection, table: str, key: _Key, rows: dict[Any, Row]) -> None:
+def _look_up(database: sqlite3.Connection, table: str, key: Row, rows: dict[Any, Row]) -> None:
     """Read one row, if SQLite finds it."""
     query = f"SELECT * FROM {table} WHERE point = ? AND shard = ?"  # noqa: S608 - names of ours
     with suppress(sqlite3.Error, UnicodeDecodeError):
@@ -277,8 +279,11 @@ def _look_up(database: sqlite3.Connection, table: str, key: _Key, rows: dict[Any
         rows.update((key, row) for row in found if _is_plausible(table, row))
 
 
-_TYPES = {"shards": (str, int, int), "provenance": (str, int, str), "runs": (str, int, bytes),
-          "digests": (str, int, str), "traffic": (str,) * 5, "points": (str,)}  # fmt: skip
+_TYPES = {
+    "shards": (str, int, int), "provenance": (str, int, str), "runs": (str, int, bytes),
+    "digests": (str, int, str), "traffic": (str,) * 5, "points": (str,),
+    "experiments": (str, str), "results": (str, str, int, int),
+}  # fmt: skip
 
 
 def _is_plausible(table: str, row: Row) -> bool:
@@ -286,39 +291,42 @@ def _is_plausible(table: str, row: Row) -> bool:
     return all(type(value) is kind for value, kind in zip(row, _TYPES[table], strict=False))
 
 
-def _shards(found: _Found) -> Iterator[tuple[_Key, _Rows | str]]:
-    """Yield each shard of which any table has a row: its rows, or why it is lost."""
-    points = {
-        name: row for name, row in found["points"].items() if not any(stored.point_flaws(row))
-    }
-    for key in sorted(set[_Key]().union(*(found[table] for table in OF_SHARDS))):
-        point = points.get(key[0])
-        yield key, _NAMELESS if point is None else _checked(found, key, point)
+def _described(found: _Found) -> Iterator[Row]:
+    """Yield the name and the identity of each experiment whose description can be read."""
+    rows = [*found["experiments"].values(), *map(format_2.point_of, found["points"].values())]
+    rows += map(format_2.arrivals_of, found["traffic"].values())
+    for row in rows:
+        with suppress(UnreadableError):
+            experiment_of(*row)
+            yield row
 
 
-def _points(found: _Found) -> tuple[list[Row], tuple[tuple[str, str], ...]]:
-    """Return the rows of points of traffic that can be trusted, and why others are lost."""
-    rows = sorted(found["traffic"].items())
-    sound = {name: row for name, row in rows if not any(point_table.point_flaws(row))}
-    lost = [(name, "it does not match its digest") for name, _ in rows if name not in sound]
-    return list(sound.values()), tuple(lost)
+def _results(found: _Found) -> Iterator[Result]:
+    """Yield each result of which any table has a row."""
+    keys = set[Any]().union(*(found[table] for table in format_2.OF_SHARDS))
+    for key in sorted(keys):
+        yield format_2.shard_of(key, *(found[table].get(key, ()) for table in format_2.OF_SHARDS))
+    yield from map(format_2.window_of, found["traffic"].values())
+    for row in found["results"].values():
+        if row[1] in KINDS:
+            yield Result._make(row)
 
 
-def _checked(found: _Found, key: _Key, point: Row) -> _Rows | str:
-    """Return the rows of a shard if they can be trusted, otherwise why not."""
-    shard, run, origin, digest = (
-        found[table].get(key, ()) for table in ("shards", "runs", "provenance", "digests")
-    )
-    if not shard:
+def _flaw(row: Result, identities: Mapping[str, str]) -> str:
+    """Return why a result is lost; empty if it can be trusted."""
+    kind = KINDS[row.kind]
+    if row.digest not in identities:
+        return _NAMELESS
+    if not row.body:
         return "its numbers cannot be read"
-    if not origin:
+    if not row.provenance:
         return "its provenance cannot be read"
-    if not run and (digest or not is_old(origin[3])):
-        return "its single runs cannot be read"  # only popsnet 0.1 wrote none
-    if digest and stored.digest_of(shard, run, origin) != digest[2]:
-        return "it does not match its digest"
-    flaws = [*stored.shard_flaws(shard), *stored.provenance_flaws(origin)]
-    flaws += stored.run_flaws(run, shard) if run else []
-    if flaws:
-        return "its numbers contradict each other"
-    return [point], [shard], [run] if run else [], [origin], [digest] if digest else []
+    try:
+        origin = kind.provenance(row)
+        if row.hash and any(stored.row_flaws(row)):
+            return "it does not match its digest"
+        if any(kind.losses(row, origin)):
+            return "its single runs cannot be read"  # only popsnet 0.1 wrote none
+    except UnreadableError:
+        return "it does not match its digest" if row.hash else "its provenance cannot be read"
+    return "its numbers contradict each other" if any(kind.flaws(row)) else ""

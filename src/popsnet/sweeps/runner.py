@@ -27,23 +27,13 @@ from popsnet.errors import PopsnetError, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import counted
-from popsnet.sweeps.cluster import ClusterExecutor, Finished
+from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.point_table import Point, execute_point, memory_of_point
-from popsnet.sweeps.shard import execute_shards, memory_of
+from popsnet.sweeps.kind import ANYWHERE, Finished
+from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, kind_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
-from popsnet.sweeps.work import (
-    AHEAD,
-    ANYWHERE,
-    ONE_PIECE,
-    Queue,
-    Subject,
-    Work,
-    cut,
-    estimate_work,
-    suits,
-)
+from popsnet.sweeps.work import AHEAD, Queue, Work, cut, estimate_work, suits
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import TrafficResult
 
@@ -61,9 +51,8 @@ class Pace:
         """Count results of an engine that took this many seconds by an estimate."""
         seconds = 0.0
         for one in results:
-            shards = 1 if isinstance(one, Point) else len(one.numbers)
-            seconds += one.provenance.seconds * shards
-            self._done += shards
+            seconds += one.provenance.seconds * len(one.numbers)
+            self._done += len(one.numbers)
         self._estimated += estimated
         if seconds > 0 and estimated > 0:
             self._ratios[engine] = (self._ratios.get(engine, 1.0) + seconds / estimated) / 2
@@ -227,8 +216,8 @@ def collect_traffic(
     require_workers(workers)
     goals = Goals.of_traffic(wanted, part)
     with _reached(goals, store, seconds, executor, workers, progress) as kept:
-        found = {point.experiment: point.result for point in kept.traffic.points()}
-        return [found.get(one) for one in wanted]
+        points = map(kept.traffic.get, wanted)
+        return [None if point is None else point.result for point in points]
 
 
 @contextmanager
@@ -257,13 +246,12 @@ def pursue(
     goals: Goals, store: Store, deadline: float, workers: Workers, progress: Progress = None
 ) -> None:
     """Do what the goals are missing, until a deadline; every finished shard or point is kept."""
-    done, total = goals.shards_done(store)
-    points = goals.missing_points(store)
+    done, total = goals.done(store, *KINDS.values())
     left = {one: None for one, goal in goals.goals.items() if goal.missing(store)}
-    fixed = goals.precision is None
-    total, unit = (total, "shards") if fixed else (len(goals.goals), "experiments")
-    total, unit = total + len(goals.points), _unit(unit, goals)
-    simulated = len(goals.points) - len(points)
+    if left:
+        store.convert()
+    unit = _unit("shards" if goals.precision is None else "experiments", goals)
+    fixed = not any(goals.is_counted_whole(kind_of(one)) for one in goals.goals)
     with workers as crew, patient_progress("runs", total, progress, unit) as update:
         queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
 
@@ -272,29 +260,25 @@ def pursue(
             missing = goals.goals[experiment].missing(store)
             pending[experiment] = len(missing)
             queue.add(cut(experiment, missing, crew.count))
-            if not missing:
-                left.pop(experiment, None)
 
         def report() -> None:
             """Report how much is done, and on a cluster by how many workers and how fast."""
-            now = simulated + (done if fixed else len(goals.goals) - len(left))
             words = crew.words(queue, _unit("shards", goals), fixed)
-            update(now, f"{now:,} of {total:,} {unit}, {words}" if words else "")
+            update(done, f"{done:,} of {total:,} {unit}, {words}" if words else "")
 
-        for experiment in tuple(left):
+        for experiment in left:
             add(experiment)
-        for point in points:
-            queue.add([(point, ONE_PIECE)])
         try:
             for finished in crew.do(queue, deadline, report):
                 store.put(finished)
-                if isinstance(finished, Point):
-                    simulated += 1
-                else:
-                    done += len(finished.numbers)
-                    pending[finished.experiment] -= len(finished.numbers)
-                    if not pending[finished.experiment]:
-                        add(finished.experiment)
+                experiment, count = finished.experiment, len(finished.numbers)
+                pending[experiment] -= count
+                if not pending[experiment]:
+                    add(experiment)
+                if not goals.is_counted_whole(kind_of(experiment)):
+                    done += count
+                elif not pending[experiment]:
+                    done += 1
                 report()
         finally:
             for finished in crew.stop():
@@ -303,9 +287,9 @@ def pursue(
 
 def _unit(runs: str, goals: Goals) -> str:
     """Return what is counted, in words."""
-    if not goals.points:
+    if not goals.of_kind(WINDOW):
         return runs
-    return f"{runs} and points" if goals.goals else "points"
+    return f"{runs} and points" if goals.of_kind(SHARD) else "points"
 
 
 @dataclass(frozen=True)
@@ -435,7 +419,7 @@ class Workers:
             return []
         suited = False
 
-        def takes(subject: Subject) -> bool:
+        def takes(subject: Experiment) -> bool:
             nonlocal suited
             suited = self._suits(subject, engine) or suited
             return self._suits(subject, engine) and self._fits(subject)
@@ -463,7 +447,7 @@ class Workers:
                 taken.append(piece)
         return taken
 
-    def _fits(self, experiment: Subject) -> bool:
+    def _fits(self, experiment: Experiment) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
         handed_over = [*(one.memory for one in self._at_work.values()), self._memory(experiment)]
         available = self._available if self._cluster is None else self._cluster.memory
@@ -481,9 +465,8 @@ class Workers:
         experiment, shards = piece
         stopped: dict[str, Any] = {"stopped": self._stopped.is_set} if self._own else {}
         assert self._executor is not None
-        if isinstance(experiment, TrafficExperiment):
-            return self._executor.submit(partial(execute_point, **stopped), experiment)
-        return self._executor.submit(partial(execute_shards, **stopped), experiment, shards)
+        work = partial(kind_of(experiment).execute, **stopped)
+        return self._executor.submit(work, experiment, shards)
 
     def _results_of(self, future: Future[Any]) -> Sequence[Finished]:
         if self._cluster is not None:
@@ -491,11 +474,9 @@ class Workers:
         return [_result_of(future)]
 
 
-def _memory(subject: Subject) -> int:
+def _memory(experiment: Experiment) -> int:
     """Estimate the bytes that a piece of work needs."""
-    if isinstance(subject, TrafficExperiment):
-        return memory_of_point(subject)
-    return memory_of(subject)
+    return kind_of(experiment).memory(experiment)
 
 
 def _seconds(piece: Work, engine: str) -> float:

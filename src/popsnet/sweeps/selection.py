@@ -10,13 +10,12 @@ from typing import TypeAlias, TypeVar
 
 from popsnet.errors import InputError, wrong
 from popsnet.experiment import Experiment
-from popsnet.traffic.experiment import TrafficExperiment
 
 Names: TypeAlias = str | Sequence[str]
 Numbers: TypeAlias = int | str | None
 """A number, a range ``"64:1024"`` with both ends in it and either end optional, or None for all."""
 
-_One = TypeVar("_One", bound=Experiment | TrafficExperiment)
+_One = TypeVar("_One", bound=Experiment)
 
 _NAMES = ("router", "scheduler", "variant", "permutation", "arrivals")
 _OF_TRAFFIC = ("scheduler", "arrivals")
@@ -67,10 +66,10 @@ class Selection:
         for name in _NUMBERS:
             _range(name, getattr(self, name))
 
-    def __contains__(self, experiment: Experiment | TrafficExperiment) -> bool:
+    def __contains__(self, experiment: Experiment) -> bool:
         return all(self._agrees(name, experiment) for name in (*_NAMES, *_NUMBERS))
 
-    def _agrees(self, name: str, experiment: Experiment | TrafficExperiment) -> bool:
+    def _agrees(self, name: str, experiment: Experiment) -> bool:
         if name in _NUMBERS:
             least, most = _range(name, getattr(self, name))
             return bool(least <= getattr(experiment.network, name) <= most)
@@ -108,9 +107,7 @@ class Selection:
             raise self._complaint(there, where)
         return found
 
-    def _complaint(
-        self, there: Sequence[Experiment | TrafficExperiment], where: object
-    ) -> InputError:
+    def _complaint(self, there: Sequence[Experiment], where: object) -> InputError:
         """Return the error that says which value selects nothing, and what there is instead."""
         for name in (*_NAMES, *_NUMBERS):
             if any(self._agrees(name, one) for one in there):

@@ -2,47 +2,60 @@
 
 from __future__ import annotations
 
-import platform
+import math
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 
-import popsnet
-from popsnet.engines import Outcomes
-from popsnet.errors import PopsnetError, wrong
-from popsnet.experiment import Experiment
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts, Outcomes, Tally
+from popsnet.errors import InputError, PopsnetError, wrong
+from popsnet.experiment import Experiment, whole_number
+from popsnet.runs.summary import LABELS
+from popsnet.stats.inference import summarize_counts
+from popsnet.sweeps.kind import (
+    ANYWHERE,
+    NEGLIGIBLE,
+    UNREADABLE,
+    Finished,
+    Provenance,
+    Result,
+    ResultKind,
+    Stopped,
+    UnreadableError,
+)
 from popsnet.trace import Event
 
 if TYPE_CHECKING:
     from popsnet.engines import Engine, Session
 
-
-import math
-import re
-from collections.abc import Iterator
-
-from popsnet.engines import Tally
-from popsnet.experiment import whole_number
-from popsnet.stats.inference import summarize_counts
-
 SHARD_RUNS = 10
 """Shard s of an experiment is its runs 10·s to 10·s + 9."""
-
-NEGLIGIBLE = 2**26
-"""Bytes of memory of a worker that are not counted, and that it keeps while it is idle."""
 
 MOST_RUNS = 10**7
 """The most runs of an experiment: every shard has a row in the store."""
 
+RUN_COLUMNS = (
+    "slots", "slots_delivered", "steps", "delivered", "lost", "collisions", "destroyed",
+    "messages", "capped",
+)  # fmt: skip
+"""The counts that are kept of a single run, in this order: those that every engine has."""
 
-class Stopped(PopsnetError):
-    """Shards were stopped because they are no longer wanted."""
+FAULT_COLUMNS = FaultCounts._fields
+"""The counts that are kept besides of a run with faults."""
+
+I64 = npt.NDArray[np.int64]
+
+_MOST = 2**63 - 1
+"""The largest count that NumPy can represent."""
 
 
 def shards_of(runs: int) -> int:
@@ -50,32 +63,136 @@ def shards_of(runs: int) -> int:
     return -(-runs // SHARD_RUNS)
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """When, where and with what a shard was made. None of it affects the result."""
-
-    engine: str
-    popsnet: str
-    python: str
-    numpy: str
-    numba: str
-    machine: str
-    router_file: str
-    permutation_file: str
-    seconds: float
-    finished: str
-    """When, in UTC."""
+def is_old(version: object) -> bool:
+    """Whether this version of popsnet kept no single runs: 0.2 was the first that did."""
+    found = re.match(r"(\d+)\.(\d+)", str(version))
+    return found is None or (int(found[1]), int(found[2])) < (0, 2)
 
 
 @dataclass(frozen=True, eq=False)
-class Shards:
+class Shards(Finished):
     """Consecutive finished shards of an experiment."""
 
-    experiment: Experiment
-    numbers: range
-    outcomes: Outcomes
-    provenance: Provenance
-    """The same for each of the shards."""
+    outcome: Outcomes
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The outcomes of all runs."""
+        return self.outcome
+
+    def rows(self) -> list[Result]:
+        """Return a row per shard, whose body has the counts of its runs by name.
+
+        A count is an array of ten integers, or one integer if all ten are equal.
+        """
+        names = RUN_COLUMNS + FAULT_COLUMNS * bool(len(self.outcome.faulty))
+        kept = np.stack([self.outcome.column(name) for name in names], axis=-1, dtype=np.int64)
+        columns = kept.reshape(-1, SHARD_RUNS, len(names)).transpose(0, 2, 1)
+        equal = (columns == columns[:, :, :1]).all(axis=2).tolist()
+        digest, origin = self.experiment.digest, self.provenance.to_json()
+        return [
+            Result.of(
+                digest, ShardKind.name, number * SHARD_RUNS, SHARD_RUNS,
+                body_of({n: c[0] if s else c for n, c, s in zip(names, ten, same, strict=True)}),
+                origin,
+            )
+            for number, ten, same in zip(self.numbers, columns.tolist(), equal, strict=True)
+        ]  # fmt: skip
+
+
+Column = int | list[int] | dict[int, int]
+
+body_of = msgspec.msgpack.Encoder().encode
+"""Makes the body of a shard of its counts by name."""
+_counts = msgspec.msgpack.Decoder(dict[str, Column]).decode
+
+
+def columns_of(row: Result) -> dict[str, list[int]]:
+    """Return the counts of the ten runs of a shard; empty if it has histograms only.
+
+    Raises
+    ------
+    UnreadableError
+        If it has values that cannot be counts.
+    """
+    try:
+        body = _counts(row.body)  # type: ignore[arg-type]
+        if any(isinstance(body[name], dict) for name in HISTOGRAMS):
+            return {}
+        columns = {
+            name: [one] * SHARD_RUNS if isinstance(one, int) else list(one)
+            for name, one in body.items()
+        }
+        if not columns.keys() >= {*RUN_COLUMNS} or max(columns["capped"]) > 1:
+            raise ValueError
+        for ten in columns.values():
+            if len(ten) != SHARD_RUNS or min(ten) < 0 or max(ten) > _MOST:
+                raise ValueError
+    except UNREADABLE:
+        raise _unreadable(row) from None
+    return columns
+
+
+def _unreadable(row: Result) -> UnreadableError:
+    return UnreadableError(
+        f"{ShardKind().where_begins(row)} has numbers or single runs that cannot be read."
+    )
+
+
+def tally_of(rows: Sequence[Result]) -> Tally:
+    """Return the tally of some shards; equal bodies are read once.
+
+    Raises
+    ------
+    UnreadableError
+        If a row has values that cannot be counts.
+    """
+    histograms: dict[str, Any] = {name: Counter() for name in HISTOGRAMS}
+    sums: dict[str, Any] = Counter()
+    bodies = {row.body: row for row in rows}
+    for body, times in Counter(row.body for row in rows).items():
+        columns = columns_of(bodies[body])
+        tally = _tally_of_runs(columns) if columns else _tally_of_histograms(bodies[body])
+        for name, histogram in tally.histograms.items():
+            for value, runs in histogram.items():
+                histograms[name][value] += runs * times
+        for name in ("runs", "capped", *TOTALS):
+            sums[name] += getattr(tally, name) * times
+    return Tally(**sums, **histograms)
+
+
+def _tally_of_runs(columns: dict[str, list[int]]) -> Tally:
+    sums: dict[str, Any] = {name: sum(columns[name]) for name in (*TOTALS, "capped")}
+    histograms: dict[str, Any] = {name: Counter(columns[name]) for name in HISTOGRAMS}
+    return Tally(runs=SHARD_RUNS, **sums, **histograms)
+
+
+def _tally_of_histograms(row: Result) -> Tally:
+    """Return the tally of a shard that popsnet 0.1 made."""
+    try:
+        body: dict[str, Any] = _counts(row.body)  # type: ignore[arg-type]
+        sums: dict[str, Any] = {name: int(body[name]) for name in (*TOTALS, "capped")}
+        histograms: dict[str, Any] = {name: Counter(body[name]) for name in HISTOGRAMS}
+        for histogram in histograms.values():
+            counted, least = histogram.total(), min(histogram.values(), default=0)
+            if counted != SHARD_RUNS or least < 1 or min(histogram) < 0 or max(histogram) > _MOST:
+                raise ValueError
+        if not 0 <= sums["capped"] <= SHARD_RUNS or min(sums.values()) < 0:
+            raise ValueError
+    except UNREADABLE:
+        raise _unreadable(row) from None
+    return Tally(runs=SHARD_RUNS, **sums, **histograms)
+
+
+def table_of(rows: Sequence[Result], names: Sequence[str]) -> I64:
+    """Return the counts of the runs of some shards: a row per run, in order.
+
+    Counts that a shard does not have are 0. Shards with histograms only are left out.
+    """
+    none = [0] * SHARD_RUNS
+    kept = [columns for row in rows if (columns := columns_of(row))]
+    table = np.array([[ten.get(name, none) for name in names] for ten in kept], dtype=np.int64)
+    return table.reshape(-1, len(names), SHARD_RUNS).transpose(0, 2, 1).reshape(-1, len(names))
 
 
 class _Opened(threading.local):
@@ -98,11 +215,10 @@ class _Opened(threading.local):
     def on(self, experiment: Experiment, engine: str) -> Session:
         if self.experiment != experiment or self.asked != engine:
             from popsnet.engines import choose_engine
-            from popsnet.engines.engine import engine_of_many
 
             self.close()
-            if engine == "auto":
-                self.engine = engine_of_many(experiment)
+            if engine == ANYWHERE:
+                self.engine = _engine(experiment)
             else:
                 self.engine = choose_engine(engine, experiment, fitting=False)  # checked before
             self.session = self.engine.open(experiment, threads=1)
@@ -117,7 +233,7 @@ def execute_shards(
     experiment: Experiment,
     numbers: range,
     stopped: Callable[[], bool] | None = None,
-    engine: str = "auto",
+    engine: str = ANYWHERE,
 ) -> Shards:
     """Run shards on the calling thread; they stop soon after ``stopped()`` is true."""
     begin = time.perf_counter()
@@ -133,16 +249,21 @@ def execute_shards(
         _opened.close()
     _require_whole(experiment, outcomes)
     none = np.empty(0, dtype=np.int64)
-    kept = Outcomes(outcomes.table, none, none)  # a store does not keep single steps
+    kept = Outcomes(outcomes.table, none, none, outcomes.faulty)  # a store keeps no single steps
     seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
-    return Shards(experiment, numbers, kept, _provenance(experiment, name, seconds))
+    return Shards(experiment, numbers, kept, Provenance.now(name, experiment, seconds))
+
+
+def _engine(experiment: Experiment, fitting: bool = False) -> Engine:
+    """Return the engine of an experiment. Engines are imported only where something is run."""
+    from popsnet.engines.engine import engine_of_many
+
+    return engine_of_many(experiment, fitting=fitting)
 
 
 def memory_of(experiment: Experiment) -> int:
     """Return the bytes that the shards of an experiment need on a worker, 0 if negligible."""
-    from popsnet.engines.engine import engine_of_many
-
-    needed = engine_of_many(experiment).memory(experiment, threads=1)
+    needed = _engine(experiment).memory(experiment, threads=1)
     return needed if needed > NEGLIGIBLE else 0
 
 
@@ -159,19 +280,134 @@ def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
         )
 
 
-@cache
-def versions_here() -> tuple[str, str, str, str, str]:
-    """Return the versions of popsnet, Python, NumPy and Numba, and the machine."""
-    import numba
+class ShardKind(ResultKind):
+    """Shards of runs of a router."""
 
-    versions = popsnet.__version__, platform.python_version(), np.__version__, numba.__version__
-    return *versions, f"{platform.node()} {platform.machine()}"
+    name = "shard"
+    unit = "shard"
+    runs = SHARD_RUNS
+    experiment = Experiment
+    files = "router_file", "permutation_file"
+    given = frozenset({*files, "label"})
+    finished = Shards
+    _expected: ClassVar[dict[tuple[str, str, int, int], float]] = {}
+    """Slots by router, version, d and g, so that every expectation is computed once."""
+
+    def require_storable(self, experiment: Experiment) -> None:
+        """Refuse a router that its name and version do not identify, and what needs more memory."""
+        if not experiment.storable:
+            raise InputError(
+                f"Router {experiment.router} is not registered, so its results could not be told "
+                "from those of a later version. Put it into a file with @popsnet.register(...) and "
+                "give the file."
+            )
+        _engine(experiment, fitting=True)
+
+    def execute(
+        self,
+        experiment: Experiment,
+        numbers: range,
+        stopped: Callable[[], bool] | None = None,
+        engine: str = ANYWHERE,
+    ) -> Shards:
+        """Run shards on the calling thread; they stop soon after ``stopped()`` is true."""
+        return execute_shards(experiment, numbers, stopped, engine)
+
+    def seconds(self, experiment: Experiment, engine: str = ANYWHERE) -> float:
+        """Estimate the seconds that a shard takes, to about a factor of three.
+
+        It is the estimate of the engine for the number of slots that the router expects; by
+        default, of an engine that ships, since parts must not depend on what is installed. A router
+        that states no expectation is taken to need max(d, g) slots.
+        """
+        from popsnet.engines.engine import find_engine, shipped_engine
+
+        chosen = shipped_engine(experiment) if engine == ANYWHERE else find_engine(engine)
+        key = experiment.router, experiment.version, experiment.d, experiment.g
+        if key not in self._expected:
+            self._expected[key] = _compute_slots(experiment)
+        return float(f"{chosen.seconds(experiment, SHARD_RUNS * self._expected[key]):.1e}")
+
+    def memory(self, experiment: Experiment) -> int:
+        """Return the bytes that shards need on a worker, 0 if negligible."""
+        return memory_of(experiment)
+
+    def suits(self, experiment: Experiment, engine: str) -> bool:
+        """Whether an engine that needs resources can run the experiment."""
+        from popsnet.engines.engine import find_engine
+
+        return find_engine(engine).obstacle(experiment) is None
+
+    def batch(self, experiment: Experiment) -> int:
+        """Return how many shards are run at once."""
+        return _engine(experiment).batch(experiment) // SHARD_RUNS
+
+    def where(self, row: Result) -> str:
+        """Return the name of a shard."""
+        whole = type(row.first) is int
+        number = row.first // SHARD_RUNS if whole else row.first
+        return f"shard {number} of experiment {row.digest}"
+
+    def flaws(self, row: Result) -> Iterator[str]:
+        """Yield what is wrong with the numbers of a shard."""
+        try:
+            tally_of([row])
+        except UnreadableError as error:
+            yield str(error)
+            return
+        where = self.where_begins(row)
+        is_whole = type(row.first) is int
+        if not is_whole or row.first < 0 or row.first % SHARD_RUNS or row.runs != SHARD_RUNS:
+            yield f"{where} has {row.runs} runs; shards are numbered from 0 and have 10."
+
+    def losses(self, row: Result, origin: Provenance) -> Iterator[str]:
+        """Yield what to say of single runs that are missing."""
+        if not is_old(origin.popsnet) and not columns_of(row):
+            yield (
+                f"{self.where_begins(row)} has lost its single runs, which popsnet "
+                f"{origin.popsnet} keeps. Run the sweep into a new store and merge it to add them."
+            )
+
+    def difference(self, row: Result, other: Result, here: str, there: str) -> str:
+        """Say how two results of a shard differ; empty if they do not."""
+        first, second = tally_of([row]), tally_of([other])
+        if first != second:
+            return difference(first, second, here, there)
+        one, two = columns_of(row), columns_of(other)
+        return f"other single runs {here} than {there}" if one and two and one != two else ""
+
+    def adds_to(self, new: Result, row: Result) -> bool:
+        """Whether a shard has single runs, and another row of it has not."""
+        return bool(columns_of(new)) and not columns_of(row)
+
+    def order(self, experiment: Experiment) -> tuple[Any, ...]:
+        """Return what sorts experiments, small networks first."""
+        names = experiment.program, experiment.variant, experiment.workload
+        return experiment.network.n, experiment.g, *names, experiment.digest
 
 
-def _provenance(experiment: Experiment, engine: str, seconds: float) -> Provenance:
-    files = experiment.router_file, experiment.permutation_file
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Provenance(engine, *versions_here(), *files, round(seconds, 6), now)
+def _compute_slots(experiment: Experiment) -> float:
+    expected, slots = experiment.resolved_router.claims.expected, math.nan
+    if expected is not None:
+        with suppress(Exception):  # an estimate only: a wrong claim must not end a sweep
+            slots = float(expected.slots(experiment.network))
+    return slots if 0 < slots < math.inf else float(max(experiment.d, experiment.g))
+
+
+def difference(one: Tally, other: Tally, here: str, there: str) -> str:
+    """Say in which count two tallies of one shard differ, the most important first."""
+    for name in ("slots", "steps", "slots_delivered", "lost"):
+        first, second = one.histograms[name], other.histograms[name]
+        if first != second:
+            means = [one.mean(name), other.mean(name)]
+            if f"{means[0]:.2f}" != f"{means[1]:.2f}":
+                return f"mean {LABELS[name]} {means[0]:,.2f} {here}, {means[1]:,.2f} {there}"
+            return f"another histogram of {LABELS[name]} {here} than {there}"
+    name = next(
+        name for name in ("runs", "capped", *TOTALS) if getattr(one, name) != getattr(other, name)
+    )
+    values = getattr(one, name), getattr(other, name)
+    return f"{LABELS.get(name, name)} {values[0]:,} {here}, {values[1]:,} {there}"
 
 
 FEWEST_RUNS = 50

@@ -1,34 +1,34 @@
-"""The store: results of shards and of points of traffic in one SQLite file.
+"""The store: results of experiments of every kind in one SQLite file.
 
-Five tables are about runs: ``points`` has the experiments, ``shards`` their histograms, ``runs``
-the counts of single runs, ``provenance`` when, where and with what they were made, and ``digests``
-a hash of what the last three have of a shard. The first three depend on nothing but the
-experiments, so that two stores of the same shards have the same rows in them. A sixth table,
-``traffic``, has a row per point of continuous traffic. A shard or a point is written in one
-transaction. The write-ahead log keeps what was committed when the program is killed. A power
-failure may undo the last commits, but the file stays valid, and the next sweep completes it.
+The table ``experiments`` has the identities of which their names are hashes. The table ``results``
+has a row for each shard of ten runs and for each window of continuous traffic, with what came out
+(``body``), when, where and with what it was made (``provenance``), and a hash of all that. The body
+depends on nothing but the experiment, so that two stores of the same results have the same bodies.
+Results that are finished together are written in one transaction. The write-ahead log keeps what
+was committed when the program is killed. A power failure may undo the last commits, but the file
+stays valid, and the next sweep completes it.
 
-What is read of an experiment is compared with its digests first. A store is not changed before
-something is written to it, so a damaged one that was only read is as it was.
+What is read of an experiment is compared with its hashes first. A store is not changed before
+something is written to it, so a damaged one that was only read is as it was. A store of format 2 is
+read as it is, and converted before the first write.
 """
 
 from __future__ import annotations
 
-import re
+import shutil
 import sqlite3
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from popsnet.engines import Tally
 from popsnet.errors import InputError, StoreError, as_path
 from popsnet.experiment import Experiment
+from popsnet.progress import patient_progress
 from popsnet.report import Report, data_frame
 from popsnet.sweeps import database as sqlite
-from popsnet.sweeps import point_table
+from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.exports import (
     RunTable,
@@ -36,44 +36,38 @@ from popsnet.sweeps.exports import (
     export_points,
     export_runs,
     run_columns,
+    uniform,
 )
-from popsnet.sweeps.point_table import Point, PointTable, traffic_records
-from popsnet.sweeps.reports import difference, row_of, store_report, why_nothing
-from popsnet.sweeps.rows import Row
+from popsnet.sweeps.kind import Finished, Provenance, Result, ResultKind, UnreadableError
+from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
+from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
 from popsnet.sweeps.selection import EVERYTHING, Selection
-from popsnet.sweeps.shard import SHARD_RUNS, Provenance, Shards, shards_of
-from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.sweeps.shard import (
+    FAULT_COLUMNS,
+    RUN_COLUMNS,
+    SHARD_RUNS,
+    columns_of,
+    is_old,
+    shards_of,
+    table_of,
+    tally_of,
+)
+from popsnet.sweeps.window import Point, PointTable, result_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SHARD = """
-SELECT d.digest, d.point, d.shard, s.*, r.*, p.* FROM digests AS d
-LEFT JOIN shards AS s ON s.point = d.point AND s.shard = d.shard
-LEFT JOIN runs AS r ON r.point = d.point AND r.shard = d.shard
-LEFT JOIN provenance AS p ON p.point = d.point AND p.shard = d.shard
-"""
-"""All rows of the shards that have a digest."""
 
 _FEW = 10
 """Experiments that a message names."""
 
 
-def _order(key: Row) -> tuple[str, int]:
-    """Return what sorts shards, even if their numbers are not numbers."""
-    return str(key[0]), key[1] if isinstance(key[1], int) else -1
+def _in_words(experiment: Experiment) -> str:
+    workload = experiment.workload.partition(":")[0]
+    text = str(experiment)
+    return text if workload in text else f"{text}, {workload}"
 
 
-_Any = TypeVar("_Any", Experiment, Experiment | TrafficExperiment)
-
-
-def _in_words(experiment: Experiment | TrafficExperiment) -> str:
-    if isinstance(experiment, TrafficExperiment):
-        return str(experiment)
-    return f"{experiment}, {experiment.permutation.partition(':')[0]}"
-
-
-def _named(experiments: Sequence[Experiment | TrafficExperiment]) -> str:
+def _named(experiments: Sequence[Experiment]) -> str:
     """Return names and experiments, at most ten of them; no two names are the same."""
     names = {one.digest for one in experiments}
     length = next(one for one in range(6, 65) if len({name[:one] for name in names}) == len(names))
@@ -82,7 +76,7 @@ def _named(experiments: Sequence[Experiment | TrafficExperiment]) -> str:
     return f"{'; '.join(shown)}{f'; and {more:,} more' if more else ''}."
 
 
-def _hint(text: str, there: Sequence[Experiment | TrafficExperiment]) -> str:
+def _hint(text: str, there: Sequence[Experiment]) -> str:
     """Say which names there are: those with a router, scheduler or permutation if it is one."""
     described = [(one, f"{one.program} {one.variant} {one.workload}") for one in there]
     close = [one for one, words in described if text and text.lower() in words.lower()]
@@ -92,16 +86,18 @@ def _hint(text: str, there: Sequence[Experiment | TrafficExperiment]) -> str:
     return f"{what}: {_named(close or there)}"
 
 
-def is_old(version: object) -> bool:
-    """Whether this version of popsnet kept no single runs: 0.2 was the first that did."""
-    found = re.match(r"(\d+)\.(\d+)", str(version))
-    return found is None or (int(found[1]), int(found[2])) < (0, 2)
+class Gathered(NamedTuple):
+    """The runs of an experiment up to the first shard that is missing."""
+
+    tally: Tally
+    faults: dict[str, int]
+    """Sums of the counts that only runs with faults have."""
 
 
 class Store:
-    """Open a file of results.
+    """A file of results.
 
-    Results are kept in shards of ten runs. A store has a shard completely or not at all.
+    Runs of routers are kept in shards of ten runs. A store has a shard completely or not at all.
 
     Parameters
     ----------
@@ -126,8 +122,9 @@ class Store:
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path, self._writes = as_path("store", path), create
-        self._in_log_mode = self._is_damaged = self._has_all_points = False
+        self._in_log_mode = self._is_damaged = self._is_described = False
         self._sound: set[str] = set()
+        self._tables_of: tuple[int, stored.Tables] | None = None
         self.traffic = PointTable(self)
         """The points of continuous traffic."""
         with self.errors_named():
@@ -135,7 +132,7 @@ class Store:
             try:
                 if create:
                     self._create()
-                self._tables = sqlite.require_store(self._database, self.path)
+                sqlite.require_store(self._database, self.path)
             except BaseException:
                 self._database.close()
                 raise
@@ -164,64 +161,104 @@ class Store:
                 f"{self.path} was opened for reading: open it with create=True to add results."
             )
 
-    def put(self, done: Shards | Point) -> None:
-        """Write shards, or a point of traffic, in one transaction.
+    @property
+    def format(self) -> int:
+        """The format of the file now: another program may convert it."""
+        with self.errors_named():
+            ((version,),) = sqlite.fetch(self._database, "PRAGMA user_version")
+        return int(version)
+
+    @property
+    def _tables(self) -> stored.Tables:
+        version = self.format
+        if self._tables_of is None or self._tables_of[0] != version:
+            with self.errors_named():
+                self._tables_of = version, sqlite.tables_of(self._database, self.path)
+        return self._tables_of[1]
+
+    def put(self, done: Finished) -> None:
+        """Write results that were finished together in one transaction.
 
         Raises
         ------
         StoreError
             If the store has another result for one of them.
         """
-        if isinstance(done, Point):
-            with self.inserting() as insert:
-                insert(traffic=[point_table.point_row(done)])
-            return
-        point, runs = stored.point_row(done.experiment), stored.run_rows(done)
-        shards, provenance = stored.shard_rows(done), stored.provenance_rows(done)
-        digests = stored.digest_rows(shards, runs, provenance)
+        experiment = done.experiment
         with self.inserting() as insert:
-            insert([point], shards, runs, provenance, digests)
+            insert([(experiment.digest, stored.identity_of(experiment))], done.rows())
+
+    def numbers(self, experiment: Experiment) -> list[int]:
+        """Return the numbers of the results of an experiment that the store has."""
+        kind = kind_of(experiment)
+        self._require_sound(experiment)
+        with self.errors_named():
+            firsts = self._tables.firsts(experiment.digest, kind.name)
+        return [first // kind.runs for first in firsts]
 
     def missing(self, experiment: Experiment, runs: int) -> list[int]:
         """Return the shards that this many runs of an experiment need and the store lacks."""
-        there = set(self.shards(experiment))
+        there = set(self.numbers(experiment))
         return [shard for shard in range(shards_of(runs)) if shard not in there]
 
     def shards(self, experiment: Experiment) -> list[int]:
         """Return the shards of an experiment that the store has."""
-        self._require_sound(experiment)
-        query = "SELECT shard FROM shards WHERE point = ? ORDER BY shard"
-        return [shard for (shard,) in self._rows(query, experiment.digest)]
+        return self.numbers(experiment)
 
     def tally(self, experiment: Experiment, runs: int) -> Tally | None:
         """Return the tally of the shards that hold this many runs; None if one is missing."""
         wanted = shards_of(runs)
-        rows = self._shard_rows(experiment, wanted)
+        rows = self.results(experiment, wanted)
         return None if len(rows) < wanted else self._tally(rows)
 
     def tally_of(self, experiment: Experiment, shards: Iterable[int]) -> Tally:
         """Return the tally of those of these shards that the store has."""
-        chosen = set(shards)
-        rows = self._shard_rows(experiment, max(chosen, default=-1) + 1)
-        return self._tally([row for row in rows if row[1] in chosen])
+        return self._tally(self._chosen(experiment, shards))
 
-    def _tally(self, rows: Sequence[Row]) -> Tally:
+    def _tally(self, rows: Sequence[Result]) -> Tally:
         with self.errors_named():
-            return stored.tally_of(rows)
+            return tally_of(rows)
 
-    def _shard_rows(self, experiment: Experiment, end: int) -> list[Row]:
+    def results(
+        self, experiment: Experiment, end: int | None = None, begin: int = 0
+    ) -> list[Result]:
+        """Return the results of an experiment with some numbers, as the store keeps them."""
+        kind = kind_of(experiment)
         self._require_sound(experiment)
-        query = "SELECT * FROM shards WHERE point = ? AND shard < ? ORDER BY shard"
-        return self._rows(query, experiment.digest, end)
+        last = None if end is None else end * kind.runs
+        with self.errors_named():
+            rows = self._tables.results(experiment.digest, kind.name, begin * kind.runs, last)
+            return list(rows)
+
+    def result(self, experiment: Experiment, number: int) -> Result:
+        """Return one result of an experiment as the store keeps it."""
+        for row in self.results(experiment, number + 1, number):
+            return row
+        raise InputError(f"{self.path} does not have shard {number} of this experiment.")
 
     def unbroken(self, experiment: Experiment) -> Tally:
         """Return the tally of all runs up to the first shard that is missing.
 
         Shards beyond a gap were finished early because they were quick, and would bias a mean.
         """
-        tally = self.tally(experiment, self._unbroken_shards(experiment) * SHARD_RUNS)
-        assert tally is not None
-        return tally
+        return self.gathered(experiment).tally
+
+    def gathered(self, experiment: Experiment, shards: Sequence[int] | None = None) -> Gathered:
+        """Return what some shards have, by default those up to the first that is missing."""
+        chosen = range(self._unbroken_shards(experiment)) if shards is None else shards
+        rows = self._chosen(experiment, chosen)
+        faults = {}
+        if experiment.faults:
+            table = table_of(rows, FAULT_COLUMNS)
+            faults = dict(zip(FAULT_COLUMNS, table.sum(axis=0).tolist(), strict=True))
+        return Gathered(self._tally(rows), faults)
+
+    def _chosen(self, experiment: Experiment, shards: Iterable[int]) -> list[Result]:
+        """Return those of these shards that the store has."""
+        chosen = set(shards)
+        end, begin = max(chosen, default=-1) + 1, min(chosen, default=0)
+        rows = self.results(experiment, end, begin)
+        return [row for row in rows if row.first // SHARD_RUNS in chosen]
 
     def _unbroken_shards(self, experiment: Experiment) -> int:
         shards = self.shards(experiment)
@@ -251,36 +288,20 @@ class Store:
         ...     store.runs(experiment).column("slots").tolist()
         [4, 4, 4, 4, 4, 4, 4, 4, 4, 4]
         """
-        whole = self._unbroken_shards(experiment)
-        query = "SELECT * FROM runs WHERE point = ? AND shard < ? ORDER BY shard"
-        rows = self._rows(query, experiment.digest, whole) if "runs" in self._tables else []
-        return RunTable(
-            experiment,
-            tuple(shard for _, shard, _ in rows),
-            self._counts(rows),
-            without=(whole - len(rows)) * SHARD_RUNS,
-            deleted=self._deleted(experiment, whole) if len(rows) < whole else 0,
-        )
-
-    def _counts(self, rows: Sequence[Row]) -> stored.I64:
+        names = RUN_COLUMNS + FAULT_COLUMNS * bool(experiment.faults)
         with self.errors_named():
-            return stored.counts_of(rows)
-
-    def _deleted(self, experiment: Experiment, end: int) -> int:
-        """Return how many of the first runs have no counts although they were kept once."""
-        deleted = [
-            shard
-            for point, shard, version in self._without_runs()
-            if point == experiment.digest and shard < end and not is_old(version)
-        ]
-        return len(deleted) * SHARD_RUNS
-
-    def _without_runs(self) -> list[Row]:
-        """Return experiment, number and version of popsnet of shards without single runs."""
-        query = "SELECT point, shard, popsnet FROM provenance"
-        if "runs" in self._tables:
-            query += " WHERE (point, shard) NOT IN (SELECT point, shard FROM runs)"
-        return self._rows(f"{query} ORDER BY point, shard")
+            rows = self.results(experiment, self._unbroken_shards(experiment))
+            single = [row for row in rows if columns_of(row)]
+            others = [row for row in rows if not columns_of(row)] if len(single) < len(rows) else []
+            deleted = [row for row in others if not is_old(SHARD.provenance(row).popsnet)]
+            return RunTable(
+                experiment,
+                tuple(row.first // SHARD_RUNS for row in single),
+                table_of(single, names),
+                names,
+                without=len(others) * SHARD_RUNS,
+                deleted=len(deleted) * SHARD_RUNS,
+            )
 
     def experiments(self, only: Selection = EVERYTHING) -> list[Experiment]:
         """Return every experiment that has a shard, small networks first.
@@ -292,78 +313,54 @@ class Store:
         only : Selection
             Which experiments; all by default.
         """
-        query = "SELECT * FROM points ORDER BY d * g, g, router, variant, permutation, point"
+        return [experiment for experiment in self._of(SHARD) if experiment in only]
+
+    def _of(self, kind: ResultKind) -> list[Experiment]:
+        """Return the experiments that have results of a kind, small networks first."""
         with self.errors_named():
-            there = [stored.experiment_of(row) for row in self._rows(query)]
-            self._require_all_points()
-        return [one for one in there if one in only]
+            self._require_described()
+            identities: dict[str, str] = dict(self._tables.experiments())
+            names = [digest for digest, name in self._tables.kinds() if name == kind.name]
+            there = [experiment_of(digest, identities[digest]) for digest in names]
+            for experiment in there:
+                if not has_results(kind, experiment):
+                    name = experiment.digest
+                    raise UnreadableError(f"Experiment {name} has no results of kind {kind.name}.")
+        return sorted(there, key=kind.order)
 
-    def _require_all_points(self) -> None:
-        """Refuse shards of an experiment that is not described, which no list would show."""
-        if not self._has_all_points:
-            for flaw in self._undescribed():
-                raise stored.UnreadableError(flaw)
-            self._has_all_points = True
+    def _require_described(self) -> None:
+        """Refuse results whose name is not that of an experiment, which no search would find."""
+        if not self._is_described:
+            names = (digest for digest, _ in self._tables.experiments())
+            for flaw in self._undescribed(names):
+                raise UnreadableError(flaw)
+            self._is_described = True
 
-    def _undescribed(self) -> Iterator[str]:
-        """Yield which experiments have shards and are not described."""
-        query = "SELECT DISTINCT point FROM shards WHERE point NOT IN (SELECT point FROM points)"
-        for (point,) in self._rows(f"{query} ORDER BY point"):
-            yield f"Experiment {point} has shards, and its row in the table points is missing."
+    def _undescribed(self, described: Iterable[str]) -> Iterator[str]:
+        """Yield which experiments have results and are not described, which no list would show."""
+        for digest in sorted(
+            {digest for digest, _ in self._tables.kinds()} - {*described}, key=str
+        ):
+            yield (
+                f"Experiment {digest} has results, and its row in the table experiments is missing."
+            )
 
     def _require_sound(self, experiment: Experiment) -> None:
         """Refuse an experiment of which something is not as popsnet wrote it.
 
-        Shards without a digest, which older versions wrote, must have numbers that are possible
-        and agree with their single runs.
+        Results without a hash, which older versions wrote, must have numbers that are possible.
         """
-        point = experiment.digest
-        if point in self._sound:
+        digest = experiment.digest
+        if digest in self._sound:
             return
         with self.errors_named():
-            for row in self._rows("SELECT * FROM points WHERE point = ?", point):
-                stored.experiment_of(row)
-            query = "SELECT * FROM shards WHERE point = ?"
-            values = [point]
-            if "digests" in self._tables:
-                for _, flaw in self._digest_flaws("WHERE d.point = ?", point):
-                    raise stored.UnreadableError(flaw)
-                query += " AND shard NOT IN (SELECT shard FROM digests WHERE point = ?)"
-                values += [point]
-            runs = self._single_runs_of(point)
-            for row in self._each(query, *values):
-                single = runs.get(row[1])
-                flaws = [
-                    *stored.shard_flaws(row),
-                    *(stored.run_flaws(single, row) if single else ()),
-                ]
-                for flaw in flaws:
-                    raise stored.UnreadableError(flaw)
-        self._sound.add(point)
-
-    def _single_runs_of(self, point: str) -> dict[object, Row]:
-        """Return the rows of single runs of the shards without a digest, by shard."""
-        if "runs" not in self._tables:
-            return {}
-        query, values = "SELECT * FROM runs WHERE point = ?", [point]
-        if "digests" in self._tables:
-            query += " AND shard NOT IN (SELECT shard FROM digests WHERE point = ?)"
-            values += [point]
-        return {row[1]: row for row in self._rows(query, *values)}
-
-    def _digest_flaws(self, which: str = "", *values: object) -> Iterator[tuple[Row, str]]:
-        """Yield the key of each shard that does not match its digest, and what to say."""
-        ends = (3, 14, 17, 29)
-        for row in self._each(f"{_SHARD} {which}", *values):
-            digest, *key = row[:3]
-            shard, run, origin = (row[i:j] for i, j in pairwise(ends))
-            where = f"Shard {key[1]} of experiment {key[0]}"
-            parts = {"shards": shard, "runs": run, "provenance": origin}
-            gone = [name for name, one in parts.items() if one[0] is None]
-            if gone:
-                yield tuple(key), f"{where} has no row in the table {gone[0]}."
-            elif stored.digest_of(shard, run, origin) != digest:
-                yield tuple(key), f"{where} was changed: its digest does not match its rows."
+            self._require_described()
+            for row in self._tables.experiments(digest):
+                experiment_of(*row)
+            for result in self._tables.results(digest):
+                for flaw in stored.row_flaws(result):
+                    raise UnreadableError(flaw)
+        self._sound.add(digest)
 
     def _selected(self, only: Selection) -> list[Experiment]:
         """Return the selected experiments; refuse a selection of nothing, which is a slip."""
@@ -379,7 +376,7 @@ class Store:
         """
         return self._found(prefix, self.experiments())
 
-    def find_any(self, prefix: str) -> Experiment | TrafficExperiment:
+    def find_any(self, prefix: str) -> Experiment:
         """Return the experiment of runs or of traffic whose name begins with these characters.
 
         Raises
@@ -387,10 +384,9 @@ class Store:
         InputError
             If there is none, or more than one.
         """
-        there: list[Experiment | TrafficExperiment] = [*self.experiments()]
-        return self._found(prefix, [*there, *self.traffic.experiments()])
+        return self._found(prefix, [*self.experiments(), *self.traffic.experiments()])
 
-    def _found(self, prefix: str, there: Sequence[_Any]) -> _Any:
+    def _found(self, prefix: str, there: Sequence[Experiment]) -> Experiment:
         found = [one for one in there if one.digest.startswith(prefix)]
         if len(found) == 1:
             return found[0]
@@ -402,50 +398,48 @@ class Store:
         raise InputError(f"{which} with {prefix!r}. {cure}{hint}")
 
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
-        """Return when, where and with what a shard was made."""
-        row = self._row("provenance", experiment, shard)
+        """Return when, where and with what a shard or a point was made."""
+        row = self.result(experiment, shard)
         with self.errors_named():
-            return stored.provenance_of(row)
+            return kind_of(experiment).provenance(row)
 
     def provenances(self, experiment: Experiment) -> list[Provenance]:
         """Return when, where and with what each shard of an experiment was made, in order."""
-        self._require_sound(experiment)
-        query = "SELECT * FROM provenance WHERE point = ? ORDER BY shard"
+        rows = self.results(experiment)
         with self.errors_named():
-            return [stored.provenance_of(row) for row in self._rows(query, experiment.digest)]
+            return list(map(kind_of(experiment).provenance, rows))
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
         """Return the tally of one shard."""
-        return self._tally([self._row("shards", experiment, shard)])
+        return self._tally([self.result(experiment, shard)])
 
-    def _row(self, table: str, experiment: Experiment, shard: int) -> Row:
-        self._require_sound(experiment)
-        query = f"SELECT * FROM {table} WHERE point = ? AND shard = ?"  # noqa: S608
-        rows = self._rows(query, experiment.digest, shard)
-        if not rows:
-            raise InputError(f"{self.path} does not have shard {shard} of this experiment.")
-        return rows[0]
+    def points(self) -> list[Point]:
+        """Return the points of traffic with their results and provenance, small networks first."""
+        with self.errors_named():
+            points = [self._point(one) for one in self._of(WINDOW)]
+        return sorted(points, key=lambda point: WINDOW.order(point.experiment))
 
-    def shard_runs(self, experiment: Experiment, shard: int) -> list[list[int]] | None:
-        """Return the counts of the ten runs of a shard; None if they were not kept."""
-        query = "SELECT * FROM runs WHERE point = ? AND shard = ?"
-        self._require_sound(experiment)
-        rows = self._rows(query, experiment.digest, shard) if "runs" in self._tables else []
-        counts: list[list[int]] = self._counts(rows).tolist()
-        return counts or None
+    def _point(self, experiment: Experiment) -> Point:
+        row = self.result(experiment, 0)
+        with self.errors_named():
+            origin = WINDOW.provenance(row)
+            named: Any = type(experiment).recorded(experiment.identity, origin.given)
+            return Point(named, range(1), result_of(row), origin)
+
+    def point(self, experiment: Experiment) -> Point | None:
+        """Return a point of traffic; None if the store does not have it."""
+        return self._point(experiment) if self.numbers(experiment) else None
 
     def report(self, only: Selection = EVERYTHING) -> Report:
         """Return the experiments and the means of their runs, as they are shown."""
-        runs, points = self._chosen(only)
-        return store_report(self, runs, points)
-
-    def _chosen(self, only: Selection) -> tuple[list[Experiment], list[Point]]:
-        """Return the selected experiments and points; refuse a selection of nothing."""
-        points = {point.experiment: point for point in self.traffic.points()}
-        there: list[Experiment | TrafficExperiment] = [*self.experiments(), *points]
-        chosen = only.require_any(there, self.path)
-        runs = [one for one in chosen if not isinstance(one, TrafficExperiment)]
-        return runs, [points[one] for one in chosen if isinstance(one, TrafficExperiment)]
+        points = {point.experiment: point for point in self.points()}
+        runs = self.experiments()
+        chosen = set(only.require_any([*runs, *points], self.path))
+        return store_report(
+            self,
+            [one for one in runs if one in chosen],
+            [point for one, point in points.items() if one in chosen],
+        )
 
     def to_records(
         self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
@@ -464,9 +458,10 @@ class Store:
         if traffic:
             return traffic_records(self.selected_points(only))
         if per_run:
-            return [record for table in self._run_tables(only) for record in table.records()]
-        tallies = ((one, self.unbroken(one)) for one in self._selected(only))
-        return [row_of(one, tally) for one, tally in tallies if tally.runs]
+            tables = self._run_tables(only)
+            return uniform(record for table in tables for record in table.records())
+        gathered = ((one, self.gathered(one)) for one in self._selected(only))
+        return uniform(row_of(one, *runs) for one, runs in gathered if runs.tally.runs)
 
     def to_dataframe(
         self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
@@ -509,7 +504,7 @@ class Store:
 
     def selected_points(self, only: Selection = EVERYTHING) -> list[Point]:
         """Return the selected points of traffic; refuse a selection of nothing, which is a slip."""
-        points = {point.experiment: point for point in self.traffic.points()}
+        points = {point.experiment: point for point in self.points()}
         return [points[one] for one in only.require_any(points, self.path)]
 
     def _run_tables(self, only: Selection) -> list[RunTable]:
@@ -524,17 +519,11 @@ class Store:
         deleted = sum(table.deleted for table in tables)
         return sum(table.without for table in tables) - deleted, deleted
 
-    def rows(self, table: str, point: str | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows of a table, of all experiments or of one, in the order of its key."""
-        if table in stored.ADDED and table not in self._tables:
-            return []
-        key = "point" if table in ("points", "traffic") else "point, shard"
-        which, values = ("", ()) if point is None else ("WHERE point = ?", (point,))
-        return self._rows(f"SELECT * FROM {table} {which} ORDER BY {key}", *values)  # noqa: S608
-
-    def columns(self, table: str) -> list[str]:
-        """Return the names of the columns of a table."""
-        return [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})")]
+    def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """Return the rows of ``experiments`` or of ``results``, as today's format has them."""
+        with self.errors_named():
+            every: Iterable[tuple[Any, ...]] = self._tables.results()
+            return list(every if table == "results" else self._tables.experiments())
 
     def merge(self, other: Store) -> int:
         """Add the results of another store, all or nothing, and return how many were new.
@@ -553,63 +542,56 @@ class Store:
                 f"{other.path} contradicts itself and is not merged: {flaws[0]} "
                 f"{sqlite.how_to_rescue(other.path)}"
             )
-        points = {row[0]: row for row in other.rows("points")}
-        runs, digests = ({row[:2]: row for row in other.rows(name)} for name in stored.OF_SHARDS)
-        pairs = zip(other.rows("shards"), other.rows("provenance"), strict=True)
-        before = self._count() + self.traffic.count()
         with self.inserting() as insert:
-            insert(traffic=other.rows("traffic"))
-            for shard, origin in pairs:
-                key = shard[:2]
-                counts, digest = ([one[key]] if key in one else [] for one in (runs, digests))
-                insert([points[key[0]]], [shard], counts, [origin], digest)
-        return self._count() + self.traffic.count() - before
+            before = self._count()
+            rows = other.rows("results")
+            there = {row[0] for row in rows}
+            insert([row for row in other.rows("experiments") if row[0] in there], rows)
+        return self._count() - before
+
+    def _count(self) -> int:
+        return sum(self.count(kind)[0] for kind in KINDS)
 
     def flaws(self) -> list[str]:
-        """Return what is wrong with the file, with shards and with names of experiments."""
-        found = [text for (text,) in self._rows("PRAGMA integrity_check") if text != "ok"]
-        if found:
-            return found
-        found = list(self._undescribed())
-        found += [one for row in self.rows("points") for one in stored.point_flaws(row)]
-        shards = {row[:2]: row for row in self.rows("shards")}
-        flaws: defaultdict[Row, list[str]] = defaultdict(list)
-        for key, flaw in self._missing_rows(shards.keys()):
-            flaws[key].append(flaw)
-        for key, row in shards.items():
-            flaws[key] += stored.shard_flaws(row)
-        for row in self.rows("provenance"):
-            flaws[row[:2]] += stored.provenance_flaws(row)
-        for row in self.rows("runs"):
-            if row[:2] in shards:
-                flaws[row[:2]] += stored.run_flaws(row, shards[row[:2]])
-        for key, flaw in self._digest_flaws() if "digests" in self._tables else ():
-            flaws[key] = flaws[key] or [flaw]  # the digest finds what the others have not found
-        found += [one for several in flaws.values() for one in several]
-        return found + [one for row in self.rows("traffic") for one in point_table.point_flaws(row)]
+        """Return what is wrong with the file, with results and with names of experiments."""
+        with self.errors_named():
+            check = sqlite.fetch(self._database, "PRAGMA integrity_check")
+            if broken := [text for (text,) in check if text != "ok"]:
+                return broken
+            experiments = self._tables.experiments()
+            flaws = list(self._undescribed(digest for digest, _ in experiments))
+            for row in experiments:
+                with self._noted(flaws):
+                    experiment_of(*row)
+            for result in self._tables.results():
+                flaws += self._flaws_of(result)
+        return flaws
+
+    def _flaws_of(self, row: Result) -> list[str]:
+        """Return what is wrong with a result; if nothing else is, whether it matches its hash."""
+        kind, flaws = KINDS.get(row.kind), list[str]()
+        if kind is not None:
+            flaws += kind.flaws(row)
+            with self._noted(flaws):
+                flaws += kind.losses(row, kind.provenance(row))
+        return flaws or list(stored.row_flaws(row))
+
+    @contextmanager
+    def _noted(self, flaws: list[str]) -> Iterator[None]:
+        """Add what cannot be read to a list."""
+        try:
+            yield
+        except UnreadableError as error:
+            flaws.append(str(error))
+
+    def count(self, kind: str) -> tuple[int, int]:
+        """Return how many results of a kind there are, and how many of them have a digest."""
+        with self.errors_named():
+            return self._tables.count(kind)
 
     def count_shards(self) -> tuple[int, int]:
         """Return how many shards there are, and how many of them have a digest."""
-        both = "SELECT count(*) FROM shards JOIN digests USING (point, shard)"
-        return self._count(), self._rows(both)[0][0] if "digests" in self._tables else 0
-
-    def _missing_rows(self, shards: Collection[Row]) -> Iterator[tuple[Row, str]]:
-        """Yield the keys of shards of which rows are missing, and what to say."""
-        origins, *added = (
-            {row[:2] for row in self.rows(table)} for table in ("provenance", *stored.OF_SHARDS)
-        )
-        for key in sorted(origins.union(*added).difference(shards), key=_order):
-            where = f"Shard {key[1]} of experiment {key[0]}"
-            yield key, f"{where} is missing from the table shards, although other tables have it."
-        for key in sorted(set(shards) - origins, key=_order):
-            yield key, f"Shard {key[1]} of experiment {key[0]} has no provenance."
-        for point, shard, version in self._without_runs():
-            if (key := (point, shard)) in shards and not is_old(version):
-                yield (
-                    key,
-                    f"Shard {shard} of experiment {point} has lost its single runs, which popsnet "
-                    f"{version} keeps. Run the sweep into a new store and merge it to add them.",
-                )
+        return self.count(SHARD.name)
 
     def _create(self) -> None:
         with self._transaction():
@@ -618,90 +600,90 @@ class Store:
 
     @contextmanager
     def inserting(self) -> Iterator[Callable[..., None]]:
-        """Return a function that inserts rows, all in one transaction.
+        """Return a function that inserts rows of ``experiments`` and ``results``.
 
-        Its parameters are the rows of ``points``, ``shards``, ``runs``, ``provenance``, ``digests``
-        and ``traffic``. The first transaction adds tables that an old store does not have.
+        All are inserted in one transaction. The first one converts a store of an older format.
         """
         self.require_writes()
+        self.convert()
         with self.errors_named():
             if not self._in_log_mode:
                 self._database.execute("PRAGMA journal_mode = WAL")
                 self._database.execute("PRAGMA synchronous = NORMAL")
                 self._in_log_mode = True
             with self._transaction():
-                for table in stored.TABLES.keys() - self._tables:
-                    if not self.columns(table):  # another program may have added it
-                        self._database.execute(stored.TABLES[table])
                 yield self._insert
-            self._tables = set(stored.TABLES)
 
-    def _insert(
-        self,
-        points: Sequence[Row] = (),
-        shards: Sequence[Row] = (),
-        runs: Sequence[Row] = (),
-        provenance: Sequence[Row] = (),
-        digests: Sequence[Row] = (),
-        traffic: Sequence[Row] = (),
-    ) -> None:
-        for table, rows in (("points", points), ("shards", shards), ("runs", runs)):
-            if self._insert_new(table, rows) < len(rows):
-                self._require_same(table, rows)
-        if self._insert_new("provenance", provenance) < len(provenance):
-            query = "SELECT * FROM provenance WHERE point = ? AND shard = ?"
-            kept = {row[:2] for row in provenance if self._rows(query, *row[:2]) == [row]}
-            digests = [row for row in digests if row[:2] in kept]  # which cover provenance, too
-        self._insert_new("digests", digests)
-        if self._insert_new("traffic", traffic) < len(traffic):
-            self._require_same_points(traffic)
+    def convert(self) -> None:
+        """Give a store of format 2 today's format, and keep the old file beside it.
 
-    def _require_same_points(self, rows: Sequence[Row]) -> None:
-        """Refuse points that have another result here; their provenance may differ."""
-        for row in rows:
-            (there,) = self._rows("SELECT * FROM traffic WHERE point = ?", row[0])
-            if not point_table.same_result(there, row):
-                both = point_table.point_difference(there, row, "there", "in the new result")
-                raise self._contradiction(f"point {row[0]} of traffic: {both}")
+        All of it happens in one transaction, after every result was compared with its digest.
 
-    def _contradiction(self, what: str) -> StoreError:
-        return StoreError(
-            f"{self.path} has another result for {what}. One of the two is wrong; "
-            "popsnet results verify --all finds out which."
-        )
-
-    def _require_same(self, table: str, rows: Sequence[Row]) -> None:
-        """Refuse rows that differ from those with the same key."""
-        key, names = (1, "point = ?") if table == "points" else (2, "point = ? AND shard = ?")
-        query = f"SELECT * FROM {table} WHERE {names}"  # noqa: S608
-        for row in rows:
-            (there,) = self._rows(query, *row[:key])
-            if there != row:
-                which = f"{f'shard {row[1]} of ' if key == 2 else ''}experiment {row[0]}"
-                both = ""
-                if table == "shards":
-                    here, new = (stored.tally_of([one]) for one in (there, row))
-                    both = f": {difference(here, new, 'there', 'in the new result')}"
-                raise self._contradiction(f"{which}{both}")
-
-    def _insert_new(self, table: str, rows: Sequence[Row]) -> int:
-        """Insert rows whose key is new and return how many there were."""
-        places = ", ".join("?" * stored.COLUMNS[table])
-        query = f"INSERT OR IGNORE INTO {table} VALUES ({places})"  # noqa: S608
-        return self._database.executemany(query, rows).rowcount
-
-    def _count(self) -> int:
-        ((count,),) = self._rows("SELECT count(*) FROM shards")
-        return int(count)
-
-    def _rows(self, query: str, *values: object) -> list[Row]:
+        Raises
+        ------
+        StoreError
+            If something is damaged; then nothing is changed.
+        """
+        if self.format != format_2.VERSION:
+            return
         with self.errors_named():
-            return sqlite.fetch(self._database, query, *values)
+            with self._transaction():
+                if self.format != format_2.VERSION:
+                    return  # another program has just done it
+                old, names = self._tables, list(format_2.TABLES)
+                for flaw in self.flaws():
+                    raise UnreadableError(flaw)
+                self._keep_old()
+                total = sum(old.count(kind)[0] for kind in KINDS)
+                for statement in stored.TABLES.values():
+                    self._database.execute(statement)
+                self._database.executemany(_INSERT["experiments"], old.experiments())
+                what = f"converting {self.path.name}"
+                with patient_progress(what, total, None, "results") as report:
+                    for number, row in enumerate(old.results(), start=1):
+                        self._database.execute(_INSERT["results"], row)
+                        report(number)
+                for name in reversed(names):
+                    self._database.execute(f"DROP TABLE IF EXISTS {name}")
+                self._database.execute(f"PRAGMA user_version = {stored.VERSION}")
+            with suppress(sqlite3.OperationalError):  # another program is reading
+                self._database.execute("VACUUM")
 
-    def _each(self, query: str, *values: object) -> Iterator[Row]:
-        """Yield the rows of a query one by one, for there may be many."""
-        with self.errors_named(), closing(self._database.execute(query, values)) as found:
-            yield from found
+    def _keep_old(self) -> None:
+        """Write a copy of the file beside it, whole or not at all."""
+        copy = self.path.with_name(f"{self.path.name}.format2")
+        part = copy.with_name(f"{copy.name}.part")
+        part.unlink(missing_ok=True)
+        with (
+            closing(sqlite.connect(self.path, create=False)) as source,
+            closing(sqlite3.connect(part)) as target,
+        ):
+            source.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")
+        shutil.copymode(self.path, part)
+        part.replace(copy)
+
+    def _insert(self, experiments: Sequence[stored.Row], results: Sequence[Result]) -> None:
+        self._database.executemany(_INSERT["experiments"], experiments)
+        new = self._database.executemany(_INSERT["results"], results).rowcount
+        if new < len(results):
+            for row in results:
+                self._require_same(row)
+
+    def _require_same(self, row: Result) -> None:
+        """Refuse a result that differs from the one with its key, or add what is lacking there."""
+        key = "digest = ? AND kind = ? AND first = ?"
+        query = f"SELECT * FROM results WHERE {key}"  # noqa: S608
+        (there,) = map(Result._make, sqlite.fetch(self._database, query, *row[:3]))
+        kind = KINDS[row.kind]
+        if difference := kind.difference(there, row, "there", "in the new result"):
+            raise StoreError(
+                f"{self.path} has another result for {kind.where(row)}: {difference}. One of the "
+                "two is wrong; popsnet results verify --all finds out which."
+            )
+        if kind.adds_to(row, there):
+            self._database.execute(f"DELETE FROM results WHERE {key}", row[:3])  # noqa: S608
+            self._database.execute(_INSERT["results"], row)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -723,3 +705,9 @@ class Store:
         except sqlite.DamagedError:
             self._is_damaged = True
             raise
+
+
+_INSERT = {
+    "experiments": "INSERT OR IGNORE INTO experiments VALUES (?, ?)",
+    "results": "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)",
+}

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from popsnet.engines import Tally
 from popsnet.errors import InputError, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Report, Reported, counted, facts_of
-from popsnet.routing import get_router
-from popsnet.sweeps import point_table
-from popsnet.sweeps.cluster import Finished
+from popsnet.routing import Router
 from popsnet.sweeps.database import how_to_rescue
-from popsnet.sweeps.point_table import Point
-from popsnet.sweeps.reports import difference, gap_notes
-from popsnet.sweeps.rows import counts_of, run_rows
+from popsnet.sweeps.kind import Finished
+from popsnet.sweeps.reports import gap_notes
+from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.work import ONE_PIECE, Queue, Subject, Work
-from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.sweeps.work import Queue, Work
+from popsnet.traffic.scheduler import Scheduler
 
-Stored: TypeAlias = tuple[Subject, int]
-"""An experiment and one of its shards; or a point of traffic, and 0."""
+Stored: TypeAlias = tuple[Experiment, int]
+"""An experiment and the number of one of its results."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,54 +127,37 @@ def verify(
     )
     if flaws:
         return found
-    stored: list[Stored] = [
-        (one, shard) for one in store.experiments() for shard in store.shards(one)
-    ]
-    stored += [(one, 0) for one in store.traffic.experiments()]
+    listed = [*store.experiments(), *store.traffic.experiments()]
+    stored: list[Stored] = [(one, number) for one in listed for number in store.numbers(one)]
     allowed = _allowed(store, stored, routers)
     work, unknown = _work(store, _sample(stored, shards, seed), allowed)
-    simulated = 0
+    compared = Counter[str]()
     unit = "shards and points" if points else "shards"
     with (
         Workers(workers=workers) as crew,
         patient_progress("verifying", len(work), progress, unit) as report,
     ):
-        for done, again in enumerate(crew.do(Queue(work)), start=1):
+        for again in crew.do(Queue(work)):
             flaws += _differences(store, again)
-            simulated += isinstance(again, Point)
-            report(done)
+            compared[kind_of(again.experiment).name] += 1
+            report(compared.total())
     return replace(
         found,
         flaws=tuple(flaws),
-        compared=len(work) - simulated,
+        compared=compared[SHARD.name],
         unknown=tuple(unknown),
         runs_not_counted=store.runs_not_counted(),
-        points_compared=simulated,
+        points_compared=compared[WINDOW.name],
     )
 
 
 def _differences(store: Store, again: Finished) -> Iterator[str]:
-    """Yield how a shard or a point that was run again differs from what the store has."""
-    if isinstance(again, Point):
-        yield from _point_differences(store, again)
-        return
-    tally, shard = Tally.of(again.outcomes), again.numbers[0]
-    kept, where = store.shard(again.experiment, shard), f"Shard {shard} of experiment "
-    where += again.experiment.digest
-    if tally != kept:
-        yield f"{where}: {difference(kept, tally, 'in the store', 'when run again')}."
-    runs = store.shard_runs(again.experiment, shard)
-    if runs is not None and runs != counts_of(run_rows(again)).tolist():
-        yield f"{where} has other single runs in the store than when it is run again."
-
-
-def _point_differences(store: Store, again: Point) -> Iterator[str]:
-    kept = store.traffic.get(again.experiment)
-    assert kept is not None
-    rows = point_table.point_row(kept), point_table.point_row(again)
-    if not point_table.same_result(*rows):
-        how = point_table.point_difference(*rows, "in the store", "when run again")
-        yield f"Point {again.experiment.digest} of traffic: {how}."
+    """Yield how results that were made again differ from what the store has."""
+    kind = kind_of(again.experiment)
+    for number, row in zip(again.numbers, again.rows(), strict=True):
+        kept = store.result(again.experiment, number)
+        if how := kind.difference(kept, row, "in the store", "when run again"):
+            yield f"{kind.where_begins(row)}: {how}."
 
 
 def _sample(stored: list[Stored], shards: int | None, seed: int) -> list[Stored]:
@@ -191,7 +172,7 @@ def _allowed(store: Store, stored: Iterable[Stored], routers: Collection[str | P
     allowed = {Path(one).resolve(): one for one in routers}
     if not allowed:
         return set()
-    named = {_program(store, *one) for one in stored} - {""}
+    named = {store.provenance(*one).program for one in stored} - {""}
     for path, given in allowed.items():
         if path not in {Path(one).resolve() for one in named}:
             known = f"it names {', '.join(sorted(named))}" if named else "it names none"
@@ -201,51 +182,37 @@ def _allowed(store: Store, stored: Iterable[Stored], routers: Collection[str | P
     return set(allowed)
 
 
-def _program(store: Store, subject: Subject, shard: int) -> str:
-    """Return the file of the router or the scheduler, empty if it ships."""
-    if isinstance(subject, TrafficExperiment):
-        file = subject.given.get("scheduler_file") or ""
-        return file or (subject.scheduler if subject.scheduler.endswith(".py") else "")
-    return store.provenance(subject, shard).router_file
-
-
 def _work(
     store: Store, chosen: Iterable[Stored], allowed: set[Path]
 ) -> tuple[list[Work], list[str]]:
-    """Return the shards and points that can be run again, and why others cannot."""
+    """Return the results that can be made again, and why others cannot."""
     work: list[Work] = []
     unknown: dict[str, None] = {}
-    opened: dict[tuple[Experiment, tuple[str, str]], Experiment] = {}
-    for experiment, shard in chosen:
+    opened: dict[tuple[Any, ...], Experiment] = {}
+    for experiment, number in chosen:
         try:
-            if isinstance(experiment, TrafficExperiment):
-                if program := _program(store, experiment, shard):
-                    _require_named("scheduler", program, allowed)
-                work.append((experiment.reopened(), ONE_PIECE))
-                continue
-            origin = store.provenance(experiment, shard)
-            key = experiment, (origin.router_file, origin.permutation_file)
+            origin = store.provenance(experiment, number)
+            key = experiment, *sorted(origin.given.items())
             if key not in opened:
-                _require_allowed(experiment.router, origin.router_file, allowed)
-                recorded = Experiment.recorded(experiment.identity.values(), key[1])
+                _require_allowed(experiment, origin.program, allowed)
+                recorded = type(experiment).recorded(experiment.identity, origin.given)
                 opened[key] = recorded.reopened()
-            work.append((opened[key], range(shard, shard + 1)))
+            work.append((opened[key], range(number, number + 1)))
         except InputError as error:
             unknown[f"Experiment {experiment.digest}: {error}"] = None
     return work, list(unknown)
 
 
-def _require_allowed(name: str, file: str, allowed: set[Path]) -> None:
-    """Refuse a router that is in a file, unless the caller has named this file."""
+_REGISTERS: dict[str, Any] = {"router": Router, "scheduler": Scheduler}
+
+
+def _require_allowed(experiment: Experiment, file: str, allowed: set[Path]) -> None:
+    """Refuse a program that is in a file, unless the caller has named this file."""
+    use = next(iter(experiment.spelling.files))
     if not file:
-        get_router(name)
-    else:
-        _require_named("router", file, allowed)
-
-
-def _require_named(what: str, file: str, allowed: set[Path]) -> None:
-    if Path(file).resolve() not in allowed:
+        _REGISTERS[use].get(experiment.program)
+    elif Path(file).resolve() not in allowed:
         raise InputError(
-            f"its {what} is the program {file}, which is run only if you name it (--router {file}, "
+            f"its {use} is the program {file}, which is run only if you name it (--router {file}, "
             "or routers in Python)."
         )

@@ -3,80 +3,38 @@
 from __future__ import annotations
 
 import heapq
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from popsnet.engines import find_engine
-from popsnet.engines.engine import engine_of_many, shipped_engine
 from popsnet.errors import wrong
 from popsnet.experiment import Experiment, whole_number
-from popsnet.sweeps.point_table import estimate_point
-from popsnet.sweeps.shard import SHARD_RUNS
-from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.sweeps.kind import ANYWHERE
+from popsnet.sweeps.rows import kind_of
 
 _T = TypeVar("_T")
-_Subject = TypeVar("_Subject", bound="Subject")
 
-Subject: TypeAlias = Experiment
-Work: TypeAlias = tuple[Subject, range]
-"""An experiment and some of its shards; or a point of traffic, which is one piece."""
-
-ONE_PIECE = range(1)
+Work: TypeAlias = tuple[Experiment, range]
+"""An experiment and the numbers of some of its results."""
 
 AHEAD = 2
 """Pieces of work handed over for each worker: enough to keep the executor busy."""
 
-ANYWHERE = "auto"
-"""The engine of work that needs no resources: every worker chooses."""
+
+def estimate_work(experiment: Experiment, engine: str = ANYWHERE) -> float:
+    """Estimate the seconds that one result of an experiment takes."""
+    return kind_of(experiment).seconds(experiment, engine)
 
 
-def estimate_work(experiment: Subject, engine: str = ANYWHERE) -> float:
-    """Estimate the seconds that a shard takes, to about a factor of three, or a point of traffic.
-
-    It is the estimate of the engine for the number of slots that the router expects; by default,
-    of an engine that ships, since parts must not depend on what is installed. A router that states
-    no expectation is taken to need max(d, g) slots. Two significant digits are kept, so that
-    different machines agree on the order of shards.
-    """
-    if isinstance(experiment, TrafficExperiment):
-        return estimate_point(experiment)
-    chosen = shipped_engine(experiment) if engine == ANYWHERE else find_engine(engine)
-    slots = SHARD_RUNS * _expected_slots(experiment)
-    return float(f"{chosen.seconds(experiment, slots):.1e}")
-
-
-_expected: dict[tuple[str, str, int, int], float] = {}
-"""Slots by router, version, d and g, so that every expectation is computed once."""
-
-
-def _expected_slots(experiment: Experiment) -> float:
-    key = experiment.router, experiment.version, experiment.d, experiment.g
-    if key not in _expected:
-        _expected[key] = _compute_slots(experiment)
-    return _expected[key]
-
-
-def _compute_slots(experiment: Experiment) -> float:
-    expected, slots = experiment.resolved_router.claims.expected, math.nan
-    if expected is not None:
-        with suppress(Exception):  # an estimate only: a wrong claim must not end a sweep
-            slots = float(expected.slots(experiment.network))
-    return slots if 0 < slots < math.inf else float(max(experiment.d, experiment.g))
-
-
-def suits(experiment: Subject, engine: str) -> bool:
+def suits(experiment: Experiment, engine: str) -> bool:
     """Whether an engine can do the work, on a worker that has what it needs."""
-    is_point = isinstance(experiment, TrafficExperiment)
-    return engine == ANYWHERE or (not is_point and find_engine(engine).obstacle(experiment) is None)
+    return engine == ANYWHERE or kind_of(experiment).suits(experiment, engine)
 
 
 def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:
-    """Cut shards into consecutive pieces: cheap to hand over, and some for every worker."""
-    batch = engine_of_many(experiment).batch(experiment) // SHARD_RUNS
+    """Cut results into consecutive pieces: cheap to hand over, and some for every worker."""
+    batch = kind_of(experiment).batch(experiment)
     most = max(min(batch, len(shards) // (AHEAD * workers)), 1)
     start = 0
     for place in range(1, len(shards) + 1):
@@ -120,7 +78,7 @@ class Queue:
         """Return the longest piece, which stays there; None if there is no work."""
         return self._heap[0][2] if self._heap else None
 
-    def take(self, fits: Callable[[Subject], bool]) -> Work | None:
+    def take(self, fits: Callable[[Experiment], bool]) -> Work | None:
         """Remove and return the first piece whose experiment fits; None if none does."""
         passed, found = [], None
         while self._heap and found is None:
@@ -182,11 +140,11 @@ class Part:
             found[one].append(shard)
         return found
 
-    def share(self, wanted: Iterable[_Subject]) -> list[_Subject]:
+    def share(self, wanted: Iterable[Experiment]) -> list[Experiment]:
         """Return the experiments of the part, dealt out like the shards that remain."""
         return self._dealt(list(wanted), lambda one: one)
 
-    def _dealt(self, things: list[_T], experiment: Callable[[_T], Subject]) -> list[_T]:
+    def _dealt(self, things: list[_T], experiment: Callable[[_T], Experiment]) -> list[_T]:
         """Return what this part gets, if the longest come first and the idlest part takes each."""
         seconds = [estimate_work(experiment(one)) for one in things]
         loads = [(0.0, part) for part in range(1, self.count + 1)]

@@ -25,7 +25,7 @@ from popsnet.stats.inference import Estimate, confidence_interval
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
 from popsnet.traffic.simulate import simulate
-from popsnet.traffic.times import CURVE_COLUMNS, with_times
+from popsnet.traffic.times import CURVE_COLUMNS, time_table, with_times
 
 
 class _Stopped(PopsnetError):
@@ -77,7 +77,7 @@ class LoadCurves(Reported):
         table = Table("points", "Delay in slots", COLUMNS, rows)
         left = Fact("not_run", self._left_out())
         report = Report(title, (*facts, left), (table, *self._notes()))
-        return with_times(report, timing, self.results, CURVE_COLUMNS, rows)
+        return with_times(report, timing, self.results, time_table(CURVE_COLUMNS, rows))
 
     def _left_out(self) -> list[Row]:
         """Return the points without a result, each with the reason."""
@@ -279,11 +279,11 @@ class Replications(Reported):
         faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
         table = Table("runs", "Delay in slots", (_RUN, *COLUMNS[2:]), rows)
         said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
-        report = Report(
-            f"{title}{point.arrival_seed}{faults}", self._facts(), (table, *self._notes()),
-            f"{', '.join(said)} of {counted(len(rows), 'run')}.".capitalize(),
-        )  # fmt: skip
-        return with_times(report, timing, self.results.values(), (_RUN, *CURVE_COLUMNS[2:]), rows)
+        verdict = f"{', '.join(said)} of {counted(len(rows), 'run')}.".capitalize()
+        title = f"{title}{point.arrival_seed}{faults}"
+        report = Report(title, self._facts(), (table, *self._notes()), verdict)
+        times = time_table((_RUN, *CURVE_COLUMNS[2:]), rows)
+        return with_times(report, timing, self.results.values(), times)
 
     def _facts(self) -> tuple[Fact, ...]:
         given = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"

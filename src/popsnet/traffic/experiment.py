@@ -368,6 +368,11 @@ class TrafficExperiment(Experiment):
         paths = self.resolved_scheduler.paths
         return Bounds.with_faults(self.network, arrivals.flows(), faults.live, paths)
 
+    @property
+    def storable(self) -> bool:
+        """Whether a store keeps results: name and version of the scheduler tell what it does."""
+        return self._parts is None or self._parts.scheduler.is_storable
+
     def open_faults(self) -> TrafficFaults | None:
         """Return the faults of a run, with the random ones drawn, None if there are none."""
         if not self.faults:

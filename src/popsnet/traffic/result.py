@@ -12,7 +12,7 @@ from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, 
 from popsnet.report.table import NOTHING
 from popsnet.traffic.measures import Window, Worst
 from popsnet.traffic.scheduler import scheduler_label
-from popsnet.traffic.times import POINT_COLUMNS, point_times, with_times
+from popsnet.traffic.times import POINT_COLUMNS, point_times, time_table, with_times
 from popsnet.traffic.verdict import Kind, Verdict
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
@@ -446,7 +446,7 @@ class TrafficResult(Reported):
         )
         verdict = f"{self.verdict.capitalize()}: {self.reason}"
         report = Report(title, self._facts(), (self._table(timing),), verdict)
-        return with_times(report, timing, [self], POINT_COLUMNS, [self.row(timing)])
+        return with_times(report, timing, [self], time_table(POINT_COLUMNS, [self.row(timing)]))
 
     def _facts(self) -> tuple[Fact, ...]:
         one = self.setting

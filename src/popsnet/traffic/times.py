@@ -129,13 +129,16 @@ def time_notes(timing: Timing, rules: Rules) -> tuple[str, ...]:
     return timing_notes(timing, "; ".join(f"{name}: {rule}" for name, rule in rules.items()))
 
 
+def time_table(columns: tuple[Column, ...], rows: Sequence[Row]) -> Table:
+    """Return another view of the points: their times."""
+    return Table("points", "Delay as a time", columns, rows)
+
+
 def with_times(
-    report: Report, timing: Timing | None, results: Iterable[TrafficResult],
-    columns: tuple[Column, ...] = (), rows: Sequence[Row] = (),
-) -> Report:  # fmt: skip
+    report: Report, timing: Timing | None, results: Iterable[TrafficResult], *tables: Table
+) -> Report:
     """Return a report of points with their times as well, if the length of a slot is known."""
     if timing is None:
         return report
     of = timing, rules_of(results, timing)
-    table = (Table("points", "Delay as a time", columns, rows),) if columns else ()
-    return report.plus(*time_facts(*of), *table, *time_notes(*of))
+    return report.plus(*time_facts(*of), *tables, *time_notes(*of))

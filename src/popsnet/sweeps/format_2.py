@@ -1,0 +1,231 @@
+"""Stores of format 2, which popsnet up to 0.6 wrote: read as if they were of today's format."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from popsnet.engines.outcome import HISTOGRAMS, TOTALS
+from popsnet.experiment import Experiment
+from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
+from popsnet.sweeps.rows import SHARD, WINDOW, Row, Tables, identity_of
+from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, columns_of, shards_of
+
+VERSION = 2
+
+_KEY = "PRIMARY KEY (point, shard), FOREIGN KEY (point, shard) REFERENCES shards"
+_COLUMNS = {
+    "points": """
+    point TEXT PRIMARY KEY, d INTEGER NOT NULL, g INTEGER NOT NULL, router TEXT NOT NULL,
+    version TEXT NOT NULL, variant TEXT NOT NULL, permutation TEXT NOT NULL, seed TEXT NOT NULL,
+    permutation_seed TEXT NOT NULL, max_steps INTEGER NOT NULL
+""",
+    "shards": """
+    point TEXT NOT NULL REFERENCES points, shard INTEGER NOT NULL, runs INTEGER NOT NULL,
+    capped INTEGER NOT NULL, steps TEXT NOT NULL, slots TEXT NOT NULL,
+    slots_delivered TEXT NOT NULL, lost TEXT NOT NULL, collisions INTEGER NOT NULL,
+    destroyed INTEGER NOT NULL, messages INTEGER NOT NULL,
+    PRIMARY KEY (point, shard)
+""",
+    "provenance": f"""
+    point TEXT NOT NULL, shard INTEGER NOT NULL, engine TEXT NOT NULL, popsnet TEXT NOT NULL,
+    python TEXT NOT NULL, numpy TEXT NOT NULL, numba TEXT NOT NULL, machine TEXT NOT NULL,
+    router_file TEXT NOT NULL, permutation_file TEXT NOT NULL, seconds REAL NOT NULL,
+    finished TEXT NOT NULL, {_KEY}
+""",
+    "runs": f"point TEXT NOT NULL, shard INTEGER NOT NULL, counts BLOB NOT NULL, {_KEY}",
+    "digests": f"point TEXT NOT NULL, shard INTEGER NOT NULL, digest TEXT NOT NULL, {_KEY}",
+    "traffic": """
+    point TEXT PRIMARY KEY, experiment TEXT NOT NULL, result TEXT NOT NULL,
+    provenance TEXT NOT NULL, digest TEXT NOT NULL
+""",
+}
+
+TABLES = {
+    name: f"CREATE TABLE {name} ( {columns} ) WITHOUT ROWID" for name, columns in _COLUMNS.items()
+}
+"""Every table with the statement that created it."""
+
+ADDED = ("runs", "digests", "traffic")
+"""Tables that stores of older versions do not have."""
+
+OF_SHARDS = ("shards", "runs", "provenance", "digests")
+"""The tables with a row for each shard."""
+
+WIDTHS = {"shards": 11, "runs": 3, "provenance": 12, "digests": 3}
+
+CHANGED = "rows of format 2 that contradict each other"
+"""The hash of a result that was not as popsnet wrote it."""
+
+
+def _hash(values: tuple[Any, ...]) -> str:
+    return blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
+
+
+def shard_of(key: Row, shard: Row, runs: Row, origin: Row, digest: Row) -> Result:
+    """Return a shard as today's format has it, of its rows in four tables; missing ones are empty.
+
+    If it does not match its digest, or without one contradicts itself, no hash is right.
+    """
+    point, number = key
+    body, provenance, sound = b"", "", True
+    try:
+        histograms, columns = _histograms(shard), {}
+        body = body_of(histograms)
+        if runs:
+            columns = dict(zip(RUN_COLUMNS, msgspec.msgpack.decode(runs[2]), strict=True))
+            body = body_of(columns)
+        *texts, seconds, finished = origin[2:]
+        names = "engine", "popsnet", "python", "numpy", "numba", "machine"
+        files = dict(zip(("router_file", "permutation_file"), texts[6:], strict=True))
+        more = {"given": files, "seconds": seconds, "finished": finished}
+        provenance = json.dumps({**dict(zip(names, texts, strict=False)), **more}, sort_keys=True)
+    except UNREADABLE:
+        sound = False
+    first = number * SHARD_RUNS if type(number) is int else number
+    values = point, SHARD.name, first, shard[2] if shard else 0, body, provenance
+    result = Result._make((*values, ""))
+    if digest:
+        sound = sound and _hash(shard + runs[2:] + origin[2:]) == digest[2]
+    elif sound:
+        sound = not any(SHARD.flaws(result)) and (not runs or _agrees(result, histograms))
+    if not sound:
+        return result._replace(hash=CHANGED)
+    return result._replace(hash=hash_of(values) if digest else "")
+
+
+def _agrees(result: Result, histograms: dict[str, Any]) -> bool:
+    """Whether single runs add up to histograms and totals."""
+    columns = columns_of(result)
+    sums = {name: sum(columns[name]) for name in (*TOTALS, "capped")}
+    counters = {name: Counter(columns[name]) for name in HISTOGRAMS}
+    return {**sums, **counters} == histograms
+
+
+def _histograms(shard: Row) -> dict[str, Any]:
+    """Return the histograms and totals of a row of the table ``shards``."""
+    _, _, _, capped, *texts, collisions, destroyed, messages = shard
+    totals = zip((*TOTALS, "capped"), (collisions, destroyed, messages, capped), strict=True)
+    read = [{int(value): runs for value, runs in json.loads(text).items()} for text in texts]
+    return {
+        **{name: dict(sorted(one.items())) for name, one in zip(HISTOGRAMS, read, strict=True)},
+        **{name: total for name, total in totals if type(total) is int},
+    }
+
+
+def window_of(row: Row) -> Result:
+    """Return a point of traffic as today's format has it."""
+    point, _, result, provenance, digest = row
+    values = point, WINDOW.name, 0, 1, result, provenance
+    is_same = False
+    with suppress(*UNREADABLE):
+        is_same = _hash(row[:4]) == digest
+    return Result._make((*values, hash_of(values) if is_same else CHANGED))
+
+
+def point_of(row: Row) -> Row:
+    """Return the name and the identity of a row of the table ``points``."""
+    digest, *values = row
+    with suppress(*UNREADABLE):
+        names = [*Experiment.spelling.keys({})]
+        record = dict(zip(names, values, strict=True))
+        record |= {name: int(record[name]) for name in ("seed", "permutation_seed")}
+        return digest, identity_of(Experiment.recorded(record))
+    return digest, ""
+
+
+def arrivals_of(row: Row) -> Row:
+    """Return the name and the identity of a row of the table ``traffic``."""
+    with suppress(*UNREADABLE):
+        values = {WINDOW.experiment.spelling.tag: WINDOW.experiment.spelling.format}
+        return row[0], json.dumps({**values, **json.loads(row[1])}, sort_keys=True)
+    return row[0], ""
+
+
+class OldTables(Tables):
+    """The tables of a store of format 2, read without a change as those of today."""
+
+    def __init__(self, database: Any, names: set[str]) -> None:
+        super().__init__(database)
+        self._names = names
+
+    def experiments(self, digest: str | None = None) -> list[Row]:
+        """Return the name and the identity of the experiments, or of one."""
+        rows = [*map(point_of, self._rows("points", digest))]
+        rows += map(arrivals_of, self._rows("traffic", digest))
+        return sorted(rows, key=lambda row: str(row[0]))
+
+    def _rows(self, table: str, digest: str | None = None) -> Iterator[Row]:
+        which, *values = ("WHERE point = ?", digest) if digest is not None else ("",)
+        if table not in self._names:
+            return iter(())
+        return self.each(f"SELECT * FROM {table} {which} ORDER BY point", *values)  # noqa: S608
+
+    def results(
+        self,
+        digest: str | None = None,
+        kind: str | None = None,
+        begin: int | None = None,
+        end: int | None = None,
+    ) -> Iterator[Result]:
+        """Yield results in order: all, or those of an experiment, of a kind, of some runs."""
+        shards: Iterable[Result] = ()
+        windows: Iterable[Result] = ()
+        if kind in (None, SHARD.name):
+            shards = self._shards(digest, begin, end)
+        if kind in (None, WINDOW.name):
+            windows = map(window_of, self._rows("traffic", digest))
+        return heapq.merge(shards, windows, key=lambda row: row.digest)
+
+    def _shards(self, digest: str | None, begin: int | None, end: int | None) -> Iterator[Result]:
+        tables = [table for table in OF_SHARDS if table in self._names]
+        keys = " UNION ".join(f"SELECT point, shard FROM {table}" for table in tables)  # noqa: S608
+        joins = " ".join(f"LEFT JOIN {table} USING (point, shard)" for table in tables)
+        columns = ", ".join(f"{table}.*" for table in tables)
+        conditions = {
+            "k.point = ?": digest,
+            "k.shard >= ?": None if begin is None else begin // SHARD_RUNS,
+            "k.shard < ?": None if end is None else shards_of(end),
+        }
+        chosen = {text: value for text, value in conditions.items() if value is not None}
+        where = f"WHERE {' AND '.join(chosen)}" if chosen else ""
+        query = f"SELECT k.*, {columns} FROM ({keys}) AS k {joins} {where} ORDER BY 1, 2"  # noqa: S608
+        for row in self.each(query, *chosen.values()):
+            key, place, parts = row[:2], 2, {}
+            for table in tables:
+                part = row[place : place + WIDTHS[table]]
+                parts[table] = () if part[0] is None else part
+                place += WIDTHS[table]
+            yield shard_of(key, *(parts.get(table, ()) for table in OF_SHARDS))
+
+    def firsts(self, digest: str, kind: str) -> list[int]:
+        """Return the first runs of the results of a kind that an experiment has, in order."""
+        if kind == WINDOW.name:
+            return [0 for _ in self._rows("traffic", digest)]
+        query = "SELECT shard FROM shards WHERE point = ? ORDER BY shard"
+        return [shard * SHARD_RUNS for (shard,) in self.each(query, digest)]
+
+    def kinds(self) -> list[Row]:
+        """Return each experiment that has results, and of which kind."""
+        shards = self.each("SELECT DISTINCT point FROM shards ORDER BY point")
+        kinds = [(point, SHARD.name) for (point,) in shards]
+        return kinds + [(row[0], WINDOW.name) for row in self._rows("traffic")]
+
+    def count(self, kind: str) -> tuple[int, int]:
+        """Return how many results of a kind there are, and how many of them have a hash."""
+        if kind == WINDOW.name:
+            points = len([*self._rows("traffic")])
+            return points, points
+        ((there,),) = self.each("SELECT count(*) FROM shards")
+        if "digests" not in self._names:
+            return there, 0
+        both = "SELECT count(*) FROM shards JOIN digests USING (point, shard)"
+        ((hashed,),) = self.each(both)
+        return there, hashed

@@ -1,0 +1,269 @@
+"""Windows: points of continuous traffic, one result each."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import msgspec
+
+from popsnet.errors import InputError
+from popsnet.experiment import Experiment
+from popsnet.sweeps.kind import (
+    ANYWHERE,
+    NEGLIGIBLE,
+    UNREADABLE,
+    Finished,
+    Provenance,
+    Result,
+    ResultKind,
+    Stopped,
+    UnreadableError,
+)
+from popsnet.sweeps.selection import EVERYTHING, Selection
+from popsnet.traffic.experiment import GIVEN, TrafficExperiment
+from popsnet.traffic.measures import Worst
+from popsnet.traffic.result import OF_FAULTS, TrafficResult
+
+if TYPE_CHECKING:
+    from popsnet.sweeps.store import Store
+
+_SLOT_SECONDS = {"slots": (2e-4, 1e-6), "fused": (5e-7, 1e-8)}
+"""Seconds of one slot, and of a slot per processor; only their ratios matter."""
+
+_SHORTEST_FRAME = 200
+_FRAMES = 30
+"""The frames that a point takes at a small load: warm-up, window and drain."""
+_MOST_INSIDE = 2**24
+
+ONE_WINDOW = range(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Point(Finished):
+    """A finished point. Its result names no engine: the provenance does."""
+
+    experiment: TrafficExperiment
+    outcome: TrafficResult
+
+    @property
+    def result(self) -> TrafficResult:
+        """The result."""
+        return self.outcome
+
+    def rows(self) -> list[Result]:
+        """Return the row of the point."""
+        values = self.result.to_dict()
+        del values["setting"]["engine"]
+        body = json.dumps(values, sort_keys=True)
+        origin = self.provenance.to_json()
+        return [Result.of(self.experiment.digest, WindowKind.name, 0, 1, body, origin)]
+
+
+class WindowKind(ResultKind):
+    """Windows of continuous traffic."""
+
+    name = "window"
+    unit = "point"
+    runs = 1
+    experiment = TrafficExperiment
+    given = GIVEN
+    finished = Point
+
+    def require_storable(self, experiment: Experiment) -> None:
+        """Refuse a scheduler that its name and version do not identify."""
+        if not experiment.storable:
+            raise InputError(
+                f"Scheduler {experiment.program} is not registered, so its results could not be "
+                "told from those of a later version. Put it into a file with "
+                "@popsnet.traffic.register_scheduler(...) and give the file."
+            )
+
+    def execute(
+        self,
+        experiment: TrafficExperiment,
+        numbers: range = ONE_WINDOW,
+        stopped: Callable[[], bool] | None = None,
+        engine: str = ANYWHERE,
+    ) -> Point:
+        """Simulate a point on the calling thread; it stops soon after ``stopped()`` is true."""
+        from popsnet.traffic.simulate import simulate
+
+        begin = time.perf_counter()
+
+        def watch(done: int, total: int) -> None:
+            if stopped is not None and stopped():
+                raise Stopped("Stopped before the point was finished.")
+
+        result = simulate(experiment, progress=watch)
+        seconds = time.perf_counter() - begin
+        origin = Provenance.now(result.setting.engine, experiment, seconds)
+        return Point(experiment, numbers, without_engine(result), origin)
+
+    def seconds(self, experiment: TrafficExperiment, engine: str = ANYWHERE) -> float:
+        """Estimate the seconds that a point takes, to about a factor of ten."""
+        from popsnet.traffic.simulate import choose_traffic_engine
+
+        fixed, each = _SLOT_SECONDS[choose_traffic_engine("auto", experiment)]
+        frames = _FRAMES * _frame(experiment) / (1.1 - experiment.load)
+        slots = experiment.slots or min(frames, experiment.max_slots or frames)
+        return float(f"{slots * (fixed + each * experiment.network.n):.1e}")
+
+    def memory(self, experiment: TrafficExperiment) -> int:
+        """Estimate the bytes that a point needs on a worker, 0 if negligible."""
+        n = experiment.network.n
+        inside = min(_MOST_INSIDE, int(n * experiment.load * _frame(experiment)))
+        needed = 400 * n + 32 * inside
+        return needed if needed > NEGLIGIBLE else 0
+
+    def suits(self, experiment: TrafficExperiment, engine: str) -> bool:
+        """Whether an engine that needs resources can do the work: none can."""
+        return False
+
+    def where(self, row: Result) -> str:
+        """Return the name of a point."""
+        return f"point {row.digest} of traffic"
+
+    def flaws(self, row: Result) -> Iterator[str]:
+        """Yield what is wrong with the numbers of a point."""
+        try:
+            result_of(row)
+        except UnreadableError as error:
+            yield str(error)
+
+    def difference(self, row: Result, other: Result, here: str, there: str) -> str:
+        """Say how two results of a point differ; empty if they do not.
+
+        Up to 0.6, the last digit of some measures depended on the processor.
+        """
+        if _alike(json.loads(row.body), json.loads(other.body)):
+            return ""
+        try:
+            first, second = result_of(row), result_of(other)
+        except UnreadableError as error:
+            return str(error)
+        for what, values in {
+            "verdict": (first.verdict, second.verdict),
+            "mean delay": (first.delay.mean, second.delay.mean),
+            "packets delivered": (first.delivered, second.delivered),
+        }.items():
+            if values[0] != values[1]:
+                return f"{what} {values[0]} {here}, {values[1]} {there}"
+        return f"other measures {here} than {there}"
+
+    def order(self, experiment: TrafficExperiment) -> tuple[Any, ...]:
+        """Return what sorts points: small networks first, and small loads."""
+        names = experiment.workload, experiment.program, experiment.variant
+        return experiment.network.n, experiment.g, *names, experiment.load, experiment.digest
+
+
+def without_engine(result: TrafficResult) -> TrafficResult:
+    """Return a result as a store keeps it: the same whatever engine made it."""
+    return replace(result, setting=replace(result.setting, engine=""))
+
+
+def _frame(experiment: TrafficExperiment) -> int:
+    return max(experiment.resolved_scheduler.period(experiment.network), _SHORTEST_FRAME)
+
+
+def result_of(row: Result) -> TrafficResult:
+    """Return the result of a point.
+
+    Raises
+    ------
+    UnreadableError
+        If it has values that popsnet never writes.
+    """
+    try:
+        if (row.first, row.runs) != (0, 1):
+            raise ValueError
+        values = json.loads(row.body)
+        msgspec.convert(values, _result_type("faults" in values["setting"]))
+        return TrafficResult.from_dict(values)
+    except UNREADABLE:
+        raise UnreadableError(f"Point {row.digest} of traffic cannot be read.") from None
+
+
+@cache
+def _result_type(faulty: bool) -> Any:
+    """Return the types of a result as plain values, which ``from_dict`` does not check."""
+    plain = {
+        "network": dict[str, int],
+        "worst": msgspec.defstruct("Worst", [*get_type_hints(Worst).items()]) | None,
+    }
+    hints = get_type_hints(TrafficResult)
+    names = (field.name for field in fields(TrafficResult))
+    kept = (name for name in names if faulty or name not in OF_FAULTS)
+    values = [(name, plain.get(name, hints[name])) for name in kept]
+    return msgspec.defstruct("Result", values, forbid_unknown_fields=True)
+
+
+def _alike(x: Any, y: Any) -> bool:
+    if isinstance(x, float) and isinstance(y, float):
+        return math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-15)
+    if isinstance(x, dict) and isinstance(y, dict):
+        return x.keys() == y.keys() and all(_alike(x[key], y[key]) for key in x)
+    if isinstance(x, list) and isinstance(y, list):
+        return len(x) == len(y) and all(map(_alike, x, y))
+    return type(x) is type(y) and bool(x == y)
+
+
+class PointTable:
+    """The points of continuous traffic in a store.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.sweeps import collect_traffic
+    >>> sweep = popsnet.Sweep.of_traffic(d=4, g=4, loads=[0.1, 0.2], slots=200)
+    >>> results = collect_traffic(sweep, store="results.sqlite")
+    >>> with popsnet.Store("results.sqlite") as store:
+    ...     store.traffic.results() == results
+    True
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def count(self) -> int:
+        """Return the number of points."""
+        return self._store.count(WindowKind.name)[0]
+
+    def points(self, only: Selection = EVERYTHING) -> list[Point]:
+        """Return points with their results and provenance, small networks first.
+
+        Parameters
+        ----------
+        only : Selection
+            Which points; all by default.
+        """
+        return [point for point in self._store.points() if point.experiment in only]
+
+    def experiments(self, only: Selection = EVERYTHING) -> list[TrafficExperiment]:
+        """Return the experiments of which the store has the result.
+
+        They can be looked up and compared; their ``reopened()`` gives one that can be run.
+        """
+        return [point.experiment for point in self.points(only)]
+
+    def results(self, only: Selection = EVERYTHING) -> list[TrafficResult]:
+        """Return the results of points, small networks first and small loads first."""
+        return [point.result for point in self.points(only)]
+
+    def missing(self, experiments: Iterable[TrafficExperiment]) -> list[TrafficExperiment]:
+        """Return those of some experiments that the store does not have."""
+        return [one for one in experiments if not self._store.numbers(one)]
+
+    def get(self, experiment: TrafficExperiment) -> Point | None:
+        """Return a point; None if the store does not have it."""
+        return self._store.point(experiment)
