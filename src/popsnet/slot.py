@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from math import prod
 from operator import index
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from popsnet.contents import RaggedArray
 
 Ints = npt.NDArray[np.integer[Any]]
+Result = TypeVar("Result")
 
 Listening: TypeAlias = Ints | tuple[Ints, Ints] | tuple[()]
 """The group that every processor listens to, or the listeners and the group of each."""
@@ -611,3 +612,6 @@ class Inbox:
 
 Slots: TypeAlias = Generator[Slot, Inbox, None]
 """A running router: it yields slots and is sent inboxes."""
+
+Exchange: TypeAlias = Generator["Slot", "Inbox", Result]
+"""Slots of a router that end with a result."""

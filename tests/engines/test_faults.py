@@ -144,7 +144,7 @@ def test_engines_without_faults_say_so() -> None:
     for engine in ("fused", "objects"):
         with pytest.raises(InputError, match="this one has faults"):
             popsnet.route(4, 4, faults="loss:0.1", engine=engine)
-    assert popsnet.route(4, 4, faults="loss:0.1", runs=1000, max_steps=20).engine == "slots"
+    assert popsnet.route(4, 4, faults="loss:0.1", runs=300, max_steps=20).engine == "slots"
 
 
 def test_lost_and_repeated_packets_are_those_of_the_protocol() -> None:

@@ -56,7 +56,13 @@ def test_the_wheel_works_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     data = "hardware/presets.toml", "paper/data/slots.csv", "paper/data/texts.toml"
-    for needed in ("py.typed", "__init__.pyi", *data):
+    for needed in (
+        "py.typed",
+        "__init__.pyi",
+        "plots/popsnet.mplstyle",
+        "routing/phases.toml",
+        *data,
+    ):
         assert f"popsnet/{needed}" in names
     assert "popsnet/paper/templates/report.html" in names
     for needed in ("page.html", "style.css", *MODULES):

@@ -23,7 +23,7 @@ from popsnet.errors import wrong
 from popsnet.exact.chain import Step
 from popsnet.exact.state import State, Weights, canonical
 from popsnet.exact.transition import FRESH, Transition
-from popsnet.network import Network
+from popsnet.network import I64, Network
 
 _LARGEST_CHUNK = 50_000
 LARGEST_TOTAL = 2**53
@@ -75,9 +75,7 @@ def team(state: State, candidates: int) -> Transition:
     return Weights(dict(weights), groups ** (candidates * len(packets)))
 
 
-def _delivered(
-    packets: list[tuple[int, int]], masks: list[Sets], groups: int
-) -> npt.NDArray[np.int64]:
+def _delivered(packets: list[tuple[int, int]], masks: list[Sets], groups: int) -> I64:
     """Return which packets are delivered, a bit each."""
     alone = [
         [_in_one([mask for packet, mask in zip(packets, masks, strict=True) if packet[end] == x])

@@ -63,7 +63,7 @@ def draw_network(network: ComparatorNetwork) -> Figure:
     x = _GAP
     for number, (stage, columns) in enumerate(stages, start=1):
         last = x + columns.max()
-        _draw_band(axes, network, number, x, last)
+        _draw_band(axes, network.wires, number, x, last)
         axes.vlines(x + columns, stage.low, stage.high, color=BLUE, linewidth=1.0, zorder=2)
         for ends in (stage.low, stage.high):
             axes.plot(x + columns, ends, "o", color=BLUE, markersize=2.6, zorder=3)
@@ -103,13 +103,10 @@ def _columns(stage: ComparatorStage) -> Columns:
     return columns
 
 
-def _draw_band(
-    axes: Axes, network: ComparatorNetwork, number: int, first: float, last: float
-) -> None:
+def _draw_band(axes: Axes, wires: int, number: int, first: float, last: float) -> None:
     if number % 2:
         axes.axvspan(first - 1, last + 1, color="#f3f3f3", linewidth=0, zorder=0)
-    y = network.wires - 0.1
-    centred(axes, (first + last) / 2, y, f"{number}", 5.5, va="top", color=GREY)
+    centred(axes, (first + last) / 2, wires - 0.1, f"{number}", 5.5, va="top", color=GREY)
 
 
 def _draw_wires(axes: Axes, network: ComparatorNetwork, end: float) -> None:

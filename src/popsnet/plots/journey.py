@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import product
 from textwrap import fill
 from typing import NamedTuple
 
@@ -133,19 +134,16 @@ def _waits(hops: Sequence[Hop], packet: int) -> Iterator[tuple[int, int, int, bo
             yield packet, 0, hop.column + 1, False
 
 
-def _draw_couplers(
-    diagram: SlotDiagram, columns: int, hops: Sequence[Hop], ours: Sequence[Hop]
-) -> None:
+def _draw_couplers(diagram: SlotDiagram, columns: int, hops: list[Hop], ours: list[Hop]) -> None:
     named = {(hop.column, hop.coupler): hop for hop in ours}
     load = Counter((hop.column, hop.coupler) for hop in hops)
-    for column, coupler in ((c, coupler) for c in range(columns) for coupler in diagram.couplers):
+    for column, coupler in product(range(columns), diagram.couplers):
         hop = named.get((column, coupler))
         stroke = Stroke(style.PALE, width=_THIN) if hop is None else hop.stroke._replace(width=1.6)
         name = "c({},{})".format(*coupler) if hop else ""
         text = "×" if load[column, coupler] > 1 else name
-        diagram.add_coupler(
-            (column + 0.5) * _PITCH, coupler, stroke, text, size=5.5, color=style.GREY
-        )
+        x = (column + 0.5) * _PITCH
+        diagram.add_coupler(x, coupler, stroke, text, size=5.5, color=style.GREY)
 
 
 def _draw_processors(diagram: SlotDiagram, columns: int, hops: Sequence[Hop]) -> None:

@@ -132,13 +132,11 @@ def _stroke(kind: str) -> Stroke:
     return _PACKET if kind == "packet" else _CONTROL
 
 
-def _draw_used_coupler(
-    diagram: SlotDiagram, x: float, message: SentMessage, collided: bool
-) -> None:
+def _draw_used_coupler(diagram: SlotDiagram, x: float, message: SentMessage, met: bool) -> None:
     _, coupler, kind, packet = message
     name = f"{packet}" if kind == "packet" else "bits" if packet is None else f"ack {packet}"
-    text, size = ("×", 10) if collided else (name, 8 if kind == "packet" else 6)
-    stroke = (_COLLIDED if collided else _stroke(kind))._replace(width=1.4)
+    text, size = ("×", 10) if met else (name, 8 if kind == "packet" else 6)
+    stroke = (_COLLIDED if met else _stroke(kind))._replace(width=1.4)
     diagram.add_coupler(x, coupler, stroke, text, size=size)
     y, label = diagram.coupler_height(coupler) + 0.33, "c({},{})".format(*coupler)
     style.centred(diagram.axes, x, y, label, 5, va="bottom", color=style.GREY, zorder=3)

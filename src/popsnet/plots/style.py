@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -70,33 +70,11 @@ LOOKS = (
     Look(BLACK, "X", (0, (2, 2))),
 )
 
-_SETTINGS: dict[Any, Any] = {
-    "axes.grid": True,
-    "axes.labelsize": 8,
-    "axes.linewidth": 0.7,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 8,
-    "figure.constrained_layout.use": True,
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],  # from the widest on: text will fit
-    "font.size": 8,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.5,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "pdf.fonttype": 42,  # TrueType: journals refuse Type 3 fonts
-    "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
-    "svg.hashsalt": "popsnet",  # the same figure has the same bytes
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 7,
-}
-
 
 @contextmanager
 def styled() -> Iterator[None]:
     """Use this style, not the user's, for everything drawn inside; also a decorator."""
-    with context(["default", _SETTINGS]):
+    with context(["default", Path(__file__).with_name("popsnet.mplstyle")]):
         yield
 
 
@@ -108,19 +86,20 @@ def row_of_axes(
     return figure, list(figure.subplots(1, count, squeeze=False, **options)[0])
 
 
+TickText: TypeAlias = Callable[[float, object], str]
+"""The text of a tick."""
+
+
 def plain_number(value: float, _: object) -> str:
     """Format a tick as a number without an exponent where there is room."""
     return f"{value:g}"
 
 
-def log2_axis(
-    axes: Axes, label: str, locator: Locator,
-    formatter: Callable[[float, object], str] = plain_number,
-) -> None:  # fmt: skip
+def log2_axis(axes: Axes, label: str, locator: Locator, ticks: TickText = plain_number) -> None:
     """Make the x axis logarithmic, base 2."""
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(formatter)
+    axes.xaxis.set_major_formatter(ticks)
     axes.minorticks_off()
     axes.set_xlabel(label)
 

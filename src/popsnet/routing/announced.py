@@ -5,7 +5,6 @@ Both are deterministic and free of collisions, and serve as relations of the rou
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +14,13 @@ from popsnet.errors import SizeError
 from popsnet.memory import Memory
 from popsnet.network import I32, I64, Bools, Network
 from popsnet.routing.direct import direct_slots
-from popsnet.routing.facts import Words
+from popsnet.routing.facts import Words, phases_of
 from popsnet.routing.router import most, register_relation
 from popsnet.schedules.cache import schedule_buffers, schedule_demand
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import ranks
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.system import amount, available_memory
 
 _WITHIN = "announce within groups"
@@ -72,7 +71,7 @@ def _rows(lists: I32) -> tuple[I64, I32]:
     return row, lists[row, place] - 1
 
 
-def _announce_within(network: Network, lists: _Lists) -> Generator[Slot, Inbox, Bools]:
+def _announce_within(network: Network, lists: _Lists) -> Exchange[Bools]:
     """Let every group hear the lists of its processors, one per slot; return who heard all."""
     processors = network.processors
     informed = np.ones(network.n, dtype=np.bool_)
@@ -103,10 +102,7 @@ def _hears(network: Network, inbox: Inbox) -> Bools:
         "The processors of a group announce their packets to each other. Then every packet takes "
         "one hop, in a slot computed from its source, its destination and the announcements: "
         "nothing collides.",
-        {
-            _WITHIN: "A processor of each group tells its group where its packets go.",
-            _PHASE: "Packets go to their destinations, each on a coupler of its own.",
-        },
+        phases_of("direct in-groups"),
     ),
 )
 def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -170,12 +166,7 @@ def _rounds(network: Network, source: I64, to: I32) -> I64:
     words=Words(
         "All processors announce their packets to all others, in large messages. Then every "
         "processor computes the same off-line schedule, and all follow it.",
-        {
-            _ACROSS: "A processor of each group tells all groups where its packets go.",
-            _PASSED: "A processor of each group tells its group what it has heard.",
-            "to relay": "Packets go to their relays, each on a coupler of its own.",
-            _PHASE: "Packets go to their destinations, each on a coupler of its own.",
-        },
+        phases_of("direct to-all"),
     ),
 )
 def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -199,7 +190,7 @@ def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     yield from schedule.follow(memory, None if informed.all() else informed)
 
 
-def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, tuple[I32, Bools]]:
+def _announce_across(network: Network, lists: _Lists) -> Exchange[tuple[I32, Bools]]:
     """Let every group hear all lists; return them by hearer, turn and speaker, and who has all."""
     d, g, processors = network.d, network.g, network.processors
     index = network.index(processors)
@@ -221,9 +212,7 @@ def _announce_across(network: Network, lists: _Lists) -> Generator[Slot, Inbox, 
     return heard, complete
 
 
-def _pass_on(
-    network: Network, lists: _Lists, heard: I32, complete: Bools
-) -> Generator[Slot, Inbox, Bools]:
+def _pass_on(network: Network, lists: _Lists, heard: I32, complete: Bools) -> Exchange[Bools]:
     """Let every group hear what those have heard that heard all; return who knows all lists."""
     d, g, processors = network.d, network.g, network.processors
     group, index = network.group(processors), network.index(processors)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Literal, TypeAlias
 
 from popsnet.errors import InputError, wrong
@@ -16,6 +19,16 @@ Text: TypeAlias = str | Callable[[Network], str]
 
 Phases: TypeAlias = Mapping[str, Text]
 """What happens in a phase, by pattern, as in :class:`Words`."""
+
+
+@cache
+def _stated() -> dict[str, dict[str, str]]:
+    return tomllib.loads((files(__package__) / "phases.toml").read_text(encoding="utf-8"))
+
+
+def phases_of(name: str) -> Mapping[str, str]:
+    """Return what happens in the phases of a router or stage that ships, as the file says."""
+    return _stated()[name]
 
 
 @dataclass(frozen=True)

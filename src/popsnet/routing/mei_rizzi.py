@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from functools import partial
 from math import ceil
 
@@ -11,9 +10,9 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Bools, Network
-from popsnet.routing.facts import Claims, Expectation, Words
+from popsnet.routing.facts import Claims, Expectation, Words, phases_of
 from popsnet.routing.router import register, register_variant
-from popsnet.slot import NO_PACKET, Inbox, Ints, Listening, Slot, SlotOptions, Slots
+from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.theory.bounds import PAPER, Bound
 from popsnet.theory.fluid import expected_steps
 
@@ -72,19 +71,8 @@ _FIVE = (
     "Five slots per try: to a random group, on to the temporary group, two for the "
     "acknowledgement, and to the destination."
 )
-_UP_TO_SLOT_2 = {
-    PHASES[0]: "Each packet that takes part is sent to a group drawn at random. Two packets of one "
-    "group that draw the same coupler destroy each other.",
-    PHASES[1]: "Packets that came through are sent on towards their temporary groups (destination "
-    "number modulo g). They can collide a second time here.",
-}
-_UP_TO_SLOT_4 = {
-    **_UP_TO_SLOT_2,
-    PHASES[2]: "Every processor that heard a packet in the slot before acknowledges it, back the "
-    "way it came.",
-    PHASES[3]: "The acknowledgement is passed on to the source, which drops its packet. A "
-    "source that hears nothing tries again in the next step.",
-}
+_UP_TO_SLOT_4 = phases_of("mei-rizzi")
+_UP_TO_SLOT_2 = {phase: _UP_TO_SLOT_4[phase] for phase in PHASES[:2]}
 
 
 def _explain(network: Network) -> str:
@@ -114,21 +102,12 @@ _PUBLISHED = Words(_explain, {**_UP_TO_SLOT_4, PHASES[4]: _explain_slot_5}, "res
 _DEFERRED = Words(
     f"{_FIVE} The repair for d > g: a copy waits in its temporary group until the last hop is "
     "safe, so that a packet that was acknowledged cannot be lost.",
-    {
-        **_UP_TO_SLOT_4,
-        PHASES[4]: "Copies for one block of g destinations in every group go to their "
-        "destinations; nothing can collide. Copies for the other blocks wait in their temporary "
-        "groups.",
-    },
+    {**_UP_TO_SLOT_4, **phases_of("mei-rizzi deferred")},
     "residue",
 )
 _IDEALIZED = Words(
     f"{_FIVE} Only the first two are executed, as the paper's tables count them.",
-    {
-        **_UP_TO_SLOT_2,
-        "* (assumed)": "Packets that survived slot 2 count as delivered; this slot is not "
-        "executed.",
-    },
+    {**_UP_TO_SLOT_2, **phases_of("mei-rizzi idealized")},
     "residue",
 )
 
@@ -226,7 +205,7 @@ def _one_per_coupler(network: Network) -> tuple[Ints, Ints]:
 
 def _two_hops(
     network: Network, coins: Coins, memory: Memory, step: int, pending: Ints, listening: Listening
-) -> Generator[Slot, Inbox, tuple[Ints, Ints, Inbox, Inbox]]:
+) -> Exchange[tuple[Ints, Ints, Inbox, Inbox]]:
     """Execute slots 1 and 2, in which each pending source takes part by its own coin.
 
     Returns the sources that take part, their intermediate groups, and what these groups and the
@@ -247,7 +226,7 @@ def _two_hops(
 def _until_acks(
     network: Network, coins: Coins, memory: Memory, step: int, waiting: Bools, pending: Ints,
     listening: Listening,
-) -> Generator[Slot, Inbox, tuple[Inbox, Ints]]:  # fmt: skip
+) -> Exchange[tuple[Inbox, Ints]]:  # fmt: skip
     """Execute slots 1 to 4.
 
     Returns what the temporary groups stored, and the sources without an ack. Acks for copies that

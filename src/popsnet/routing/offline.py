@@ -7,7 +7,7 @@ from popsnet.hardware.propagation import Propagation
 from popsnet.medium import hashed_bytes
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.facts import Claims, Expectation, Words
+from popsnet.routing.facts import Claims, Expectation, Words, phases_of
 from popsnet.routing.router import register, register_relation
 from popsnet.schedules.bounds import permutation_slots
 from popsnet.schedules.cache import (
@@ -62,11 +62,7 @@ def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
     wavelengths=True,
     words=Words(
         "All packets were known beforehand: they go in two hops, or one, without a collision.",
-        {
-            "to relay": "Packets go to their relays, each on a coupler of its own: the schedule "
-            "was computed beforehand.",
-            "to destination": "Packets go to their destinations, each on a coupler of its own.",
-        },
+        phases_of("offline"),
     ),
 )
 def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:

@@ -769,6 +769,10 @@ def register_relation(
     return add
 
 
+AnyRouter: TypeAlias = str | Path | Router | Route
+"""A router by its name, its file or its function."""
+
+
 def unregister(name: str) -> None:
     """Remove a router from the register."""
     Router.remove(name)
@@ -836,7 +840,7 @@ def get_router(name: str) -> Router:
     return Router.get(name)
 
 
-def find_router(router: str | Path | Router | Route) -> Router:
+def find_router(router: AnyRouter) -> Router:
     """Return the router that a name, a file or a function stands for.
 
     Parameters
@@ -865,9 +869,7 @@ def find_router(router: str | Path | Router | Route) -> Router:
     return Router.find(router)
 
 
-def find_variant(
-    router: str | Path | Router | Route, variant: str | None = None
-) -> tuple[Router, str | None]:
+def find_variant(router: AnyRouter, variant: str | None = None) -> tuple[Router, str | None]:
     """Return a router and the variant of it that is asked for.
 
     Parameters

@@ -5,7 +5,7 @@ Also termination detection: after every step a global OR tells every processor w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,20 +13,13 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Bools, Network
-from popsnet.routing.facts import Phases, Words, told
-from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.routing.facts import Words, phases_of, told
+from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 
-OR_PHASES: Phases = {
-    "*: groups object*": "One processor of each group sends that its group is done, and every "
-    "processor that still waits destroys that message on purpose: here a collision is the message.",
-    "*: within groups": "Within each group one processor passes the message on, and every "
-    "processor that missed it destroys it, so that all processors know whether the run is over.",
-}
+OR_PHASES = phases_of("global-or")
 
 
-def broadcast(
-    network: Network, word: int, *, phase: str, step: int = 0
-) -> Generator[Slot, Inbox, Bools]:
+def broadcast(network: Network, word: int, *, phase: str, step: int = 0) -> Exchange[Bools]:
     """Let processor 0 send a word of 64 bits to every processor, and return which have it.
 
     Without faults every processor has.
@@ -68,9 +61,7 @@ def global_or_slots(network: Network) -> int:
     return -(-network.g // network.d) + 1
 
 
-def global_or(
-    network: Network, objectors: Ints, *, phase: str, step: int
-) -> Generator[Slot, Inbox, bool]:
+def global_or(network: Network, objectors: Ints, *, phase: str, step: int) -> Exchange[bool]:
     """Tell every processor whether any objects, in ⌈g/d⌉ + 1 slots with messages of one bit.
 
     Processor (a, 0) sends to all groups that group a does not object, and every objector of the
@@ -158,6 +149,6 @@ def detected_words(words: Words) -> Words:
     return replace(words, explanation=explain, phases={**OR_PHASES, **words.phases})
 
 
-def _ask(network: Network, memory: Memory, step: int) -> Generator[Slot, Inbox, bool]:
+def _ask(network: Network, memory: Memory, step: int) -> Exchange[bool]:
     """Ask whether a processor waits for its packet, which each knows of itself."""
     return (yield from global_or(network, memory.awaiting(), phase="all delivered?", step=step))

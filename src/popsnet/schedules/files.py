@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from popsnet.tables.table import names_of_list, require_integers
 _MOST_PACKETS = 2**27
 _TOLERANCE = 1e-12
 _LIST = ("source", "destination", "amount")
+FileOrArray: TypeAlias = str | Path | npt.ArrayLike
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,7 @@ class ReadMatrix:
     rounding: Rounding | None = None
 
 
-def read_demand(
-    packets: str | Path | npt.ArrayLike, network: Network, unit: float | None = None
-) -> ReadDemand:
+def read_demand(packets: FileOrArray, network: Network, unit: float | None = None) -> ReadDemand:
     r"""Read a demand from a file or an array.
 
     Parameters
@@ -136,9 +135,7 @@ def read_demand(
     return ReadDemand(Demand(network, sources, destinations), rounding)
 
 
-def read_matrix(
-    matrix: str | Path | npt.ArrayLike, network: Network, unit: float | None = None
-) -> ReadMatrix:
+def read_matrix(matrix: FileOrArray, network: Network, unit: float | None = None) -> ReadMatrix:
     r"""Read a traffic matrix from a file or an array.
 
     Parameters
@@ -243,7 +240,7 @@ def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
     return Demand(network, source, network.processor(to, (turns + at_home[to]) % d))
 
 
-def _table(given: str | Path | npt.ArrayLike, name: str, has_labels: bool = True) -> FileTable:
+def _table(given: FileOrArray, name: str, has_labels: bool = True) -> FileTable:
     """Return the table of a file, or an array or a frame, which has names of columns, as one."""
     if isinstance(given, str | Path):
         return read_table(Path(given), has_labels)

@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,9 @@ _NO_LABEL = re.compile(
 )
 """Cells that stand for a number that is missing or is written in a way that is not read."""
 _MOST = 2**62
+
+
+CellTest: TypeAlias = Callable[[str], bool]
 
 
 class Row(NamedTuple):
@@ -82,7 +85,7 @@ def _separator(line: str) -> str:
     return next((one for one in ";\t," if one in line), " ")
 
 
-def number_test(separator: str) -> Callable[[str], bool]:
+def number_test(separator: str) -> CellTest:
     """Return a function that says whether a cell is a number."""
     if separator in ";\t":
         return lambda cell: bool(_POINT.fullmatch(cell) or _COMMA.fullmatch(cell))
@@ -154,9 +157,7 @@ def can_be_heading(cells: list[str]) -> bool:
     return not all(_NO_LABEL.fullmatch(cell) for cell in cells)
 
 
-def _begins_with_heading(
-    rows: list[Row], is_number: Callable[[str], bool], has_labels: bool
-) -> bool:
+def _begins_with_heading(rows: list[Row], is_number: CellTest, has_labels: bool) -> bool:
     """Say whether the first row has labels.
 
     It has if no cell of it is a number, unless all are faulty numbers. Numbers are labels only
@@ -177,7 +178,7 @@ def _begins_with_heading(
 
 
 def _begins_with_labels(
-    heading: list[str], body: list[Row], width: int, is_number: Callable[[str], bool]
+    heading: list[str], body: list[Row], width: int, is_number: CellTest
 ) -> bool:
     """Say whether the first column has labels.
 

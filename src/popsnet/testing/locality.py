@@ -34,6 +34,7 @@ from popsnet.memory import Memory, mixed
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.routing import Route, Router, find_variant
+from popsnet.routing.router import AnyRouter
 from popsnet.schedules.demand import Demand
 from popsnet.slot import Ints
 from popsnet.testing.cone import Journal, Moment, PrivateCoins, check_program, pairs_by_chance
@@ -67,7 +68,7 @@ class _Journal(Journal, Memory):
 
 
 def check_locality(
-    router: str | Path | Router | Route,
+    router: AnyRouter,
     network: Network,
     *,
     variants: Sequence[str] | None = None,
@@ -165,9 +166,7 @@ def check_locality(
         check_program(name, run, usual, changes, pairs_by_chance(network.n, seed, pairs))
 
 
-def _relations(
-    router: str | Path | Router | Route, variants: Sequence[str] | None
-) -> list[tuple[str, Serve]]:
+def _relations(router: AnyRouter, variants: Sequence[str] | None) -> list[tuple[str, Serve]]:
     """Return how a router serves demands, each way with its name."""
     found, named = find_variant(router)
 
@@ -195,10 +194,7 @@ def _swapped(demand: Demand, x: int, y: int) -> Demand:
 
 
 def _routes(
-    router: str | Path | Router | Route,
-    network: Network,
-    variants: Sequence[str] | None,
-    buffers: int | None,
+    router: AnyRouter, network: Network, variants: Sequence[str] | None, buffers: int | None
 ) -> list[tuple[str, Serve]]:
     """Return the routes of permutations to check, each with its name."""
     if isinstance(router, str | Path):

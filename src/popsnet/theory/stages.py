@@ -17,9 +17,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from popsnet.network import F64, Network
+from popsnet.network import F64, Ints, Network
 
 _APART = 32
 """From this d = g on a run is likely to reach the bijections that keep companions apart."""
@@ -100,9 +99,7 @@ def after_verified_park(network: Network, rho: F64, window: int) -> F64:
     return rho - stored * network.g / network.d
 
 
-def _binomial(
-    heard: npt.NDArray[np.int_], slots: int | npt.NDArray[np.int_], probability: F64
-) -> F64:
+def _binomial(heard: Ints, slots: int | Ints, probability: F64) -> F64:
     """Return the binomial probability of ``heard`` successes in ``slots`` trials."""
     from scipy.special import gammaln, xlog1py, xlogy
 

@@ -111,12 +111,10 @@ def _slot(
     )
 
 
-def _note_arrivals(
-    network: Network, number: int, inbox: Inbox, slot: Ints, memory: Memory
-) -> Bools:
+def _note_arrivals(network: Network, t: int, inbox: Inbox, slot: Ints, memory: Memory) -> Bools:
     """Note the packets that arrived in their groups, and return which rows these are."""
     arrives: Bools = network.group(inbox.receivers) == network.group(inbox.destinations)
-    slot[inbox.packets[arrives]] = number
+    slot[inbox.packets[arrives]] = t
     delivered = inbox.receivers == inbox.destinations
     memory.deliver(inbox.receivers[delivered], inbox.packets[delivered])
     return arrives

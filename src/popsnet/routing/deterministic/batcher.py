@@ -14,7 +14,7 @@ from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import I32, I64, Network
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes
-from popsnet.routing.facts import Claims, Expectation, Phases, Words
+from popsnet.routing.facts import Claims, Expectation, Words, phases_of
 from popsnet.routing.router import register
 from popsnet.schedules.bounds import permutation_slots
 from popsnet.slot import Ints, Slots
@@ -49,12 +49,7 @@ def wire_of(network: Network, processors: Ints) -> I64:
     return network.index(wide) * network.g + network.group(wide)
 
 
-SORTING_PHASES: Phases = {
-    "*stage *: to relay": "A stage of a sorting network, in which partners compare their packets: "
-    "first hop, to a relay.",
-    "*stage *: to destination": "A stage of a sorting network: last hop, to the partner. The lower "
-    "position keeps the packet that sorts first.",
-}
+SORTING_PHASES = phases_of("sorting")
 
 
 def batcher_slots(network: Network) -> int:

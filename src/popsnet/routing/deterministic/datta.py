@@ -5,8 +5,6 @@ Reservations are slots and couplers by which packets of a class come to the grou
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
 import numpy as np
 
 from popsnet.coins import Coins
@@ -15,16 +13,11 @@ from popsnet.network import I64, Network
 from popsnet.routing.deterministic.batcher import SORTING_PHASES, place_wires, strips
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes, swap_values
 from popsnet.routing.deterministic.pairs import pair_up
-from popsnet.routing.facts import Claims, Expectation, Phases, Words
+from popsnet.routing.facts import Claims, Expectation, Words, phases_of
 from popsnet.routing.router import register
-from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.slot import Exchange, Ints, Slot, SlotOptions, Slots
 from popsnet.sorting import merge_exchange, merge_exchange_depth
 from popsnet.theory.bounds import Bound
-
-PHASES: Phases = {
-    "reserve: *": "Processors tell each other how many sorted packets of each class there are, to "
-    "agree in which slot each packet is sent."
-}
 
 
 def delivery_slots(network: Network) -> int:
@@ -53,7 +46,7 @@ class Reservations:
         self._reserved = np.zeros(network.n, dtype=np.int64)
         self._bits = 2 * max(network.n, delivery_slots(network)).bit_length()
 
-    def make(self, place: Ints, classes: I64) -> Generator[Slot, Inbox, None]:
+    def make(self, place: Ints, classes: I64) -> Slots:
         """Reserve slots for a strip, in 2⌈g/d⌉ + 2 slots with two numbers up to n per message.
 
         ``place`` has the processor at each position of the sorted strip, ``classes`` the class of
@@ -79,7 +72,7 @@ class Reservations:
 
     def _report(
         self, who: str, speakers: Ints, classes: I64, said: I64
-    ) -> Generator[Slot, Inbox, tuple[Ints, I64]]:
+    ) -> Exchange[tuple[Ints, I64]]:
         """Let one holder of every class tell the group of the class, where (c, a) listens to a.
 
         If d < g the processors of group c listen to d groups at a time.
@@ -103,7 +96,7 @@ class Reservations:
 
     def _answer(
         self, place: Ints, classes: I64, speakers: Ints, starts: I64
-    ) -> Generator[Slot, Inbox, tuple[I64, I64]]:
+    ) -> Exchange[tuple[I64, I64]]:
         """Let processors that heard a leader tell where the class begins, and its first slot."""
         said = np.column_stack((starts, self._reserved[speakers]))
         options = SlotOptions(phase="reserve: answers", conflict_free=True)
@@ -114,7 +107,7 @@ class Reservations:
         told[inbox.receivers] = inbox.contents
         return told[place, 0], told[place, 1]
 
-    def _repeat(self, speakers: Ints, runs: I64) -> Generator[Slot, Inbox, None]:
+    def _repeat(self, speakers: Ints, runs: I64) -> Slots:
         """Let a processor that heard a trailer tell its own group, which keeps the reservations."""
         network, g = self.network, self.network.g
         own, listened = network.group(speakers), network.group(network.processors)
@@ -204,7 +197,7 @@ def _working(network: Network) -> int:
         "Sorts the packets by class, sends classes to their groups, and from there every packet to "
         "its destination without a collision.",
         {
-            **PHASES,
+            **phases_of("reserving"),
             "*neighbours: *": "Neighbours in the sorted order exchange their keys, by a relay.",
             **SORTING_PHASES,
             "to class groups": "Sorted packets go to the groups of their classes, each on a "
@@ -245,7 +238,7 @@ def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> 
     yield from _deliver_all(sorted_packets)
 
 
-def _sort_strip(sorted_packets: SortedPackets, place: Ints, of: str) -> Generator[Slot, Inbox, I64]:
+def _sort_strip(sorted_packets: SortedPackets, place: Ints, of: str) -> Exchange[I64]:
     """Sort a strip by class and destination, and return the classes by position.
 
     The last stage of merge exchange compares positions 2i + 1 and 2i + 2, so these have seen each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from popsnet.network import I32, I64, Network
 from popsnet.routing.deterministic.pairs import Pairs, pair_up
 from popsnet.schedules.cache import kept_bytes
 from popsnet.schedules.schedule import TO_DESTINATION
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
+from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.sorting import ComparatorStage
 
 
@@ -42,15 +42,13 @@ class SortedPackets:
         self.memory = memory
         self._key_of = keys.copy() if memory.tolerant else None  # by packet
 
-    def sort(
-        self, stages: Iterable[ComparatorStage], place: Ints, of: str, step: int = 0
-    ) -> Generator[Slot, Inbox, None]:
+    def sort(self, stages: Iterable[ComparatorStage], place: Ints, of: str, step: int = 0) -> Slots:
         """Send packets through the stages of a comparator network with wire q at ``place[q]``."""
         for number, stage in enumerate(stages, start=1):
             pairs = pair_up(self.network, place[stage.low], place[stage.high])
             yield from self._keep_smaller_low(pairs, f"{of} stage {number}: ", step)
 
-    def _keep_smaller_low(self, pairs: Pairs, of: str, step: int) -> Generator[Slot, Inbox, None]:
+    def _keep_smaller_low(self, pairs: Pairs, of: str, step: int) -> Slots:
         """Execute a stage: partners send each other copies, and each keeps one of the two.
 
         The low end keeps the smaller key. Both see both destinations and so decide alike: one drops
@@ -89,7 +87,7 @@ class SortedPackets:
 
     def send(
         self, senders: Ints, groups: Ints, listening: tuple[Ints, Ints], phase: str
-    ) -> Generator[Slot, Inbox, Inbox]:
+    ) -> Exchange[Inbox]:
         """Let these processors send their packets, and drop them, in a slot without conflict."""
         packets = self.packets[senders]
         inbox = yield Slot.send_packets(
@@ -101,7 +99,7 @@ class SortedPackets:
 
 def swap_values(
     pairs: Pairs, values: npt.NDArray[Any], of: str, bits: int | None = None
-) -> Generator[Slot, Inbox, npt.NDArray[Any]]:
+) -> Exchange[npt.NDArray[Any]]:
     """Exchange values in every pair, and return the values that all processors then have.
 
     A processor that hears nothing, because of a fault, keeps its own value.

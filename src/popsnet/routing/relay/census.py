@@ -8,29 +8,15 @@ Roll call: at most 2g slots for every permutation on POPS(g, g), without coins o
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
 import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.facts import Phases
-from popsnet.routing.relay.park import STORED, RelayBuffers
+from popsnet.routing.relay.park import RelayBuffers
 from popsnet.routing.relay.state import RelayState
-from popsnet.routing.to_all import OR_PHASES
-from popsnet.slot import Inbox, Ints, Slot, Slots
-
-CENSUS_PHASES: Phases = {
-    "census: spread*": "Packets are spread over the groups by a computed permutation: nothing can "
-    "collide.",
-    "census: prefix sums*": "Counts of packets are added up over the groups, so that each packet "
-    "gets a rank among those for the same relay group.",
-    "census: rank*": "Packets of one rank at a time go to their relay groups: nothing can collide.",
-    "census: delivery*": STORED,
-    **OR_PHASES,
-}
+from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 
 
 def rank_slots(network: Network) -> int:
@@ -69,12 +55,12 @@ def census(state: RelayState) -> Slots:
     buffers = RelayBuffers(state)
     relays = buffers.relays(held.destinations)
     ranks = yield from _ranks(state, held, relays)
-    yield from _by_rank(state, buffers, held, relays, ranks)
+    yield from _by_rank(buffers, held, relays, ranks)
     yield from buffers.deliver("census")
     yield from state.ask("census")
 
 
-def _spread(state: RelayState) -> Generator[Slot, Inbox, Inbox]:
+def _spread(state: RelayState) -> Exchange[Inbox]:
     """Execute part 1, and return what each processor stores, by processor."""
     network, g, processors = state.network, state.network.g, state.network.processors
     place = state.places(state.fresh_bijection(network.d), processors)
@@ -99,7 +85,7 @@ def _by_receiver(parts: list[Inbox]) -> Inbox:
     return Inbox(**rows, contents=None)
 
 
-def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Generator[Slot, Inbox, Ints]:
+def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Exchange[Ints]:
     """Execute part 2, and return the rank of each packet in its group and for its relay."""
     network, g = state.network, state.network.g
     sets = network.group(held.receivers) * g + network.index(held.receivers) % g
@@ -119,7 +105,7 @@ def _earlier(keys: Ints) -> Ints:
     return earlier
 
 
-def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints]:
+def _prefix_sums(state: RelayState, counts: Ints) -> Exchange[Ints]:
     """Return for each set (X, a) the sum of the counters of (X, 0) … (X, a), a row per set."""
     network, g, processors = state.network, state.network.g, state.network.processors
     sums, bits = counts.copy(), g * network.d.bit_length()  # g counters of up to d
@@ -142,11 +128,9 @@ def _prefix_sums(state: RelayState, counts: Ints) -> Generator[Slot, Inbox, Ints
     return sums
 
 
-def _by_rank(
-    state: RelayState, buffers: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints
-) -> Slots:
+def _by_rank(buffers: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints) -> Slots:
     """Execute part 3."""
-    network = state.network
+    state, network = buffers.state, buffers.state.network
     residues = network.index(network.processors) % network.g
     for turn in range(rank_slots(network)):
         now, options = held.at(ranks == turn), state.without_conflict(f"census: rank {turn + 1}")
@@ -158,11 +142,6 @@ def _by_rank(
 
 
 _COLLECT, _HAND_OUT = "roll call: collect", "roll call: hand out"
-ROLL_CALL_PHASES: Phases = {
-    _COLLECT: "One processor of each group at a time sends its packet to a relay "
-    "group: nothing can collide.",
-    _HAND_OUT: "Relays hand out what they collected: each coupler carries one packet.",
-}
 
 
 def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -204,13 +183,10 @@ def _hand_out(
     while holders.size:
         senders, now = np.unique(holders, return_index=True)
         listeners, sent = processors[undelivered], packets[now]
-        groups, listening = (
-            network.group(destination[sent]),
-            (listeners, _relay(network, listeners)),
-        )
-        inbox = yield Slot.send_packets(
-            senders, groups, listening, packets=sent, phase=_HAND_OUT, conflict_free=True
-        )
+        groups, listened = network.group(destination[sent]), _relay(network, listeners)
+        options = SlotOptions(phase=_HAND_OUT, conflict_free=True)
+        heard = listeners, listened
+        inbox = yield Slot.send_packets(senders, groups, heard, packets=sent, **options)
         memory.drop(senders, sent)
         memory.deliver(inbox.receivers, inbox.packets)
         undelivered[inbox.receivers] = False

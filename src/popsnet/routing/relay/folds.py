@@ -19,14 +19,6 @@ from popsnet.splitmix import word
 FOLDS_PER_STEP = 16
 """The folds that count as a step, so that ``max_steps`` allows for long demands."""
 
-FOLDS_PHASES = {
-    "folds: attempt": "Sources try one of their packets each, through the relay group of its "
-    "destination.",
-    "folds: delivery": "Relays send on what they heard. Packets for destinations that share a "
-    "relay group and a group can collide here.",
-    "folds: destinations confirm": "Destinations that have heard a packet tell the relay.",
-    "folds: acks": "Relays tell the sources, which drop the packets.",
-}
 
 _SEED = "folds seed"
 _TRY = "folds try"

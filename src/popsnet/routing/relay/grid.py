@@ -18,14 +18,14 @@ no two packets of T go to one group, because T_v is injective on it.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from popsnet.network import F64, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.state import Maps, RelayStage, RelayState
-from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.slot import NO_PACKET, Exchange, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_grid
 
 
@@ -34,20 +34,12 @@ def superclasses(d: int, g: int) -> int:
     return -(-g // d)
 
 
-_GRID_PHASES = {
-    "grid: attempt*": "A waiting packet is sent in the slot in which the relay group computed for "
-    "it listens to its group.",
-    "grid: delivery*": "Relays send on what they store: nothing can collide.",
-    "grid: acks": "Relays tell the sources which packets they stored. Those sources are done.",
-}
-
-
 @dataclass(frozen=True)
 class Grid(RelayStage):
     """XY(x,y): a stage with conflicts only in the first x slots."""
 
     letters = "XY"
-    phases = _GRID_PHASES
+    phases = phases_of("grid")
     x: int
     y: int
 
@@ -120,9 +112,7 @@ class GridSlots:
         """Return T_v for each place, g or more if there is no such group."""
         return (places + v * self.x) % self._width
 
-    def attempt(
-        self, turns: Ints, relays: Ints, name: str = "grid"
-    ) -> Generator[Slot, Inbox, Maps]:
+    def attempt(self, turns: Ints, relays: Ints, name: str = "grid") -> Exchange[Maps]:
         """Send packets, store what relays have room for, and return in which slots they did."""
         state, network = self.state, self.state.network
         pending = state.pending

@@ -37,27 +37,20 @@ repeats other stages as well.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from popsnet.network import F64, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.state import Echo, RelayStage, RelayState, distinct
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
+from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_marked
-
-_PHASES = {
-    "marked: attempt": "Every waiting packet is sent to its relay groups, and every destination "
-    "that waits marks its own. A relay accepts a packet that it hears alone.",
-    "marked: delivery*": "A relay sends what it accepted to the destination and to the source at "
-    "once. A destination that waits has marked the coupler, so nothing meets its packet.",
-}
 
 
 @dataclass(frozen=True)
 class _Marked(RelayStage):
-    phases = _PHASES
+    phases = phases_of("marked")
     looks_ahead = True
     tells_sources = False
 
@@ -132,7 +125,7 @@ class _MarkedSlots:
             listening = state.pending[missed[state.pending] != NO_PACKET]
             state.echo = Echo(accepted.at(sender_waits), listening, missed[listening])
 
-    def _attempt(self) -> Generator[Slot, Inbox, tuple[Inbox, np.ndarray]]:
+    def _attempt(self) -> Exchange[tuple[Inbox, np.ndarray]]:
         """Return what relays accept, and whether each sender waits."""
         state, network = self._state, self._network
         processors = network.processors
@@ -170,7 +163,7 @@ class _MarkedSlots:
         state.keep(accepted)
         return accepted, waiting[accepts]
 
-    def _with_echo(self, slot: Slot) -> Generator[Slot, Inbox, Inbox]:
+    def _with_echo(self, slot: Slot) -> Exchange[Inbox]:
         """Execute the attempt with repeated acks, and return the packets that relays hear."""
         state = self._state
         echo, state.echo = state.echo, None

@@ -29,7 +29,6 @@ With several wavelengths a relay group with a wavelength takes the place of T; s
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,16 +36,11 @@ import numpy as np
 
 from popsnet.errors import InputError
 from popsnet.network import F64, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
-from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_park, after_sweep, after_windows
-
-STORED = (
-    "Relays send on what they store. Destinations know where to listen, and no two packets need "
-    "the same coupler: nothing can collide."
-)
-"""What happens in the phases of a delivery."""
 
 
 class RelayBuffers:
@@ -106,23 +100,8 @@ class RelayBuffers:
             yield from state.deliver(*stored, listened, phase, tuned)
 
 
-_AT_ONCE = (
-    "Every waiting packet is sent to the relay group computed for its destination. Only here can "
-    "packets of this stage collide."
-)
-_ACKS = "Relays tell which packets they stored. Those sources are done, the others try again."
 _WIDE, _MOST_MAPS = 64, 2**31
 """Windows of more slots are refused if the maps of all sets together have more bits."""
-
-
-_PARK_PHASES = {
-    "park*: attempt": _AT_ONCE,
-    "park*: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
-    "destination, in one of the slots of this window, drawn by its source. Only in attempts can "
-    "packets of this stage collide.",
-    "park: delivery*": STORED,
-    "park*: acks": _ACKS,
-}
 
 
 @dataclass(frozen=True)
@@ -152,7 +131,7 @@ class Park(WindowedStage):
     """P(w1,…,wm): windows of w slots, in which each source tries in a slot that it draws."""
 
     letters, kind = "P", "park"
-    phases = _PARK_PHASES
+    phases = phases_of("park")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -191,21 +170,12 @@ class Park(WindowedStage):
         return super().obstacle(network)
 
 
-_SWEEP_PHASES = {
-    "sweep: attempt": _AT_ONCE,
-    "sweep: attempt, slot *": "Each waiting packet is sent to the relay group computed for its "
-    "destination, in the slot of its class. Only in attempts can packets of this stage collide.",
-    "sweep: delivery*": STORED,
-    "sweep: acks": _ACKS,
-}
-
-
 @dataclass(frozen=True)
 class SweepStage(RelayStage):
     """S: a packet of class τ tries in slot τ of k = ⌈d/g⌉, so no coins are drawn."""
 
     letters = "S"
-    phases = _SWEEP_PHASES
+    phases = phases_of("sweep")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -263,7 +233,7 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
 
 def _try(
     state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str, tuned: Tuned
-) -> Generator[Slot, Inbox, Inbox]:
+) -> Exchange[Inbox]:
     """Send packets to their relay groups, and some to those of the next stage."""
     later, fanout = state.look_ahead(senders), None
     if later is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
 from functools import partial
 from itertools import pairwise
 from math import log2
@@ -18,15 +17,9 @@ from popsnet.hardware.propagation import ONE_HOP
 from popsnet.memory import Memory
 from popsnet.network import Bools, Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
-from popsnet.routing.facts import Claims, Expectation, Words
-from popsnet.routing.relay.census import (
-    CENSUS_PHASES,
-    ROLL_CALL_PHASES,
-    census,
-    census_slots,
-    roll_call,
-)
-from popsnet.routing.relay.folds import FOLDS_PHASES, folds
+from popsnet.routing.facts import Claims, Expectation, Words, phases_of
+from popsnet.routing.relay.census import census, census_slots, roll_call
+from popsnet.routing.relay.folds import folds
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.planner import plan, plan_survival
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
@@ -49,8 +42,8 @@ from popsnet.routing.router import (
     register_relation,
     register_variant,
 )
-from popsnet.routing.to_all import among, broadcast
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.routing.to_all import OR_PHASES, among, broadcast
+from popsnet.slot import Exchange, Ints, Slots
 from popsnet.theory.bounds import Bound
 from popsnet.theory.stage_growth import log_star
 
@@ -90,7 +83,7 @@ def _stages(schedule: RelaySchedule, state: RelayState) -> Slots:
 
 def _begin(
     network: Network, destination: Ints, coins: Coins, memory: Memory
-) -> Generator[Slot, Inbox, tuple[RelayState, Bools]]:
+) -> Exchange[tuple[RelayState, Bools]]:
     """Send the seed, and return the state and which processors have heard it."""
     seed = int(coins.words(SEED, 0, np.arange(1))[0])
     knows = yield from broadcast(network, seed, phase="seed")
@@ -225,10 +218,7 @@ _CLAIMS = Claims(
     ),
 )  # fmt: skip
 
-_SEED_PHASES = {
-    "seed": "Processor 0 sends one random number to every processor. From it every processor can "
-    "compute the group through which each packet will travel."
-}
+_SEED_PHASES = phases_of("seed")
 _PUBLIC = (
     "A public random number, sent in slot 1, determines the group through which each packet "
     "travels."
@@ -300,7 +290,7 @@ register_variant(
     words=Words(
         "The packets of every group are collected in relay groups, one processor at a time, and "
         "then delivered: at most 2g slots, no collision.",
-        ROLL_CALL_PHASES,
+        phases_of("roll call"),
     ),
 )(roll_call)
 
@@ -312,7 +302,7 @@ register_relation(
     words=Words(
         f"{_PUBLIC} Four slots per try: to a relay, to the destination, and an acknowledgement "
         "back. Packets that failed are tried less and less often.",
-        {**_SEED_PHASES, **FOLDS_PHASES},
+        {**_SEED_PHASES, **phases_of("folds")},
     ),
 )(folds)
 
@@ -325,7 +315,7 @@ register_relation(
     working=census_working,
     words=Words(
         f"{_PUBLIC} Groups count and rank their packets, so that nothing collides.",
-        {**_SEED_PHASES, **CENSUS_PHASES},
+        {**_SEED_PHASES, **phases_of("census"), **OR_PHASES},
     ),
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from popsnet.network import F64, Network
-from popsnet.routing.facts import Phases
+from popsnet.routing.facts import Phases, phases_of
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
 from popsnet.routing.to_all import OR_PHASES, global_or_slots
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.theory.stages import after_shower
 
 
@@ -22,7 +22,7 @@ def _attempt(
     groups: Ints,
     fanout: Ints | None = None,
     places: Ints | None = None,
-) -> Generator[Slot, Inbox, Inbox]:
+) -> Exchange[Inbox]:
     """Send to relay groups, in which (T, a) listens to a and stores what it hears.
 
     With ``places``, those of the destinations, all wavelengths are used.
@@ -51,15 +51,6 @@ def _explain_delivery(network: Network) -> str:
     )
 
 
-_FOLD_PHASES: Phases = {
-    "fold: attempt": "All packets that wait are sent to their relay groups at once, whatever their "
-    "class.",
-    "fold: delivery": _explain_delivery,
-    "fold: destinations confirm": "Destinations that have their packet tell the relay.",
-    "fold: acks": "Relays tell the sources, which are done.",
-}
-
-
 @dataclass(frozen=True)
 class Fold(RelayStage):
     """F: one attempt and one delivery for all classes at once, with acks from destinations.
@@ -77,7 +68,7 @@ class Fold(RelayStage):
     """
 
     letters = "F"
-    phases = _FOLD_PHASES
+    phases: ClassVar[Phases] = {**phases_of("fold"), "fold: delivery": _explain_delivery}
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -114,15 +105,6 @@ class Fold(RelayStage):
         return after_shower(spread(network), rho, 1)
 
 
-_SHOWER_PHASES = {
-    "shower: attempt": "Packets that still wait are sent to several relay groups at once: one copy "
-    "that comes through is enough.",
-    "shower: delivery*": "Relays send on the copies they heard. Destinations listen to one relay "
-    "group after another.",
-    **OR_PHASES,
-}
-
-
 @dataclass(frozen=True)
 class Shower(RelayStage):
     """Rr: copies by way of r relay groups at once, without acks, and a global OR.
@@ -140,7 +122,7 @@ class Shower(RelayStage):
     """
 
     letters = "R"
-    phases = _SHOWER_PHASES
+    phases: ClassVar[Phases] = {**phases_of("shower"), **OR_PHASES}
     tells_sources = False
     largest = 16  # with more it would destroy its own copies
     copies: int

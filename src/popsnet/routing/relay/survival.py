@@ -38,7 +38,7 @@ from popsnet.coins import Coins
 from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import Bools, Network
-from popsnet.routing.facts import Phases
+from popsnet.routing.facts import Phases, phases_of
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
 from popsnet.routing.relay.verified import VerifiedFold, VerifiedPark
@@ -55,13 +55,6 @@ _LISTEN = "relay flood"
 """The purpose of the private coins that say to which group a processor without the seed listens."""
 
 _VERIFIED = VerifiedPark | VerifiedFold | VerifiedGrid
-
-_FLOOD_PHASES = {
-    "seed": "Processor 0 sends the public seed, from which every processor computes the ways of "
-    "packets.",
-    "seed, repeated": "One processor of each group repeats the seed, for those that have not heard "
-    "it. Without it a processor takes no part.",
-}
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,7 @@ class SurvivalSchedule:
     @property
     def phases(self) -> Phases:
         """What happens in the phases of its stages, by pattern."""
-        flood = _FLOOD_PHASES if self.seed == "flooded" else {}
+        flood = phases_of("flood") if self.seed == "flooded" else {}
         return {**flood, **self.stages.phases}
 
     def buffers(self, network: Network) -> int:

@@ -38,35 +38,15 @@ telling the source: Q, X and R.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from popsnet.network import F64, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.state import RelayStage, RelayState, distinct
-from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot, Slots
+from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_team
-
-_PHASES = {
-    "team: attempt": "Every waiting packet is sent to all of its candidate groups at once. Packets "
-    "of one group that share a candidate destroy each other there.",
-    "team: marks": "Every destination that waits marks its candidate groups. A relay whose packet "
-    "is for the only marker of the group is free on both sides.",
-    "team: fronts": "Free relays send their packet back to the source's group, where one processor "
-    "each, a front, now knows of them.",
-    "team: election": "Every front beeps to the candidates that come after its own. The first "
-    "free relay of a packet hears the beep of its own front alone and is chosen. At the others "
-    "beeps collide.",
-    "team: departure": "The chosen relays send their packets to the groups of the destinations: "
-    "nothing can collide.",
-    "team: fronts tell*": "Fronts, and sources that may still be pending, send to one processor "
-    "per source. It hears the source alone only if the packet has no free relay.",
-    "team: approach*": "The packets go to the group that has the destination's number: nothing can "
-    "collide.",
-    "team: arrival*": "The packets arrive, and every source learns whether its own packet did: "
-    "nothing can collide.",
-}
 
 
 @dataclass(frozen=True)
@@ -74,7 +54,7 @@ class TeamStage(RelayStage):
     """Tr: r candidates per packet, 5 + 3⌈d/g⌉ slots."""
 
     letters = "T"
-    phases = _PHASES
+    phases = phases_of("team")
     largest = 1024
     candidates: int
 
@@ -124,7 +104,7 @@ class _TeamSlots:
         pending = yield from self._tell(fronts)
         yield from self._arrive(passing, pending)
 
-    def _find_free(self) -> Generator[Slot, Inbox, Inbox]:
+    def _find_free(self) -> Exchange[Inbox]:
         """Return what the relays in the sets W heard."""
         state, network = self._state, self._network
         groups, fanout = distinct(self._draw(state.destination[state.pending]))
@@ -153,7 +133,7 @@ class _TeamSlots:
 
     def _forward(
         self, held: Inbox, groups: Ints, name: str, listening: tuple[Ints, Ints] | None = None
-    ) -> Generator[Slot, Inbox, Inbox]:
+    ) -> Exchange[Inbox]:
         """Send packets where nothing can collide."""
         options = self._state.without_conflict(f"team: {name}")
         return (yield Slot.forward(held, groups, listening or self._duals, **options))
@@ -163,7 +143,7 @@ class _TeamSlots:
         self._state.release(senders.receivers, senders.packets, senders.destinations)
         self._state.keep(receivers)
 
-    def _elect(self, relays: Inbox, fronts: Inbox) -> Generator[Slot, Inbox, Inbox]:
+    def _elect(self, relays: Inbox, fronts: Inbox) -> Exchange[Inbox]:
         sets = self._draw(fronts.destinations)
         own = self._network.index(fronts.receivers)
         groups, fanout = distinct(np.where(sets >= own[:, None], sets, own[:, None]))
@@ -173,7 +153,7 @@ class _TeamSlots:
         )  # fmt: skip
         return self._choose(relays, np.isin(relays.receivers, heard.receivers))
 
-    def _tell(self, fronts: Inbox) -> Generator[Slot, Inbox, list[Ints]]:
+    def _tell(self, fronts: Inbox) -> Exchange[list[Ints]]:
         """Return, for each class, the processors that know of a source that is still pending."""
         state, network, g = self._state, self._network, self._g
         own_front = np.isin(state.pending, fronts.receivers[fronts.receivers == fronts.packets])

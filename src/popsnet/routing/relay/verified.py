@@ -21,28 +21,19 @@ do: a source whose transmitter is dead would take the ack of another packet as i
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from popsnet.network import F64, Bools, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.park import WindowedStage
 from popsnet.routing.relay.state import RelayStage, RelayState
-from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
+from popsnet.slot import Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
 
 _LARGE = 2**30
 """The public numbers of groups are below this, so that they are nearly uniform mod any size."""
-
-CONFIRM = "Destinations that have heard their packet, the first time or again, tell its relay."
-"""What happens when destinations confirm."""
-
-ACKS = (
-    "Relays tell which packets their destinations have confirmed. The sources of these packets are "
-    "done, and all others keep theirs."
-)
-"""What happens in the acks of verified stages."""
 
 
 class VerifiedStage(RelayStage):
@@ -53,19 +44,6 @@ class VerifiedStage(RelayStage):
         if network.d >= network.g:
             return None
         return f"stage {self} needs d >= g; for d < g use stages VXY(x,y)."
-
-
-_PARK_PHASES = {
-    "verified park*: attempt*": "Each waiting packet is sent to the relay group computed for its "
-    "destination, in one of the slots of this window. Only in attempts can packets of this stage "
-    "collide.",
-    "verified park*: heard": "Relay groups tell in which slots they heard a packet. Those sources "
-    "do not try again in this stage, and keep their packets.",
-    "verified park: delivery*": "Relays send on what they store. No two packets need the same "
-    "coupler: nothing can collide.",
-    "verified park: confirm*": CONFIRM,
-    "verified park: acks*": ACKS,
-}
 
 
 @dataclass(frozen=True)
@@ -92,7 +70,7 @@ class VerifiedPark(VerifiedStage, WindowedStage):
     """
 
     letters, kind = "V", "verified park"
-    phases = _PARK_PHASES
+    phases = phases_of("verified park")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -121,16 +99,6 @@ class VerifiedPark(VerifiedStage, WindowedStage):
         return 60 * network.n + hints
 
 
-_FOLD_PHASES = {
-    "verified fold: attempt": "All packets that wait are sent to their relay groups at once, "
-    "whatever their class.",
-    "verified fold: delivery": "Relays send on what they have. Packets that share a relay group "
-    "and a destination group can collide here.",
-    "verified fold: confirm": CONFIRM,
-    "verified fold: acks": ACKS,
-}
-
-
 @dataclass(frozen=True)
 class VerifiedFold(VerifiedStage):
     """VF: one attempt and one delivery for all classes at once, four slots for any k = ⌈d/g⌉.
@@ -146,7 +114,7 @@ class VerifiedFold(VerifiedStage):
     """
 
     letters = "VF"
-    phases = _FOLD_PHASES
+    phases = phases_of("verified fold")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -238,16 +206,14 @@ class _Stored:
         )
 
 
-def _attempt(
-    relays: _Relays, senders: Ints, groups: Ints, phase: str
-) -> Generator[Slot, Inbox, Inbox]:
+def _attempt(relays: _Relays, senders: Ints, groups: Ints, phase: str) -> Exchange[Inbox]:
     """Send packets to their relay groups, in which every processor listens."""
     state, network = relays.state, relays.state.network
     listened = network.index(network.processors) % network.g
     return (yield Slot.send_packets(senders, groups, listened, phase=phase, step=state.step))
 
 
-def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Generator[Slot, Inbox, _Stored]:
+def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[_Stored]:
     """Execute all windows, and return what relays have stored."""
     state, network, blocks = relays.state, relays.state.network, relays.state.network.blocks
     trying = np.ones(len(state.pending), dtype=np.bool_)
@@ -282,7 +248,7 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Generator[Slot, Inbo
 
 def _hint(
     relays: _Relays, hints: Ints, trying: Bools, turns: Ints, groups: Ints, phase: str
-) -> Generator[Slot, Inbox, Bools]:
+) -> Exchange[Bools]:
     """Send the maps of slots in which packets were heard, and return the sources that were."""
     state, network = relays.state, relays.state.network
     sets = np.flatnonzero(hints.any(axis=1)).astype(np.int32)
@@ -298,7 +264,7 @@ def _hint(
     return heard
 
 
-def _deliver(relays: _Relays, stored: _Stored) -> Generator[Slot, Inbox, _Stored]:
+def _deliver(relays: _Relays, stored: _Stored) -> Exchange[_Stored]:
     """Deliver what is stored, let destinations confirm, and return the packets confirmed."""
     state, network = relays.state, relays.state.network
     ends = np.searchsorted(stored.classes, np.arange(network.blocks + 1))

@@ -21,24 +21,15 @@ of (T, ⌊a/G⌋), G = ⌈g/d⌉, the one processor of T that ever listens to a 
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from popsnet.network import Bools, Network
+from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.grid import Grid, GridSlots
 from popsnet.routing.relay.state import RelayState
-from popsnet.routing.relay.verified import ACKS, CONFIRM
-from popsnet.slot import NO_PACKET, Inbox, Ints, Slot, Slots
-
-_PHASES = {
-    "verified grid: attempt*": "A waiting packet is sent in the slot in which the relay group "
-    "computed for it listens to its group. Only in attempts can packets collide.",
-    "verified grid: delivery*": "Relays send on what they store: nothing can collide.",
-    "verified grid: confirm*": CONFIRM,
-    "verified grid: acks": ACKS,
-}
+from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Slot, Slots
 
 
 @dataclass(frozen=True)
@@ -46,7 +37,7 @@ class VerifiedGrid(Grid):
     """VXY(x,y): a grid stage in which a source is done after its destination has confirmed."""
 
     letters = "VXY"
-    phases = _PHASES
+    phases = phases_of("verified grid")
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -74,7 +65,7 @@ class _VerifiedGridSlots(GridSlots):
         confirmed = yield from self._deliver_and_confirm()
         yield from self._tell(relays, v, confirmed)
 
-    def _deliver_and_confirm(self) -> Generator[Slot, Inbox, Bools]:
+    def _deliver_and_confirm(self) -> Exchange[Bools]:
         """Return which relays know that the packet stored under v has arrived, a row per v."""
         state, network, expecting = self.state, self.state.network, self.state.expecting
         places = state.places(self.bijection, expecting)

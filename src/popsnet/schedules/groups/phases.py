@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
-from popsnet.network import F64, I32, I64
+from popsnet.network import F64, I32, I64, Ints
 from popsnet.schedules.groups.one_hop import deal_matrix
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
 from popsnet.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost
@@ -50,9 +50,8 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
         return None
     phases = np.zeros((2, len(divided.packets)), dtype=np.int64)
     phases[1] = 1
-    return _deal_phases(
-        divided, np.array((early, late)), np.array((first, straight - first)), phases
-    )
+    shares = np.array((first, straight - first))
+    return _deal_phases(divided, np.array((early, late)), shares, phases)
 
 
 def in_many_phases(
@@ -89,9 +88,7 @@ def in_many_phases(
     if not _settle(state, units, len(item), weight, divided.straight, shares):
         return None
     units = units[:, units[3] > 0]
-    regrouped = Split(
-        divided.straight, units[0], units[1], units[2], packets=units[3].astype(np.int64)
-    )
+    regrouped = Split(divided.straight, units[0], units[1], units[2], units[3].astype(np.int64))
     return _deal_phases(regrouped, lengths, shares, units[4:])
 
 
@@ -125,9 +122,7 @@ def _hops(divided: Split) -> tuple[I64, I64]:
     return first, second
 
 
-def _deal_phases(
-    divided: Split, lengths: I64, shares: I64, phases: npt.NDArray[np.integer]
-) -> GroupPlan:
+def _deal_phases(divided: Split, lengths: I64, shares: I64, phases: Ints) -> GroupPlan:
     """Deal the packets of each phase to its slots.
 
     ``shares`` has the straight packets of each phase, and ``phases`` those of both hops of each
@@ -190,10 +185,7 @@ def _empty(lengths: I64, d: int, g: int) -> _State:
     count = len(lengths)
     whole = [np.zeros(shape, dtype=np.int64) for shape in ((count, g, g), (count, g), (count, g))]
     prices = [np.zeros(one.shape) for one in whole]
-    return _State(
-        np.array((lengths, d * lengths)), whole[0], whole[1], whole[2],
-        prices[0], prices[1], prices[2],
-    )  # fmt: skip
+    return _State(np.array((lengths, d * lengths)), whole[0], whole[1], whole[2], *prices)
 
 
 @compiled(inline=True)
