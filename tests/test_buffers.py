@@ -25,7 +25,7 @@ def columns(rows: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 def test_they_are_a_multiset(
     kind: type[BufferTable], most: int, changes: list[tuple[bool, list[tuple[int, int]]]]
 ) -> None:
-    buffers = kind(N, most)  # type: ignore[call-arg]
+    buffers = kind(N, most)
     held: Counter[tuple[int, int]] = Counter()
     every = [(j, p) for j in range(N) for p in range(-2, PACKETS)]
     for is_stored, rows in changes:
@@ -56,7 +56,7 @@ def test_they_are_a_multiset(
 
 @pytest.mark.parametrize("kind", [Cells, Hashed])
 def test_what_is_full_and_what_is_missing(kind: type[BufferTable]) -> None:
-    buffers = kind(N, 2)  # type: ignore[call-arg]
+    buffers = kind(N, 2)
     assert buffers.put_in(*columns([(0, 1), (1, 1), (0, 2)])) == (-1, 2)
     assert buffers.put_in(*columns([(1, 3), (0, 3)]))[0] == 1
     assert buffers.take_out(*columns([(1, 1), (2, 1)])) == 1

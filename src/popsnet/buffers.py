@@ -5,7 +5,7 @@ Both have the same methods. A processor may hold the same packet in several buff
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,36 +17,6 @@ NO_VALUES: I32 = np.empty(0, dtype=np.int32)
 
 MOST_CELLS = 8
 """Up to this many buffers are looked through one by one."""
-
-
-class BufferTable(Protocol):
-    """The buffers of all processors."""
-
-    buffers: int
-    """The buffers of each processor."""
-
-    def put_in(self, processors: I32, packets: I32) -> tuple[int, int]:
-        """Store packets, and return the first without a free buffer, or -1, and the most held."""
-
-    def take_out(self, processors: I32, packets: I32) -> int:
-        """Free the buffer of each packet, and return the first that is not there, or -1."""
-
-    def find(self, processors: I32, packets: I32) -> Bools:
-        """Return whether each packet is in a buffer of its processor."""
-
-    def hold_all(self, processors: I32, packets: I32) -> bool:
-        """Return whether every packet is in a buffer of its processor."""
-
-    def most_held(self, processors: I32) -> int:
-        """Return the most packets that one of these processors holds."""
-
-    def content(self) -> tuple[I32, I32]:
-        """Return all pairs of a processor and a packet that it holds."""
-
-
-def make_buffers(n: int, buffers: int) -> BufferTable:
-    """Return free buffers for n processors."""
-    return Cells(n, buffers) if buffers <= MOST_CELLS else Hashed(n, buffers)
 
 
 class Cells:
@@ -129,3 +99,12 @@ class Hashed:
         """Return all pairs of a processor and a packet that it holds."""
         pairs = np.sort(self.table.pairs[self.table.pairs != FREE])
         return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
+
+
+BufferTable: TypeAlias = Cells | Hashed
+"""The buffers of all processors."""
+
+
+def make_buffers(n: int, buffers: int) -> BufferTable:
+    """Return free buffers for n processors."""
+    return Cells(n, buffers) if buffers <= MOST_CELLS else Hashed(n, buffers)

@@ -51,12 +51,20 @@ class Table(NamedTuple):
 
 def plain(numbers: npt.NDArray[np.integer[Any]]) -> I32:
     """Return numbers of the type that loops are compiled for, clipped to its range."""
-    if numbers.dtype is _INT32 and numbers.flags.c_contiguous:
-        return numbers  # type: ignore[return-value]
-    if numbers.dtype != np.int32:
-        wide = numbers.astype(np.int64, casting="same_kind", copy=False)
-        numbers = np.minimum(np.maximum(wide, -(2**31)), 2**31 - 1)  # faster than clip, if few
-    return np.ascontiguousarray(numbers, dtype=np.int32)
+    return plain_each(numbers)[0]
+
+
+def plain_each(*arrays: npt.NDArray[np.integer[Any]]) -> list[I32]:
+    """Return arrays of the type that loops are compiled for, clipped to its range."""
+    converted: list[Any] = []
+    for numbers in arrays:
+        if numbers.dtype is not _INT32 or not numbers.flags.c_contiguous:
+            if numbers.dtype != np.int32:
+                wide = numbers.astype(np.int64, casting="same_kind", copy=False)
+                numbers = np.minimum(np.maximum(wide, -(2**31)), 2**31 - 1)  # faster than clip
+            numbers = np.ascontiguousarray(numbers, dtype=np.int32)
+        converted.append(numbers)
+    return converted
 
 
 @compiled

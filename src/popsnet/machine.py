@@ -12,8 +12,8 @@ from popsnet.contents import RaggedArray
 from popsnet.errors import Rule, RuleViolation
 from popsnet.faults import ActiveFaults
 from popsnet.loops import I32, Bools, first_outside, plain
-from popsnet.medium import Light, Medium, make_medium
-from popsnet.memory import Memory, Seen, TolerantMemory, first_repeat
+from popsnet.medium import Light, Medium, SlotArrays, make_medium
+from popsnet.memory import Memory, Seen, Tolerant, first_repeat
 from popsnet.network import Network
 from popsnet.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
@@ -104,11 +104,9 @@ class Machine:
         tolerant: bool = False,
     ) -> None:
         own = np.array(destination, dtype=np.int32)  # routers see another array
-        memory: Memory
-        if tolerant:
-            memory = TolerantMemory(network, own, buffers, start, faults)
-        else:
-            memory = Memory(network, own, buffers, start)
+        memory = (Tolerant if tolerant else Memory)(network, own, buffers, start)
+        if isinstance(memory, Tolerant):
+            memory._faults = faults
         self._begin(make_medium(network, faults), memory)
 
     @classmethod
@@ -144,18 +142,19 @@ class Machine:
         """
         number = self.counters.slots + 1
         slot = self.executed = self.memory.possible(slot)
-        self._check(number, slot)
-        light = self.medium.transmit(number, slot)
+        arrays = SlotArrays.of(slot)
+        self._check(number, slot, arrays)
+        light = self.medium.transmit(number, slot, arrays)
         if slot.conflict_free and light.destroyed and not self.memory.tolerant:
             raise self.medium.conflict(number, slot)
         self._count(slot, light)
-        inbox = self._inbox(slot, light.listeners, light.messages)
+        inbox = self._inbox(slot, arrays, light.listeners, light.messages)
         self.memory._hear(number, slot, light.messages, inbox)
         return inbox
 
-    def _check(self, number: int, slot: Slot) -> None:
+    def _check(self, number: int, slot: Slot, arrays: SlotArrays) -> None:
         only = slot.kind if isinstance(slot.kind, Kind) else None
-        if slot.fanout is not None or only is None or not self._obeys(slot, only):
+        if slot.fanout is not None or only is None or not self._obeys(arrays, only):
             self._check_senders(number, slot)
             self._check_listeners(number, slot)
         self.medium.require_wavelengths(number, slot)
@@ -169,13 +168,15 @@ class Machine:
         self.counters.unheard += light.unheard
         self.counters.control_bits = max(self.counters.control_bits, slot.control_bits)
 
-    def _inbox(self, slot: Slot, at: I32, messages: I32) -> Inbox:
-        listeners, listened, sent = map(plain, (slot.listeners, slot.listened, slot.packet_numbers))
+    def _inbox(self, slot: Slot, arrays: SlotArrays, at: I32, messages: I32) -> Inbox:
+        _, _, sent, listeners, listened = arrays
+        numbers = sent if slot.packets is None else slot.packets
         receivers, groups, packets, destinations = np.empty((4, len(at)), np.int32)
         heard = receivers, groups, packets, destinations
         loops.receive(listeners, listened, sent, self.memory._destination, at, messages, *heard)
         if isinstance(slot.kind, Kind):
-            kinds: Ints = np.full(len(messages), slot.kind, dtype=np.int8)
+            kinds: Ints = np.empty(len(messages), dtype=np.int8)
+            kinds.fill(int(slot.kind))
             if slot.kind is not _PACKET:
                 destinations.fill(NO_PACKET)
         else:
@@ -185,22 +186,20 @@ class Machine:
             receivers=receivers.astype(slot.listeners.dtype, copy=False),
             groups=groups.astype(slot.listened.dtype, copy=False),
             kinds=kinds,
-            packets=packets.astype(slot.packet_numbers.dtype, copy=False),
+            packets=packets.astype(numbers.dtype, copy=False),
             destinations=destinations,
             contents=None if slot.contents is None else slot.contents[messages],
             wavelengths=None if slot.listen_wavelengths is None else slot.listen_wavelengths[at],
         )
 
-    def _obeys(self, slot: Slot, only: Kind) -> bool:
+    def _obeys(self, arrays: SlotArrays, only: Kind) -> bool:
         """Check messages of one kind in one pass, and return whether they break no rule."""
         g, there = self.network.g, len(self.memory._destination)
-        senders, packets = plain(slot.senders), plain(slot.packet_numbers)
-        sent = loops.may_send(
-            *self._seen.next(), senders, plain(slot.groups), packets, g, NO_PACKET, there
-        )
+        senders, groups, packets, listeners, listened = arrays
+        sent = loops.may_send(*self._seen.next(), senders, groups, packets, g, NO_PACKET, there)
         if not sent or (only is _PACKET and not self.memory.hold_all(senders, packets)):
             return False
-        return loops.may_listen(*self._seen.next(), plain(slot.listeners), plain(slot.listened), g)
+        return loops.may_listen(*self._seen.next(), listeners, listened, g)
 
     def _check_senders(self, number: int, slot: Slot) -> None:
         is_packet: Bools = slot.kinds == Kind.PACKET

@@ -9,7 +9,7 @@ import numpy as np
 from popsnet import loops
 from popsnet.errors import Rule, RuleViolation
 from popsnet.faults import ActiveFaults
-from popsnet.loops import I32, SILENT, U64, UNUSED, first_outside, plain
+from popsnet.loops import I32, SILENT, U64, UNUSED, first_outside, plain, plain_each
 from popsnet.network import Network
 from popsnet.slot import Ints, Slot
 
@@ -30,6 +30,22 @@ class Light(NamedTuple):
     """Arrivals at those couplers."""
     unheard: int = 0
     """Messages that faults kept from a listener, counted once per listener."""
+
+
+class SlotArrays(NamedTuple):
+    """The arrays of a slot as compiled loops take them."""
+
+    senders: I32
+    groups: I32
+    packets: I32
+    listeners: I32
+    listened: I32
+
+    @staticmethod
+    def of(slot: Slot) -> SlotArrays:
+        """Convert the arrays of a slot once, for all loops."""
+        sent = slot.senders, slot.groups, slot.packet_numbers
+        return SlotArrays(*plain_each(*sent, slot.listeners, slot.listened))
 
 
 def table_bytes(network: Network) -> int:
@@ -91,14 +107,15 @@ class Medium:
                 rule, detail = Rule.WAVELENGTH_EXISTS, f"{what} {values[first]}, of {bound}"
                 raise RuleViolation(number, int(processors[first]), rule, detail)
 
-    def transmit(self, number: int, slot: Slot) -> Light:
+    def transmit(self, number: int, slot: Slot, arrays: SlotArrays) -> Light:
         """Send all messages of a slot, then find what each listener hears from its group.
 
         A coupler with two or more messages on one wavelength delivers none of them.
         """
         owners = None if slot.fanout is None else slot.owners
-        senders = plain(slot.senders if owners is None else slot.senders[owners])
-        groups, listened = plain(slot.groups), plain(slot.listened)
+        senders, groups, _, listeners, listened = arrays
+        if owners is not None:
+            senders = senders[owners]
         sent_row = heard_row = U64(self._row)
         table, numbers = self._table, None
         tuned = slot.send_wavelengths is not None or slot.listen_wavelengths is not None
@@ -111,8 +128,7 @@ class Medium:
             numbers = np.full(size, UNUSED, dtype=np.int64)
         collided, destroyed = loops.send(table, numbers, sent_row, *self._divisor, senders, groups)
         count = loops.listen(
-            table, numbers, heard_row, *self._divisor, plain(slot.listeners), listened,
-            self._at, self._heard,
+            table, numbers, heard_row, *self._divisor, listeners, listened, self._at, self._heard,
         )  # fmt: skip
         if numbers is None:
             loops.silence(table, sent_row, *self._divisor, senders, groups)
@@ -162,10 +178,11 @@ class FaultyMedium(Medium):
         super().__init__(network)
         self._faults = faults
 
-    def transmit(self, number: int, slot: Slot) -> Light:
+    def transmit(self, number: int, slot: Slot, arrays: SlotArrays) -> Light:
         """Send the messages of working transmitters, then find what each listener hears."""
         sends, reaching = self._reaching(number, slot)
-        light = super().transmit(number, reaching)
+        arrays = arrays if reaching is slot else SlotArrays.of(reaching)
+        light = super().transmit(number, reaching, arrays)
         at, messages = light.listeners, light.messages
         wavelengths = slot.listen_wavelengths
         wavelengths = None if wavelengths is None else wavelengths[at]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from functools import cache
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from popsnet import loops
 from popsnet.buffers import make_buffers
 from popsnet.errors import Rule, RuleViolation
 from popsnet.faults import ActiveFaults
-from popsnet.loops import NOTHING, Bools, differ, first_outside, plain, rises
+from popsnet.loops import NOTHING, Bools, differ, first_outside, plain, plain_each, rises
 from popsnet.network import I32, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
@@ -81,6 +82,8 @@ class Memory:
         self._crowded: list[I32] = []  # processors that may hold more than the peak
         self._changes: list[tuple[int, I32, I32]] | None = None
 
+    keeps_delivered: ClassVar[bool] = True
+    """Whether a delivered packet stays in a buffer of its destination."""
     tolerant: ClassVar[bool] = False
     """Whether actions that need a packet that is not there are skipped, and not refused."""
     skipped: int = 0
@@ -329,6 +332,26 @@ class Memory:
         self._changes = []
         return sorted((+holds).elements()), sorted((-holds).elements())
 
+    def _hear_now(self, processors: Ints, packets: Ints) -> Bools:
+        heard: Bools = self._heard[processors] == (self._slot << 32 | packets.astype(np.int64))
+        return heard
+
+    def _may_store(self, processors: Ints, packets: Ints) -> Bools:
+        held = np.bincount(self.content()[0], minlength=self._n)
+        free = held[processors] < self._buffers.buffers
+        return self._hear_now(processors, packets) & free & first_of_each(processors)
+
+    def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
+        taken: Bools = self._arrived[packets] & (self._destination[packets] == processors)
+        able: Bools = self.holds(processors, packets) & ~taken
+        return able
+
+    def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
+        held = self.holds(processors, packets)
+        stored = ~held & self._may_store(processors, packets)
+        due: Bools = self._destination[packets] == processors
+        return (held | stored) & due
+
     def _count_delivered(self, packets: int) -> None:
         self._delivered += packets
         if packets:
@@ -353,7 +376,7 @@ class Memory:
             inbox = inbox.at(inbox.kinds == _PACKET)
         elif slot.kind is not _PACKET:
             return
-        loops.note(self._heard, number, plain(inbox.receivers), plain(inbox.packets))
+        loops.note(self._heard, number, *plain_each(inbox.receivers, inbox.packets))
 
     def _numbers(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
         """Return the same numbers, checked, for the loops below."""
@@ -377,19 +400,19 @@ class Memory:
             raise RuleViolation(self._slot, int(processors[at]), rule, text)
 
 
-class TolerantMemory(Memory):
-    """The packet buffers of all processors, in a run whose router does not expect faults.
+class Tolerant(Memory):
+    """A mixin for memories in runs whose program does not expect the faults.
 
-    Such a router may let a processor act on a packet that it missed. A processor without the packet
-    cannot act, so nothing happens, and the action is counted. Everything else is checked as
-    :class:`Memory` does.
+    Such a program may let a processor act on a packet that it missed. A processor without the
+    packet cannot act, so nothing happens, and the action is counted. Everything else is checked as
+    the memory does. On its own it is a :class:`Memory` that tolerates.
 
     Examples
     --------
     >>> import numpy as np
     >>> from popsnet import Network
-    >>> from popsnet.memory import TolerantMemory
-    >>> memory = TolerantMemory(Network(2, 2), np.array([0, 3, 2, 1]), buffers=2)
+    >>> from popsnet.memory import Tolerant
+    >>> memory = Tolerant(Network(2, 2), np.array([0, 3, 2, 1]), buffers=2)
     >>> memory.store(np.array([3]), np.array([1]))  # it has heard nothing
     >>> memory.deliver(np.array([0, 0]), np.array([0, 0]))
     >>> memory.skipped, memory.duplicated, memory.delivered
@@ -397,18 +420,7 @@ class TolerantMemory(Memory):
     """
 
     tolerant = True
-    _faults: ActiveFaults | None = None
-
-    def __init__(
-        self,
-        network: Network,
-        destination: Ints,
-        buffers: int,
-        start: Ints | None = None,
-        faults: ActiveFaults | None = None,
-    ) -> None:
-        super().__init__(network, destination, buffers, start)
-        self._faults = faults  # a dead processor does nothing
+    _faults: ActiveFaults | None = None  # a dead processor does nothing
 
     def possible(self, slot: Slot) -> Slot:
         """Return the slot without messages for which the sender lacks the packet."""
@@ -433,13 +445,20 @@ class TolerantMemory(Memory):
 
     def deliver(self, processors: Ints, packets: Ints) -> None:
         """Deliver packets that their destinations heard in the last slot, or hold."""
+        if self.keeps_delivered:
+            processors, packets = self._new(processors, packets)
+        processors, packets = self._able(processors, packets, self._may_deliver)
+        if not self.keeps_delivered:
+            processors, packets = self._new(processors, packets)
+        super().deliver(processors, packets)
+
+    def _new(self, processors: Ints, packets: Ints) -> tuple[Ints, Ints]:
+        """Return the deliveries of packets that have not been delivered before."""
         exist = self._exist(processors, packets)
-        before = np.zeros(len(packets), dtype=np.bool_)
-        before[exist] = self._arrived[packets[exist]]
-        first = first_of_each(packets)
-        again = exist & (before | ~first)
+        again = exist & ~first_of_each(packets)
+        again[exist] |= self._arrived[packets[exist]]
         self.duplicated += int(again.sum())
-        super().deliver(*self._able(processors[~again], packets[~again], self._may_deliver))
+        return processors[~again], packets[~again]
 
     def _able(
         self, processors: Ints, packets: Ints, may: Callable[[Ints, Ints], Bools]
@@ -459,26 +478,6 @@ class TolerantMemory(Memory):
     def _exist(self, processors: Ints, packets: Ints) -> Bools:
         there: Bools = (processors >= 0) & (processors < self._n)
         return there & (packets >= 0) & (packets < self._packets)
-
-    def _hear_now(self, processors: Ints, packets: Ints) -> Bools:
-        heard: Bools = self._heard[processors] == (self._slot << 32 | packets.astype(np.int64))
-        return heard
-
-    def _may_store(self, processors: Ints, packets: Ints) -> Bools:
-        held = np.bincount(self.content()[0], minlength=self._n)
-        free = held[processors] < self._buffers.buffers
-        return self._hear_now(processors, packets) & free & first_of_each(processors)
-
-    def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
-        taken: Bools = self._arrived[packets] & (self._destination[packets] == processors)
-        able: Bools = self.holds(processors, packets) & ~taken
-        return able
-
-    def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
-        held = self.holds(processors, packets)
-        stored = ~held & self._may_store(processors, packets)
-        due: Bools = self._destination[packets] == processors
-        return (held | stored) & due
 
 
 class Seen:
@@ -500,11 +499,21 @@ class Seen:
         return self._by, self._loops
 
 
+Kept = TypeVar("Kept", bound=Memory)
+
+
+@cache
+def mixed(mixin: type, memory: type[Kept]) -> type[Kept]:
+    """Return a kind of memory with a mixin, such as :class:`Tolerant`."""
+    return type(f"{mixin.__name__}{memory.__name__}", (mixin, memory), {})
+
+
 def pairs(processors: Ints, packets: Ints) -> tuple[I32, I32]:
     """Return processors and packets of the type that loops are compiled for."""
     if len(processors) != len(packets):
         raise ValueError(f"{len(processors)} processors cannot act on {len(packets)} packets.")
-    return plain(processors), plain(packets)
+    processors, packets = plain_each(processors, packets)
+    return processors, packets
 
 
 def _first(wrong: Bools) -> int:

@@ -307,6 +307,18 @@ def shape_of(network: Network | int, g: int | None) -> tuple[int, int]:
     return network, g
 
 
+def network_of(network: Network | int, g: int | None, several: int | None = None) -> Network:
+    """Return the network of a call: given as such, or as its sizes and its wavelengths."""
+    width, shape = 1, network
+    if isinstance(network, Network):
+        width, shape = network.wavelengths, Network(network.d, network.g)
+    if several is not None and width > 1:
+        raise wrong("wavelengths", repr(several))(
+            f"{network!r} has a number of wavelengths already; leave it out."
+        )
+    return Network(*shape_of(shape, g), width if several is None else several)
+
+
 def require_one_wavelength(network: Network) -> None:
     """Refuse a network with several wavelengths, for what is known of one wavelength only."""
     if network.wavelengths > 1:

@@ -73,6 +73,12 @@ _INTEGERS = (
 )  # fmt: skip
 """The fields of a slot that are arrays of integers."""
 
+_LISTENING = "listeners", "listened", "listen_wavelengths"
+"""Those of listeners."""
+
+_TYPES = (np.dtype(np.int32),), (np.dtype(np.int32), np.dtype(np.int64))
+"""The types of arrays that are taken as they are, first if they are empty."""
+
 
 class SlotOptions(TypedDict, total=False):
     """Fields of a :class:`Slot` that all of its constructors accept as keywords."""
@@ -168,7 +174,10 @@ class Slot:
     def __post_init__(self) -> None:
         for name in _INTEGERS:
             value = getattr(self, name)
-            if value is not None and not isinstance(value, Kind):
+            if value is None or isinstance(value, Kind):
+                continue
+            is_array = type(value) is np.ndarray and value.ndim == 1
+            if not is_array or value.dtype not in _TYPES[len(value) > 0]:
                 object.__setattr__(self, name, _integers(name, value))
         if not isinstance(self.phase, str):
             raise ValueError(f"phase = {self.phase!r}: it must be a string.")
@@ -185,11 +194,11 @@ class Slot:
             )
         messages = len(self.senders)
         targets = messages if self.fanout is None else int(self.fanout.sum())
-        self._require_length("groups", targets)
-        for name in ("fanout", "kind", "packets", "contents", "send_wavelengths"):
-            self._require_length(name, messages)
-        for name in ("listened", "listen_wavelengths"):
-            self._require_length(name, len(self.listeners))
+        lengths = {"groups": targets, **dict.fromkeys(_LISTENING, len(self.listeners))}
+        for name in (*_INTEGERS, "contents"):
+            value, length = getattr(self, name), lengths.get(name, messages)
+            if value is not None and not isinstance(value, Kind) and len(value) != length:
+                raise ValueError(f"{name} has {len(value)} entries where this slot needs {length}.")
         if not isinstance(self.kind, Kind) and not np.isin(self.kind, list(Kind)).all():
             raise ValueError(f"kind contains values other than {[int(kind) for kind in Kind]}.")
 
@@ -439,11 +448,6 @@ class Slot:
             if self.listen_wavelengths is not None:
                 fewer["listen_wavelengths"] = self.listen_wavelengths[listening]
         return replace(self, **fewer)
-
-    def _require_length(self, name: str, length: int) -> None:
-        value = getattr(self, name)
-        if value is not None and not isinstance(value, Kind) and len(value) != length:
-            raise ValueError(f"{name} has {len(value)} entries where this slot needs {length}.")
 
     def _require_numbers(self, bits: int | tuple[int, ...]) -> None:
         contents = self.contents

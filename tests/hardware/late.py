@@ -106,19 +106,15 @@ def late_hop3(tau: int) -> Schedule:
 
 def late_rotor(tau: int) -> Schedule:
     def schedule(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
-        frame, own, relayed = Frame(network), Queues(), Queues()
-        surplus, heard = rotor._Surplus(own), dict[int, Any]()
+        frame, relayed, heard = Frame(network), Queues(), dict[int, Any]()
+        own = rotor._OwnQueues(frame, None)
         for t in count():
             arrived = yield None
-            for row in range(len(arrived.packets)):
-                one = arrived.processors[row : row + 1]
-                key = frame.classes(arrived.destinations[row : row + 1])
-                surplus.note(one, key)
-                own.push(one, key, arrived.packets[row : row + 1])
+            own.push(arrived.processors, frame.classes(arrived.destinations), arrived.packets)
             if (kept := heard.pop(t, None)) is not None:
                 relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
             meeting = frame.meeting(t)
-            packets = rotor._take(meeting, own, relayed, surplus)
+            packets = rotor._take(meeting, own, relayed)
             has = packets >= 0
             inbox = yield frame_slot(meeting, packets, "meeting")
             memory.drop(meeting.senders[has], packets[has])

@@ -16,7 +16,7 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 42523
+MOST_LINES = 42561
 MOST_MODULES = 340
 
 MOST_CASES = 4_500
@@ -29,12 +29,12 @@ LIMITS = {
     "most parameters of a kernel": 15,
     "fmt: skip": 226,
     "class names defined twice": 3,
-    "memories": 4,
+    "memories": 2,
     "registers": 1,
     "experiments": 1,
     "formats of results": 1,
     "isinstance on kinds in sweeps": 0,
-    "lines that ask for features": 136,
+    "lines that ask for features": 134,
     "files that ask for features": 54,
 }
 """What ``measures`` counts at most; each limit only goes down."""

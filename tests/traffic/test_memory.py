@@ -40,8 +40,9 @@ def test_a_packet_comes_goes_through_a_relay_and_leaves() -> None:
     sent(memory, 3, 0, 1)
     memory.deliver(one(1), one(0))
     memory.drop(one(3), one(0))
-    assert memory.deliveries == [(1, 0, 2)]  # two hops
-    assert (memory.settle(), memory.inside, memory.origin(0)) == ([], 0, (0, 0))
+    assert memory.delivered_now().T.tolist() == [[1, 0, 2]]  # two hops
+    assert (memory.settle(), memory.inside) == ([], 0)
+    assert [one.tolist() for one in memory.origins(np.array([0]))] == [[0], [0]]
 
 
 def test_a_packet_that_no_processor_holds_is_lost() -> None:
@@ -122,7 +123,7 @@ def test_of_two_senders_of_a_packet_the_one_that_is_heard_counts() -> None:
     slot = Slot.send_packets(both, both, (np.array([1, 2]), 0 * both), packets=0 * both)
     Machine.of(make_medium(NETWORK), memory).execute(slot)
     memory.deliver(one(2), one(0))
-    assert memory.deliveries == [(2, 0, 2)]
+    assert memory.delivered_now().T.tolist() == [[2, 0, 2]]
     assert memory.content()[0].tolist() == [0, 1]
 
 

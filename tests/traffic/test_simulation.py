@@ -204,10 +204,10 @@ def test_the_setting_is_kept() -> None:
 
 
 def test_plans_have_defaults() -> None:
-    plan = Plan.make(Network(64, 64), period=4096)
-    assert (plan.first_warm_up, plan.max_slots) == (5 * 4096, 409_600)
-    short = Plan.make(Network(256, 256), period=4)
-    assert (short.first_warm_up, short.max_slots) == (1000, 20_000)
+    plan = Plan(Network(64, 64), period=4096)
+    assert (plan.first_warm_up, plan.longest) == (5 * 4096, 409_600)
+    short = Plan(Network(256, 256), period=4)
+    assert (short.first_warm_up, short.longest) == (1000, 20_000)
 
 
 @each(

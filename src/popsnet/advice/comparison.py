@@ -17,13 +17,13 @@ from popsnet.experiment import Experiment, whole_number
 from popsnet.faults.faults import faults_of
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import time_column, with_router_times
-from popsnet.network import Network
+from popsnet.network import Network, network_of
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.routing import Route, Router, Variant, all_routers, find_variant
 from popsnet.routing.router import Relation
 from popsnet.runs.demands import with_demand
-from popsnet.runs.route import SharedParameters, experiment_of, network_of, require_known, route
+from popsnet.runs.route import SharedParameters, experiment_of, require_known, route
 from popsnet.runs.run import Runs
 from popsnet.runs.summary import (
     cure_of,

@@ -61,10 +61,10 @@ class Execution:
         """Execute a slot, resume the program with what was heard, and return what it yields."""
         machine = self.machine
         inbox = machine.execute(slot)
-        done = machine.executed or slot
-        tuned = partial(wavelengths, done) if machine.network.wavelengths > 1 else None
-        number, waiting = machine.counters.slots, machine.memory.waiting
         if self._observers:
+            done = machine.executed or slot
+            tuned = partial(wavelengths, done) if machine.network.wavelengths > 1 else None
+            number, waiting = machine.counters.slots, machine.memory.waiting
             seen = partial(records, done), tuned, done.total_control_bits
             event = Event(number, slot.phase, slot.step, waiting, *seen)
             for observe in self._observers:

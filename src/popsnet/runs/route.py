@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, get_type_hints
 
@@ -16,7 +15,7 @@ from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import Experiment, whole_number
 from popsnet.faults import Faults
 from popsnet.files import require_writable
-from popsnet.network import Network, shape_of
+from popsnet.network import Network, network_of
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.routing import Route, Router
 from popsnet.runs.demands import with_demand
@@ -217,18 +216,6 @@ def experiment_of(
             f"The experiment already has its parameters; leave out {', '.join(given)}, or use "
             "experiment.replaced(...)."
         )
-    return network
-
-
-def network_of(network: Network | int, g: int | None, several: int | None) -> Network:
-    """Return the network of a call: given as such, or as its sizes and its wavelengths."""
-    if not isinstance(network, Network):
-        return Network(*shape_of(network, g), 1 if several is None else several)
-    if several is not None:
-        raise wrong("wavelengths", repr(several))(
-            f"{network!r} has a number of wavelengths already; leave it out."
-        )
-    shape_of(replace(network, wavelengths=1), g)
     return network
 
 

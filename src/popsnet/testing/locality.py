@@ -30,7 +30,7 @@ from popsnet.faults import ActiveFaults, Faults
 from popsnet.faults.faults import faults_of
 from popsnet.machine import Machine
 from popsnet.medium import make_medium
-from popsnet.memory import Memory
+from popsnet.memory import Memory, mixed
 from popsnet.network import Network
 from popsnet.permutations import make_permutation
 from popsnet.routing import Route, Router, find_variant
@@ -40,7 +40,7 @@ from popsnet.slot import Ints
 from popsnet.testing.cone import Journal, Moment, PrivateCoins, check_program, pairs_by_chance
 from popsnet.traffic.arrivals import Block, make_arrivals
 from popsnet.traffic.engine import TrafficExecution, private_coins, public_coins
-from popsnet.traffic.faulty import TolerantTrafficMemory, TrafficFaults
+from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant
 
@@ -383,8 +383,11 @@ class _Coins(PrivateCoins):
     hint = "Coins that all processors know are drawn from public."
 
 
-class _TrafficJournal(Journal, TrafficMemory):
-    """The machine's memory with a journal, which names packets by their sources."""
+class _TrafficJournal(Journal):
+    """A mixin for memories of traffic: a journal that names packets by their sources.
+
+    If the scheduler does not expect the faults, skipped acts are entered, too.
+    """
 
     by_phase = False
 
@@ -398,15 +401,11 @@ class _TrafficJournal(Journal, TrafficMemory):
         return self._names[packet] if packet >= 0 else ""
 
     def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[Arrived, Any]:
-        arrived, refused = super().admit(slot, sources, destinations)
+        arrived, refused = super().admit(slot, sources, destinations)  # type: ignore[misc]
         for source in arrived.processors.tolist():
             self._names.append(f"{self._arrivals[source]} of processor {source}")
             self._arrivals[source] += 1
         return arrived, refused
-
-
-class _TolerantJournal(_TrafficJournal, TolerantTrafficMemory):
-    """The same for a scheduler that does not expect the faults. Skipped acts are entered, too."""
 
 
 def _traffic_moments(
@@ -421,8 +420,8 @@ def _traffic_moments(
 ) -> Iterator[Moment]:
     """Run the scheduler and yield, in turn, what processors did in each slot and after it."""
     faults = None if open_faults is None else open_faults()
-    kind = _TrafficJournal if faults is None or faults.survives else _TolerantJournal
-    journal = kind(network, buffer)
+    kind = mixed(_TrafficJournal, TrafficMemory if faults is None else faults.memory)
+    journal: Any = kind(network, buffer)
     machine = Machine.of(make_medium(network, None if faults is None else faults.active), journal)
     coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
     told = {} if faults is None else faults.told

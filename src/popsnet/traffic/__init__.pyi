@@ -1,8 +1,8 @@
 from .arrivals import make_arrivals as make_arrivals
 from .curves import LoadCurves as LoadCurves
-from .curves import Saturations as Saturations
-from .curves import find_saturations as find_saturations
+from .curves import Replications as Replications
 from .curves import read_loads as read_loads
+from .curves import replicate as replicate
 from .curves import run_loads as run_loads
 from .experiment import TrafficExperiment as TrafficExperiment
 from .frame import Frame as Frame
@@ -11,6 +11,8 @@ from .memory import TrafficMemory as TrafficMemory
 from .overview import traffic_overview as traffic_overview
 from .queues import Queues as Queues
 from .result import TrafficResult as TrafficResult
+from .saturation import Saturations as Saturations
+from .saturation import find_saturations as find_saturations
 from .scheduler import Scheduler as Scheduler
 from .scheduler import all_schedulers as all_schedulers
 from .scheduler import find_scheduler as find_scheduler

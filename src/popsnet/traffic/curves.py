@@ -1,4 +1,4 @@
-"""Several points: loads of several schedulers, with the same arrivals, and their saturation.
+"""Several points: loads of several schedulers, or one load in several runs, together on threads.
 
 Loads may be given as a text.
 """
@@ -6,10 +6,10 @@ Loads may be given as a text.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import groupby
 from threading import Event, Lock
 
@@ -19,14 +19,13 @@ from popsnet import system
 from popsnet.errors import InputError, PopsnetError, require_text, wrong
 from popsnet.experiment import whole_number
 from popsnet.hardware import Timing
-from popsnet.hardware.shown import rate_column
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.stats.inference import Estimate, confidence_interval
 from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
-from popsnet.traffic.saturation import Saturation, bracket_of, find_saturation, largest_load
 from popsnet.traffic.simulate import simulate
-from popsnet.traffic.times import CURVE_COLUMNS, rules_of, time_facts, time_notes, time_table
+from popsnet.traffic.times import CURVE_COLUMNS, time_table, with_times
 
 
 class _Stopped(PopsnetError):
@@ -73,16 +72,12 @@ class LoadCurves(Reported):
         if not self.results:
             return Report()
         one = self.results[0]
-        title, facts = _heading(one, self._bounds())
+        title, facts = heading(one, self._bounds())
         rows = [one.row(timing) for one in self.results]
         table = Table("points", "Delay in slots", COLUMNS, rows)
         left = Fact("not_run", self._left_out())
         report = Report(title, (*facts, left), (table, *self._notes()))
-        if timing is None:
-            return report
-        times = time_table(CURVE_COLUMNS, rows)
-        of = timing, rules_of(self.results, timing)
-        return report.plus(*time_facts(*of), times, *time_notes(*of))
+        return with_times(report, timing, self.results, time_table(CURVE_COLUMNS, rows))
 
     def _left_out(self) -> list[Row]:
         """Return the points without a result, each with the reason."""
@@ -122,7 +117,7 @@ def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
     return facts_of(one.setting, *names) if one.faults else ()
 
 
-def _heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
+def heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
     """Return the title and the facts that all points have in common."""
     title = (
         f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
@@ -188,7 +183,7 @@ def run_loads(
     lines = [list(points) for _, points in groupby(experiments, lambda one: one.label)]
     results: list[list[TrafficResult]] = [[] for _ in lines]
 
-    def work(number: int, run: _Run) -> None:
+    def work(number: int, run: Run) -> None:
         for experiment in sorted(lines[number], key=lambda one: one.load):
             result = run(experiment)
             results[number].append(result)
@@ -196,7 +191,7 @@ def run_loads(
                 return
 
     try:
-        _run_together(work, len(lines), len(experiments), engine, workers, progress)
+        run_together(work, len(lines), len(experiments), engine, workers, progress)
     except KeyboardInterrupt as stop:
         stop.curves = _curves(lines, results)  # type: ignore[attr-defined]
         raise
@@ -212,227 +207,167 @@ def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResu
     return LoadCurves(finished, tuple(left[True]), tuple(left[False]))
 
 
-def find_saturations(
-    experiments: Sequence[TrafficExperiment],
-    *,
-    width: float = 0.02,
-    engine: str = "auto",
-    workers: int | None = None,
-    progress: Progress = None,
-) -> Saturations:
-    """Find the largest stable load of schedulers, each as a bracket, by bisection.
-
-    Parameters
-    ----------
-    experiments : sequence of TrafficExperiment
-        One for each scheduler; its load is replaced.
-    width : float
-        The width of the bracket that is enough, as a share of its upper end.
-    engine, workers, progress
-        As for :func:`run_loads`.
-
-    Returns
-    -------
-    Saturations
-        A bracket for each.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If interrupted. Its attribute ``saturations`` has the brackets found up to then.
-
-    Examples
-    --------
-    >>> from popsnet.traffic import TrafficExperiment, find_saturations
-    >>> point = TrafficExperiment(4, 4, scheduler="hop3", load=0.1, slots=10_000)
-    >>> bracket = find_saturations([point], width=0.1).brackets["hop3"]
-    >>> bracket.stable < 1 / 3 < bracket.unstable
-    True
-    """
-    points: list[list[TrafficResult]] = [[] for _ in experiments]
-    finished: set[int] = set()
-
-    def work(number: int, run: _Run) -> None:
-        experiment = experiments[number]
-
-        def at(load: float, arrival_seed: int) -> TrafficResult:
-            point = experiment.replaced(load=load, overload=True, arrival_seed=arrival_seed)
-            points[number].append(run(point))
-            return points[number][-1]
-
-        seed = experiment.arrival_seed
-        find_saturation(
-            partial(at, arrival_seed=seed),
-            min(1.0, experiment.bounds.any.load),
-            repeat=partial(at, arrival_seed=(seed + 1) % 2**64),
-            width=width,
-        )
-        finished.add(number)
-
-    def so_far() -> Saturations:
-        begun = [number for number, there in enumerate(points) if there]
-        return Saturations(
-            {experiments[number].label: bracket_of(points[number]) for number in begun},
-            {
-                experiments[number].label: expected_saturation(experiments[number])
-                for number in begun
-            },
-            tuple(one.label for number, one in enumerate(experiments) if number not in finished),
-        )
-
-    try:
-        _run_together(work, len(experiments), None, engine, workers, progress)
-    except KeyboardInterrupt as stop:
-        stop.saturations = so_far()  # type: ignore[attr-defined]
-        raise
-    return so_far()
-
-
 @dataclass(frozen=True, repr=False)
-class Saturations(Reported):
-    """The brackets of several schedulers.
+class Replications(Reported):
+    """The runs of a point, each with arrivals and coins of its own.
 
     Parameters
     ----------
-    brackets : dict of Saturation
-        The bracket of each scheduler, by its name.
-    formulas : mapping
-        The largest load of each scheduler by its formula, None where there is no formula for the
-        arrivals.
-    unfinished : tuple of str
-        Schedulers whose bracket was not finished, because the work was interrupted.
+    experiment : TrafficExperiment
+        The point, which is run 0.
+    runs : int
+        The number of runs that were asked for.
+    results : mapping
+        The result of each run that was finished, by its number.
 
     Examples
     --------
-    >>> from popsnet.traffic import TrafficExperiment, find_saturations
-    >>> point = TrafficExperiment(4, 4, scheduler="tdm", load=0.1, slots=10_000)
-    >>> list(find_saturations([point], width=0.1).brackets)
-    ['tdm']
+    >>> from popsnet.traffic import TrafficExperiment, replicate
+    >>> point = TrafficExperiment(4, 4, scheduler="tdm", load=0.5, slots=2000)
+    >>> runs = replicate(point, 5)
+    >>> runs.verdicts["stable"], runs.delay.runs
+    (5, 5)
     """
 
-    brackets: dict[str, Saturation]
-    formulas: Mapping[str, float | None] = field(default_factory=dict)
-    unfinished: tuple[str, ...] = ()
+    experiment: TrafficExperiment
+    runs: int
+    results: Mapping[int, TrafficResult]
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """The number of runs with each verdict."""
+        return Counter(result.verdict for result in self.results.values())
+
+    @property
+    def delay(self) -> Estimate | None:
+        """The mean of the mean delays of runs, and their spread; None for fewer than two runs.
+
+        Runs without a delivered packet have no delay.
+        """
+        every = [result.delay.mean for result in self.results.values()]
+        means = [mean for mean in every if mean is not None]
+        if len(means) < 2:
+            return None
+        return Estimate(float(np.mean(means)), float(np.std(means, ddof=1)), len(means))
+
+    def rows(self, timing: Timing | None = None) -> list[Row]:
+        """Return a row per run, with its seeds, in order.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, for times and bit rates as well.
+        """
+        seeds = "seed", "arrival_seed"
+        return [
+            {"run": run, **{name: getattr(result, name) for name in seeds}, **result.row(timing)}
+            for run, result in sorted(self.results.items())
+        ]
 
     def report(self, timing: Timing | None = None) -> Report:
-        """Return the report that the command line prints: a row per scheduler.
+        """Return the report that the command line prints: a row per run.
 
         Parameters
         ----------
         timing : Timing, optional
             The length of a slot, to print times and bit rates as well.
         """
-        if not self.brackets:
+        if not self.results:
             return Report()
-        one = next(iter(self.brackets.values())).points[0]
-        rows = [
-            {
-                "scheduler": name,
-                "stable": bracket.stable,
-                "unstable": bracket.unstable,
-                "undecided": list(bracket.undecided),
-                "formula": self.formulas.get(name),
-                "points": len(bracket.points),
-            }
-            for name, bracket in self.brackets.items()
-        ]
-        columns: tuple[Column, ...] = (
-            Column("scheduler", kind="text"),
-            Column("stable", "stable at", "number", lambda row: _shown(row["stable"])),
-            Column("unstable", "unstable at", "number", lambda row: _shown(row["unstable"])),
-            Column("undecided", "undecided at", "text", _undecided),
-            Column("formula", "by formula", "number", lambda row: _shown(row["formula"])),
-            Column("points", kind="integer"),
-        )  # fmt: skip
-        every = [point for bracket in self.brackets.values() for point in bracket.points]
-        title, facts = _heading(one, bound_facts(one.bounds))
-        points = [{**point.row(timing), "arrival_seed": point.arrival_seed} for point in every]
-        facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
-        name, notes = "Largest stable load", tuple(self._notes())
-        if timing is None:
-            return Report(title, facts, (Table("saturation", name, columns, rows), *notes))
-        for row in rows:
-            for key in ("stable", "unstable"):
-                row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
-        columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
-        table = Table("saturation", name, columns, rows)
-        of = timing, rules_of(every, timing)
-        return Report(title, (*facts, *time_facts(*of)), (table, *notes, *time_notes(*of)))
+        point, rows = self.experiment, self.rows(timing)
+        title = f"{counted(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
+        faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
+        table = Table("runs", "Delay in slots", (_RUN, *COLUMNS[2:]), rows)
+        said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
+        verdict = f"{', '.join(said)} of {counted(len(rows), 'run')}.".capitalize()
+        title = f"{title}{point.arrival_seed}{faults}"
+        report = Report(title, self._facts(), (table, *self._notes()), verdict)
+        times = time_table((_RUN, *CURVE_COLUMNS[2:]), rows)
+        return with_times(report, timing, self.results.values(), times)
+
+    def _facts(self) -> tuple[Fact, ...]:
+        given = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"
+        finished = Fact("finished", len(self.results)), Fact("verdicts", dict(self.verdicts))
+        faults = fault_facts(next(iter(self.results.values())))
+        facts = (*facts_of(self.experiment, *given, "buffer"), *faults, *finished)
+        if (delay := self.delay) is None:
+            return facts
+        low, high = confidence_interval(delay)
+        spread = {"mean": delay.mean, "sd": delay.sd, "interval": [low, high]}
+        text = f"{delay.mean:,.2f} ± {(high - low) / 2:,.2f} (95 %), standard deviation "
+        return (*facts, Fact("delay", spread, "mean delay of runs", text=f"{text}{delay.sd:,.2f}"))
 
     def _notes(self) -> Iterable[str]:
-        if self.unfinished:
-            yield f"Interrupted before the end of the search: {', '.join(self.unfinished)}."
-        for name, bracket in self.brackets.items():
-            for load, points in groupby(bracket.points, lambda point: point.load):
-                verdicts = [f"{x.verdict} with arrival seed {x.arrival_seed}" for x in points]
-                if len(verdicts) > 1:
-                    yield f"{name} at {load:.4g} is {', and '.join(verdicts)}."
-            if reason := _contradiction(bracket, self.formulas.get(name)):
-                yield f"{name}: {reason}"
+        if len(self.results) < self.runs:
+            yield f"{counted(self.runs - len(self.results), 'run')} not finished."
+        for run, result in sorted(self.results.items()):
+            if result.verdict != "stable":
+                yield f"Run {run} is {result.verdict}: {result.reason}"
 
 
-def expected_saturation(experiment: TrafficExperiment) -> float | None:
-    """Return the largest load of a scheduler by its formula, None if it has none for the arrivals.
+_RUN = Column("run", kind="integer")
+
+
+def replicate(
+    experiment: TrafficExperiment,
+    runs: int,
+    *,
+    engine: str = "auto",
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Replications:
+    """Run a point several times, each time with other arrivals and coins.
 
     Parameters
     ----------
     experiment : TrafficExperiment
-        The experiment. Formulas are for the first variant of a scheduler, uniform destinations and
-        networks without faults.
+        The point. It is run 0, and :meth:`TrafficExperiment.for_run` gives the others.
+    runs : int
+        The number of runs.
+    engine : {"auto", "slots", "fused"}
+        What executes the slots.
+    workers : int, optional
+        How many runs are executed at once; by default, as many as there are processors.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
 
     Returns
     -------
-    float or None
-        The load.
+    Replications
+        The results, with a verdict for each run.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted. Its attribute ``replications`` has the runs that were finished.
 
     Examples
     --------
-    >>> from popsnet.traffic import TrafficExperiment
-    >>> from popsnet.traffic.curves import expected_saturation
-    >>> uniform = {"load": 0.1, "pattern": "uniform-with-self"}
-    >>> expected_saturation(TrafficExperiment(8, 8, scheduler="vlb", **uniform))
-    0.5
+    >>> from popsnet.traffic import TrafficExperiment, replicate
+    >>> point = TrafficExperiment(4, 4, scheduler="aloha", load=0.1, slots=2000)
+    >>> list(replicate(point, 3).results)
+    [0, 1, 2]
     """
-    scheduler = experiment.resolved_scheduler
-    if experiment.faults or experiment.variant != next(iter(scheduler.variants)):
-        return None
-    return largest_load(scheduler, experiment.arrivals, experiment.bounds)
+    whole_number("runs", runs, 1)
+    results: dict[int, TrafficResult] = {}
+
+    def work(run: int, execute: Run) -> None:
+        results[run] = execute(experiment.for_run(run))
+
+    try:
+        run_together(work, runs, runs, engine, workers, progress)
+    except KeyboardInterrupt as stop:
+        stop.replications = Replications(experiment, runs, results)  # type: ignore[attr-defined]
+        raise
+    return Replications(experiment, runs, dict(sorted(results.items())))
 
 
-_TOLERANCE = 0.01
-"""Verdicts this close to a formula, as a share of it, do not contradict it."""
+Run = Callable[[TrafficExperiment], TrafficResult]
 
 
-def _contradiction(bracket: Saturation, formula: float | None) -> str:
-    """Say that a bracket does not contain the load that the formula gives, if so."""
-    if formula is None:
-        return ""
-    if bracket.unstable is not None and bracket.unstable < (1 - _TOLERANCE) * formula:
-        side = f"{bracket.unstable:.4g} was judged unstable"
-    elif bracket.stable is not None and bracket.stable > (1 + _TOLERANCE) * formula:
-        side = f"{bracket.stable:.4g} was judged stable"
-    else:
-        return ""
-    return (
-        f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another "
-        "arrival seed; the formulas of aloha and relay are approximate, and that of rotor is a "
-        "lower bound if g does not divide d > g."
-    )
-
-
-def _undecided(row: Row) -> str:
-    return ", ".join(map(_shown, row["undecided"]))
-
-
-def _shown(load: float | None) -> str:
-    return "–" if load is None else f"{load:.4g}"
-
-
-_Run = Callable[[TrafficExperiment], TrafficResult]
-
-
-def _run_together(
-    work: Callable[[int, _Run], None],
+def run_together(
+    work: Callable[[int, Run], None],
     count: int,
     points: int | None,
     engine: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from popsnet.engines.execution import ENDED, Execution
 from popsnet.errors import InputError
 from popsnet.machine import Counters, Machine
 from popsnet.medium import make_medium
-from popsnet.network import I32, I64, Network
+from popsnet.network import I32, Network
 from popsnet.slot import Slot
 from popsnet.trace import Observer
 from popsnet.traffic.arrivals import Block
@@ -90,7 +91,8 @@ class MessageSession:
         faults: TrafficFaults | None = None,
     ) -> None:
         self.network, self._faults = network, faults
-        self.memory = TrafficMemory(network, buffer) if faults is None else faults.memory(buffer)
+        kind = TrafficMemory if faults is None else faults.memory
+        self.memory = kind(network, buffer)
         medium = make_medium(network, None if faults is None else faults.active)
         self.machine = Machine.of(medium, self.memory)
         self._hopeless: set[int] = set()  # packets inside that have no path
@@ -105,9 +107,9 @@ class MessageSession:
     def advance(self, block: Block) -> Log:
         """Execute the slots of a block and return what happened."""
         record = _Record(self.memory, self.machine.counters, self._faults is not None)
-        for k in range(len(block.starts) - 1):
-            rows = np.arange(block.starts[k], block.starts[k + 1])
-            arrived = self._admit(rows, block, record)
+        starts = block.starts.tolist()
+        for begin, end in pairwise(starts):
+            arrived = self._admit(begin, end, block, record)
             lost = self._execution.advance(arrived)
             self.lost += lost
             delivered = self.memory.delivered_now()
@@ -116,16 +118,15 @@ class MessageSession:
                 self._hopeless.difference_update(lost, delivered[1].tolist())
         return record.log()
 
-    def _admit(self, rows: I64, block: Block, record: _Record) -> Arrived:
+    def _admit(self, begin: int, end: int, block: Block, record: _Record) -> Arrived:
         """Let packets arrive, and note those that are refused and those that have no path."""
         slot = self._execution.slot
+        ends = block.sources[begin:end].copy(), block.destinations[begin:end].copy()
         if self._faults is None:
-            arrived, refused = self.memory.admit(
-                slot, block.sources[rows], block.destinations[rows]
-            )
-            record.refuse(rows[refused])
+            arrived, refused = self.memory.admit(slot, *ends)
+            record.refuse(refused + begin)
             return arrived
-        ends = block.sources[rows], block.destinations[rows]
+        rows = np.arange(begin, end)
         hopeless = self._faults.unreachable(slot, *ends)
         record.give_up(rows[hopeless])
         offered = rows[~hopeless] if self._faults.known else rows
@@ -164,14 +165,11 @@ class _Record:
         self._refused_now = 0
         self._most_own = int(memory.held_own.max())
         self._most_relayed = int(memory.held_relayed.max())
-        self._counted = self._counts(before)
+        self._counted = before.messages, before.collisions, before.destroyed
         self._counters, self._unheard = before, before.unheard
         self._unreachable: list[int] = []
-        self._lost: list[tuple[int, int]] = []
+        self._lost: list[int] = []
         self._tolerated = memory.duplicated, memory.skipped
-
-    def _counts(self, counters: Counters) -> tuple[int, int, int]:
-        return counters.messages, counters.collisions, counters.destroyed
 
     def give_up(self, rows: Any) -> None:
         """Note which arrivals of the slot have no path."""
@@ -179,8 +177,9 @@ class _Record:
 
     def refuse(self, rows: Any) -> None:
         """Note which arrivals of the slot were refused."""
-        self._refused += rows.tolist()
         self._refused_now = len(rows)
+        if self._refused_now:
+            self._refused += rows.tolist()
 
     def add(
         self, counters: Counters, lost: Sequence[int], delivered: I32, hopeless: Set[int]
@@ -191,17 +190,18 @@ class _Record:
             lost = [packet for packet in lost if packet not in hopeless]
             known = [packet not in hopeless for packet in delivered[1].tolist()]
             delivered = delivered[:, np.array(known, dtype=np.bool_)]
-        counts = self._counts(counters)
+        counts = counters.messages, counters.collisions, counters.destroyed
         counted, self._counted = self._counted, counts
         self._slots.append((
             self._refused_now, len(lost), counts[0] - counted[0], counts[1] - counted[1],
             counts[2] - counted[2], memory.own, memory.relayed,
         ))  # fmt: skip
         if self._is_faulty:
-            self._lost += (memory.ends(packet) for packet in lost)
+            self._lost += lost
         self._deliveries.append(delivered)
-        self._most_own = max(self._most_own, int(memory.held_own.max()))
-        self._most_relayed = max(self._most_relayed, int(memory.held_relayed.max()))
+        self._most_own = int(np.maximum.reduce(memory.held_own, initial=self._most_own))
+        relayed = np.maximum.reduce(memory.held_relayed, initial=self._most_relayed)
+        self._most_relayed = int(relayed)
 
     def log(self) -> Log:
         """Return the log."""
@@ -219,8 +219,10 @@ class _Record:
 
     def _fault_log(self) -> FaultLog:
         memory, (duplicated, skipped) = self._memory, self._tolerated
+        lost = np.array(self._lost, np.int32)
+        flows = np.stack([memory.origins(lost)[0], memory.destinations(lost)], axis=1)
         return FaultLog(
-            np.array(self._unreachable, np.int64), np.array(self._lost, np.int32).reshape(-1, 2),
+            np.array(self._unreachable, np.int64), flows,
             memory.duplicated - duplicated, memory.skipped - skipped,
             self._counters.unheard - self._unheard,
         )  # fmt: skip

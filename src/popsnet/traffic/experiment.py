@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypedDict
 
 import numpy.typing as npt
 
+from popsnet.coins import Coins
 from popsnet.errors import InputError, abbreviated, wrong
 from popsnet.experiment import (
     NOTHING,
@@ -185,7 +186,7 @@ class TrafficExperiment(Experiment):
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
         _require_used(slots, packets, overload, precision=precision, max_slots=max_slots)
         precision = PRECISION if precision is None else precision
-        Plan.make(network, slots=slots, precision=precision, max_slots=max_slots)
+        Plan(network, slots=slots, precision=precision, max_slots=max_slots)
         arrivals = make_arrivals(
             network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
             seed=arrival_seed,
@@ -258,6 +259,39 @@ class TrafficExperiment(Experiment):
         Its load may be above the bound, as it was allowed before.
         """
         return super().reopened({"overload": not self.given.get("packets"), **unnamed})
+
+    def for_run(self, run: int) -> Self:
+        """Return the experiment of one run of many: the same, with other seeds.
+
+        Parameters
+        ----------
+        run : int
+            The number of the run. Run 0 is this experiment.
+
+        Returns
+        -------
+        TrafficExperiment
+            The experiment, whose seeds are derived from these and the number, as
+            :meth:`popsnet.Coins.for_run` derives them. A list of packets stays as it is.
+
+        Examples
+        --------
+        >>> from popsnet import Coins
+        >>> from popsnet.traffic import TrafficExperiment
+        >>> point = TrafficExperiment(4, 4, scheduler="tdm", load=0.1, arrival_seed=7)
+        >>> point.for_run(0) == point
+        True
+        >>> point.for_run(1).arrival_seed == Coins(7).for_run(1).seed
+        True
+        """
+        if whole_number("run", run, 0) == 0:
+            return self
+        changes: dict[str, Any] = {}
+        if not self.given.get("packets"):
+            changes = {"arrival_seed": self.arrival_seed, "overload": True}
+        for name in ("seed", "fault_seed", *changes.keys() & {"arrival_seed"}):
+            changes[name] = Coins(getattr(self, name)).for_run(run).seed
+        return self.replaced(**changes)
 
     def with_scheduler(self, scheduler: Scheduler) -> Self:
         """Return the same experiment with its scheduler, which has come from elsewhere.

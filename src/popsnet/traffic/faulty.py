@@ -1,7 +1,4 @@
-"""The faults of one run of a scheduler: what the machine, the memory and the scheduler need.
-
-A memory of traffic that skips what processors cannot do after faults.
-"""
+"""The faults of one run of a scheduler: what the machine, the memory and the scheduler need."""
 
 from __future__ import annotations
 
@@ -12,68 +9,13 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.faults import ActiveFaults, Faults
-from popsnet.loops import OWN, SOURCE, Bools, plain
-from popsnet.memory import TolerantMemory, first_of_each
+from popsnet.loops import Bools
+from popsnet.memory import Tolerant, mixed
 from popsnet.network import Network
 from popsnet.slot import Ints
 from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.scheduler import Scheduler
-
-
-class TolerantTrafficMemory(TolerantMemory, TrafficMemory):
-    """The packets of all processors, in a run whose scheduler does not expect the faults.
-
-    Such a scheduler may let a processor act on a packet that it missed. A processor without the
-    packet cannot act, so nothing happens, and the action is counted. Everything else is checked as
-    :class:`~popsnet.traffic.TrafficMemory` does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from popsnet import Network
-    >>> from popsnet.traffic.faulty import TolerantTrafficMemory
-    >>> memory = TolerantTrafficMemory(Network(2, 2))
-    >>> _ = memory.admit(0, np.array([1]), np.array([3]))
-    >>> memory.store(np.array([3]), np.array([0]))  # it has heard nothing
-    >>> memory.skipped
-    1
-    """
-
-    def __init__(self, network: Network, buffer: int = 0) -> None:
-        TrafficMemory.__init__(self, network, buffer)
-
-    def deliver(self, processors: Ints, packets: Ints) -> None:
-        """Deliver packets that their destinations heard in the last slot, or have stored."""
-        processors, packets = self._able(processors, packets, self._may_deliver)
-        exist = self._exist(processors, packets)
-        again = exist & ~first_of_each(packets)
-        again[exist] |= self.taken(packets[exist])
-        self.duplicated += int(again.sum())
-        TrafficMemory.deliver(self, processors[~again], packets[~again])
-
-    def _may_store(self, processors: Ints, packets: Ints) -> Bools:
-        stored = self._buffers.find(plain(processors), plain(packets))
-        may = self._hear_now(processors, packets) & self.room(processors) & ~stored
-        rows = np.flatnonzero(may)
-        may[rows] = first_of_each(processors[rows])
-        return may
-
-    def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
-        # a source may also have stored its packet, and then it drops that copy first
-        own = self._facts[OWN, packets] * (self._facts[SOURCE, packets] == processors)
-        copies = own + self._buffers.find(plain(processors), plain(packets))
-        names = processors.astype(np.int64) << 32 | packets
-        order = names.argsort(kind="stable")
-        before = np.empty(len(names), dtype=np.int64)  # drops of the same packet before this one
-        before[order] = np.arange(len(names)) - np.searchsorted(names[order], names[order])
-        may: Bools = before < copies
-        return may
-
-    def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
-        there = self._buffers.find(plain(processors), plain(packets))
-        due: Bools = self._destination[packets] == processors
-        return due & (there | self._hear_now(processors, packets))
 
 
 class TrafficFaults:
@@ -119,10 +61,10 @@ class TrafficFaults:
         """Whether the scheduler states that it survives these faults."""
         return self._scheduler.expects(self.active.faults.kinds, self.known)
 
-    def memory(self, buffer: int = 0) -> TrafficMemory:
-        """Return a memory for the run: a tolerant one if the scheduler does not survive."""
-        kind = TrafficMemory if self.survives else TolerantTrafficMemory
-        return kind(self.network, buffer)
+    @property
+    def memory(self) -> type[TrafficMemory]:
+        """The kind of memory for the run: a tolerant one if the scheduler does not survive."""
+        return TrafficMemory if self.survives else mixed(Tolerant, TrafficMemory)
 
     @property
     def paths(self) -> str:

@@ -79,8 +79,8 @@ class Frame:
         """M, the number of residues of a group."""
         self.slots = network.n
         """The number of slots of the frame."""
-        self._groups = network.group(network.processors)
-        self._indices = network.index(network.processors)
+        self._processors = network.processors
+        self._groups, self._indices = divmod(self._processors, network.d)
 
     def meeting(self, slot: int) -> Meeting:
         """Return who meets whom in a slot, which may be larger than the frame."""
@@ -91,7 +91,7 @@ class Frame:
     def meeting_at(self, t0: int, t2: int) -> Meeting:
         """Return who meets whom in the slot (t0, t2) of the frame."""
         d, g = self.network.d, self.network.g
-        a, i, processors = self._groups, self._indices, self.network.processors
+        a, i, processors = self._groups, self._indices, self._processors.copy()
         if self.network.wavelengths > 1:
             return self._tuned_meeting(t0, t2)
         if d <= g:
@@ -123,8 +123,8 @@ class Frame:
 
     def classes(self, processors: Ints) -> Ints:
         """Return the class of each processor: its group times M, plus its residue."""
-        network = self.network
-        return network.group(processors) * self.residues + network.index(processors) % self.residues
+        group, index = processors // self.network.d, processors % self.network.d
+        return group * self.residues + index % self.residues
 
     def members(self, residues: Ints) -> Ints:
         """Return the number of processors of a group with each residue."""
@@ -137,7 +137,7 @@ class Frame:
         is among them, the packet is delivered, and none keeps it.
         """
         network, receivers = self.network, inbox.receivers
-        here, index = network.group(receivers), network.index(receivers)
+        here, index = receivers // network.d, receivers % network.d
         residues = index % self.residues
         coupler = here.astype(np.int64) * network.g + inbox.groups
         if inbox.wavelengths is not None:
@@ -145,5 +145,5 @@ class Frame:
         words = public.words("keeper", slot, coupler) >> np.uint64(32)
         chosen = words * self.members(residues).astype(np.uint64) >> np.uint64(32)
         keeps: Bools = index // self.residues == chosen.astype(np.int64)
-        keeps &= self.classes(receivers) != self.classes(inbox.destinations)
+        keeps &= here * self.residues + residues != self.classes(inbox.destinations)
         return keeps

@@ -61,6 +61,7 @@ class LiveParts(WorkingParts):
     def __init__(self, network: Network, faults: Faults, known: bool = True) -> None:
         super().__init__(network, faults)
         self.known, self._frame = known, Frame(network)
+        self._found: dict[str, Bools] = {}  # by the paths that count
 
     def meeting(self, meeting: Meeting) -> Meeting:
         """Return a meeting of the frame without the senders whose coupler is dead."""
@@ -118,25 +119,17 @@ class LiveParts(WorkingParts):
         ends = self.sends[sources] & self.hears[destinations]
         if paths.endswith("both ways"):
             ends &= self.hears[sources] & self.sends[destinations]
-        return ends & self._between(paths)[at, to]
+        if paths not in self._found:
+            self._found[paths] = self._find(paths)
+        return ends & self._found[paths][at, to]
 
     def reachable(self, paths: str) -> Bools:
         """Return an n × n array: whether there is a path from each processor to each other."""
         every = self.network.processors
         return self.reach(paths, every[:, None], every[None, :])
 
-    def _between(self, paths: str) -> Bools:
-        """Return whether group a can reach a class, for processors that work themselves."""
-        known = self._known
-        if paths not in known:
-            known[paths] = self._find(paths)
-        return known[paths]
-
-    @cached_property
-    def _known(self) -> dict[str, Bools]:
-        return {}
-
     def _find(self, paths: str) -> Bools:
+        """Return whether group a can reach a class, for processors that work themselves."""
         direct = self.couplers.T  # (a, b)
         g, residues = self.network.g, self._frame.residues
         if paths == "one hop":

@@ -10,8 +10,8 @@ import numpy as np
 from popsnet import loops
 from popsnet.buffers import Hashed
 from popsnet.errors import InputError, Rule
-from popsnet.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, Bools, plain
-from popsnet.memory import Memory, pairs
+from popsnet.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, Bools, plain_each
+from popsnet.memory import Memory, first_of_each, pairs
 from popsnet.network import I32, I64, Network
 from popsnet.slot import Inbox, Ints, Kind, Slot
 
@@ -25,14 +25,6 @@ class Arrived(NamedTuple):
     """The source of each packet."""
     packets: Ints
     destinations: Ints
-
-
-class Delivery(NamedTuple):
-    """A delivered packet."""
-
-    destination: int
-    packet: int
-    hops: int
 
 
 class TrafficMemory(Memory):
@@ -66,6 +58,8 @@ class TrafficMemory(Memory):
     >>> memory.own, memory.settle()  # the dropped packet is lost
     (1, [1])
     """
+
+    keeps_delivered = False
 
     def __init__(self, network: Network, buffer: int = 0) -> None:
         nothing = np.empty(0, dtype=np.int32)
@@ -107,10 +101,10 @@ class TrafficMemory(Memory):
         own as it may.
         """
         first, offered = self._packets, len(sources)
-        self._make_room(first + offered)
-        rows = np.empty(offered, dtype=np.int32)
-        ends = plain(sources), plain(destinations)
-        count = loops.admit(self._facts, first, slot, self._most, self.held_own, *ends, rows)
+        if first + offered > len(self._flags):
+            self._make_room(first + offered)
+        rows, (by, to) = np.empty(offered, dtype=np.int32), plain_each(sources, destinations)
+        count = loops.admit(self._facts, first, slot, self._most, self.held_own, by, to, rows)
         self._packets = end = first + count
         self._destination, self._arrived = self._facts[DESTINATION, :end], self._flags[:end]
         self.own += count
@@ -127,17 +121,9 @@ class TrafficMemory(Memory):
             self._facts = np.concatenate([self._facts, np.zeros_like(self._facts)], axis=1)
             self._flags = np.concatenate([self._flags, np.zeros_like(self._flags)])
 
-    def origin(self, packet: int) -> tuple[int, int]:
-        """Return the source of a packet and the slot in which it arrived."""
-        return int(self._facts[SOURCE, packet]), int(self._facts[ARRIVAL, packet])
-
     def origins(self, packets: Ints) -> tuple[I32, I32]:
         """Return the source of each packet and the slot in which it arrived."""
         return self._facts[SOURCE, packets], self._facts[ARRIVAL, packets]
-
-    def ends(self, packet: int) -> tuple[int, int]:
-        """Return the source and the destination of a packet."""
-        return int(self._facts[SOURCE, packet]), int(self._facts[DESTINATION, packet])
 
     def destinations(self, packets: Ints) -> Ints:
         """Return the destinations of packets, which every processor that holds them knows."""
@@ -156,8 +142,7 @@ class TrafficMemory(Memory):
         RuleViolation
             If a processor did not hear the packet in the last slot, or has no room for it.
         """
-        self._require_phase(packets)
-        processors, packets = both = pairs(processors, packets)
+        processors, packets = both = self._pairs(processors, packets)
         stored = self._buffers.find(*both)
         if not loops.take_heard(self._heard, self._slot, self._packets, *both):
             self._refuse_unheard("stores", *both)
@@ -193,8 +178,7 @@ class TrafficMemory(Memory):
         RuleViolation
             If a processor does not hold the packet.
         """
-        self._require_phase(packets)
-        both = pairs(processors, packets)
+        both = self._pairs(processors, packets)
         own = self.held_own
         missing, stored = loops.drop_each(self._buffers.table, self._facts, own, *both)
         if missing >= 0:
@@ -217,8 +201,7 @@ class TrafficMemory(Memory):
         RuleViolation
             If a packet is not for the processor, was delivered before, or is not there.
         """
-        self._require_phase(packets)
-        both = pairs(processors, packets)
+        both = self._pairs(processors, packets)
         wrong = loops.take_due(self._facts, self._arrived, *both)
         if wrong >= 0:
             what = "delivers packet {packet}, which is not for it or was delivered before"
@@ -233,11 +216,6 @@ class TrafficMemory(Memory):
             self._deliveries.append((both[0].copy(), both[1].copy(), hops))
         self._count_delivered(len(packets))
         self.inside -= len(packets)
-
-    @property
-    def deliveries(self) -> list[Delivery]:
-        """The deliveries of the present slot."""
-        return [Delivery(*row) for row in self.delivered_now().T.tolist()]
 
     def delivered_now(self) -> I32:
         """Return the destination, the packet and the hops of the deliveries of the slot, sorted."""
@@ -277,6 +255,29 @@ class TrafficMemory(Memory):
             np.concatenate([own, packets]),
         )
 
+    def _may_store(self, processors: Ints, packets: Ints) -> Bools:
+        stored = self._buffers.find(*plain_each(processors, packets))
+        may = self._hear_now(processors, packets) & self.room(processors) & ~stored
+        rows = np.flatnonzero(may)
+        may[rows] = first_of_each(processors[rows])
+        return may
+
+    def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
+        # a source may also have stored its packet, and then it drops that copy first
+        own = self._facts[OWN, packets] * (self._facts[SOURCE, packets] == processors)
+        copies = own + self._buffers.find(*plain_each(processors, packets))
+        names = processors.astype(np.int64) << 32 | packets
+        order = names.argsort(kind="stable")
+        before = np.empty(len(names), dtype=np.int64)  # drops of the same packet before this one
+        before[order] = np.arange(len(names)) - np.searchsorted(names[order], names[order])
+        may: Bools = before < copies
+        return may
+
+    def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
+        there = self._buffers.find(*plain_each(processors, packets))
+        due: Bools = self._destination[packets] == processors
+        return due & (there | self._hear_now(processors, packets))
+
     def settle(self) -> list[int]:
         """End the slot, and return the packets that were lost in it. Only the engine calls this.
 
@@ -300,6 +301,12 @@ class TrafficMemory(Memory):
         )
         return stored, dropped, _listed(*self.delivered_now()[:2])
 
+    def _pairs(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
+        """Return what processors act on as loops take it, if they may act now."""
+        if not self._may_act:
+            self._require_phase(packets)
+        return pairs(processors, packets)
+
     def _require_phase(self, packets: Sequence[int] | Ints) -> None:
         if not self._may_act and len(packets):
             raise InputError(
@@ -317,8 +324,9 @@ class TrafficMemory(Memory):
             inbox, messages = inbox.at(rows), messages[rows]
         elif slot.kind is not _PACKET:
             return
-        heard = plain(slot.senders), messages, plain(inbox.receivers), plain(inbox.packets)
-        loops.note_hops(self._buffers.table, self._heard, self._hops, number, *heard)
+        senders, *heard = plain_each(slot.senders, inbox.receivers, inbox.packets)
+        before = self._buffers.table, self._heard, self._hops
+        loops.note_hops(*before, number, senders, messages, *heard)
 
 
 def _listed(processors: Ints, packets: Ints) -> list[tuple[int, int]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.loops import Bools
+from popsnet.network import I64
 from popsnet.slot import NO_PACKET, Ints
 
 _Key = tuple[int, int]
@@ -35,7 +36,7 @@ class Queues:
     """
 
     def __init__(self) -> None:
-        self._queues: dict[_Key, deque[int]] = {}
+        self._queues: dict[_Key, deque[int]] = {}  # none is empty, so memory goes with packets
 
     def push(self, processors: Ints, keys: Ints, packets: Ints) -> None:
         """Append a packet to each queue."""
@@ -44,9 +45,27 @@ class Queues:
 
     def heads(self, processors: Ints, keys: Ints, place: int = 0) -> npt.NDArray[np.int64]:
         """Return the oldest packet of each queue, or the one at a place; -1 if there is none."""
-        there = [self._queues.get(key, ()) for key in _pairs(processors, keys)]
-        found = [queue[place] if len(queue) > place else NO_PACKET for queue in there]
+        found, get = [], self._queues.get
+        for key in _pairs(processors, keys):
+            queue = get(key, ())
+            found.append(queue[place] if len(queue) > place else NO_PACKET)
         return np.array(found, dtype=np.int64)
+
+    def oldest(self, processors: Ints, keys: Ints, most: int) -> tuple[I64, I64, I64]:
+        """Return the oldest packets of each queue, up to a number, one queue after another.
+
+        The packets are preceded by the row of each, which says whose it is, and its place.
+        """
+        rows: list[int] = []
+        places: list[int] = []
+        packets: list[int] = []
+        for row, key in enumerate(_pairs(processors, keys)):
+            for place, packet in zip(range(most), self._queues.get(key, ()), strict=False):
+                rows.append(row)
+                places.append(place)
+                packets.append(packet)
+        found = np.array((rows, places, packets), dtype=np.int64)
+        return found[0], found[1], found[2]
 
     def first(
         self, processors: Ints, keys: Ints, may: Callable[[Ints, Ints], Bools]
@@ -67,27 +86,27 @@ class Queues:
 
     def lengths(self, processors: Ints, keys: Ints) -> npt.NDArray[np.int64]:
         """Return the number of packets in each queue."""
-        there = [len(self._queues.get(key, ())) for key in _pairs(processors, keys)]
-        return np.array(there, dtype=np.int64)
+        get = self._queues.get
+        return np.array([len(get(key, ())) for key in _pairs(processors, keys)], dtype=np.int64)
 
     def pop(self, processors: Ints, keys: Ints) -> npt.NDArray[np.int64]:
-        """Remove and return the oldest packet of each queue, none of which may be empty."""
-        taken = [self._queues[key].popleft() for key in _pairs(processors, keys)]
-        self._forget(processors, keys)
+        """Remove and return the oldest packet of each queue, -1 if there is none."""
+        taken, get = [], self._queues.get
+        for key in _pairs(processors, keys):
+            queue = get(key)
+            taken.append(queue.popleft() if queue else NO_PACKET)
+            if queue is not None and not queue:
+                self._queues.pop(key)
         return np.array(taken, dtype=np.int64)
 
     def remove(self, processors: Ints, keys: Ints, packets: Ints) -> None:
         """Remove a packet from each queue, at whatever place it is."""
         for key, packet in zip(_pairs(processors, keys), packets.tolist(), strict=True):
-            self._queues[key].remove(packet)
-        self._forget(processors, keys)
-
-    def _forget(self, processors: Ints, keys: Ints) -> None:
-        """Forget empty queues, so that memory goes with packets."""
-        for key in _pairs(processors, keys):
-            if key in self._queues and not self._queues[key]:
-                del self._queues[key]
+            queue = self._queues[key]
+            queue.remove(packet)
+            if not queue:
+                self._queues.pop(key)
 
 
-def _pairs(processors: Ints, keys: Ints) -> list[_Key]:
-    return list(zip(processors.tolist(), keys.tolist(), strict=True))
+def _pairs(processors: Ints, keys: Ints) -> Iterator[_Key]:
+    return zip(processors.tolist(), keys.tolist(), strict=True)

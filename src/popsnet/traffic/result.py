@@ -12,14 +12,7 @@ from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, 
 from popsnet.report.table import NOTHING
 from popsnet.traffic.measures import Window, Worst
 from popsnet.traffic.scheduler import scheduler_label
-from popsnet.traffic.times import (
-    POINT_COLUMNS,
-    point_times,
-    rules_of,
-    time_facts,
-    time_notes,
-    time_table,
-)
+from popsnet.traffic.times import POINT_COLUMNS, point_times, time_table, with_times
 from popsnet.traffic.verdict import Kind, Verdict
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
@@ -453,11 +446,7 @@ class TrafficResult(Reported):
         )
         verdict = f"{self.verdict.capitalize()}: {self.reason}"
         report = Report(title, self._facts(), (self._table(timing),), verdict)
-        if timing is None:
-            return report
-        times = time_table(POINT_COLUMNS, [self.row(timing)])
-        of = timing, rules_of([self], timing)
-        return report.plus(*time_facts(*of), times, *time_notes(*of))
+        return with_times(report, timing, [self], time_table(POINT_COLUMNS, [self.row(timing)]))
 
     def _facts(self) -> tuple[Fact, ...]:
         one = self.setting
@@ -474,7 +463,9 @@ class TrafficResult(Reported):
             Fact("followed", self.followed),
             Fact("bounds", dict(one.bounds), "largest load" * bool(one.bounds),
                  text=bounds_in_words(one.bounds)),
-            Fact("offered", self.offered, "load offered, accepted", text=_loads(self)),
+            Fact("offered", self.offered, "load offered, accepted", text=(
+                f"{self.offered:.4f}, {self.accepted:.4f}"
+            )),
             Fact("little", self.little, "mean delay by Little's law", "number"),
             Fact("hops", self.hops, "hops per packet", "number"),
             Fact("messages", self.messages, "messages per packet", "number"),
@@ -486,7 +477,9 @@ class TrafficResult(Reported):
                 f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"
             )),
             Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
-            Fact("fairness", self.fairness, "Jain's index over sources", text=_index(self)),
+            Fact("fairness", self.fairness, "Jain's index over sources", text=(
+                NOTHING if self.fairness is None else f"{self.fairness:.4f}"
+            )),
             Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
             Fact("undelivered", self.undelivered, "packets not delivered"),
             Fact("refused", self.refused, "packets refused" * bool(one.buffer)),
@@ -551,14 +544,6 @@ def bounds_in_words(bounds: Mapping[str, float]) -> str:
     direct = min(bounds, key=lambda name: bounds[name])
     one_hop = f"; one hop {bounds[direct]:.4g} ({direct})" if direct != every else ""
     return f"{bounds[every]:.4g} ({every}){one_hop}"
-
-
-def _loads(result: TrafficResult) -> str:
-    return f"{result.offered:.4f}, {result.accepted:.4f}"
-
-
-def _index(result: TrafficResult) -> str:
-    return NOTHING if result.fairness is None else f"{result.fairness:.4f}"
 
 
 def _worst(worst: Worst | None) -> str:

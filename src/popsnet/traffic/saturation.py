@@ -5,14 +5,22 @@ Also what the formulas of schedulers give for a pattern of traffic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
 
 from popsnet.errors import wrong
-from popsnet.report import Fact, Report, Reported, Table
+from popsnet.hardware import Timing
+from popsnet.hardware.shown import rate_column
+from popsnet.progress import Progress
+from popsnet.report import Column, Fact, Report, Reported, Row, Table
 from popsnet.traffic.bounds import Bounds
+from popsnet.traffic.curves import Run, bound_facts, heading, run_together
+from popsnet.traffic.experiment import TrafficExperiment
 from popsnet.traffic.result import COLUMNS, TrafficResult
 from popsnet.traffic.scheduler import Scheduler
+from popsnet.traffic.times import with_times
 
 _LEAST = 1e-4
 """Loads below this share of the upper end are not tried."""
@@ -284,3 +292,213 @@ def load_in_any_case(scheduler: Scheduler, bounds: Bounds) -> float | None:
     if scheduler.any_traffic is None:
         return None
     return scheduler.any_traffic(bounds.network) * min(bounds.rows, bounds.columns)
+
+
+def find_saturations(
+    experiments: Sequence[TrafficExperiment],
+    *,
+    width: float = 0.02,
+    engine: str = "auto",
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Saturations:
+    """Find the largest stable load of schedulers, each as a bracket, by bisection.
+
+    Parameters
+    ----------
+    experiments : sequence of TrafficExperiment
+        One for each scheduler; its load is replaced.
+    width : float
+        The width of the bracket that is enough, as a share of its upper end.
+    engine, workers, progress
+        As for :func:`run_loads`.
+
+    Returns
+    -------
+    Saturations
+        A bracket for each.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted. Its attribute ``saturations`` has the brackets found up to then.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, find_saturations
+    >>> point = TrafficExperiment(4, 4, scheduler="hop3", load=0.1, slots=10_000)
+    >>> bracket = find_saturations([point], width=0.1).brackets["hop3"]
+    >>> bracket.stable < 1 / 3 < bracket.unstable
+    True
+    """
+    points: list[list[TrafficResult]] = [[] for _ in experiments]
+    finished: set[int] = set()
+
+    def work(number: int, run: Run) -> None:
+        experiment = experiments[number]
+
+        def at(load: float, arrival_seed: int) -> TrafficResult:
+            point = experiment.replaced(load=load, overload=True, arrival_seed=arrival_seed)
+            points[number].append(run(point))
+            return points[number][-1]
+
+        seed = experiment.arrival_seed
+        find_saturation(
+            partial(at, arrival_seed=seed),
+            min(1.0, experiment.bounds.any.load),
+            repeat=partial(at, arrival_seed=(seed + 1) % 2**64),
+            width=width,
+        )
+        finished.add(number)
+
+    def so_far() -> Saturations:
+        begun = [number for number, there in enumerate(points) if there]
+        return Saturations(
+            {experiments[number].label: bracket_of(points[number]) for number in begun},
+            {
+                experiments[number].label: expected_saturation(experiments[number])
+                for number in begun
+            },
+            tuple(one.label for number, one in enumerate(experiments) if number not in finished),
+        )
+
+    try:
+        run_together(work, len(experiments), None, engine, workers, progress)
+    except KeyboardInterrupt as stop:
+        stop.saturations = so_far()  # type: ignore[attr-defined]
+        raise
+    return so_far()
+
+
+@dataclass(frozen=True, repr=False)
+class Saturations(Reported):
+    """The brackets of several schedulers.
+
+    Parameters
+    ----------
+    brackets : dict of Saturation
+        The bracket of each scheduler, by its name.
+    formulas : mapping
+        The largest load of each scheduler by its formula, None where there is no formula for the
+        arrivals.
+    unfinished : tuple of str
+        Schedulers whose bracket was not finished, because the work was interrupted.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, find_saturations
+    >>> point = TrafficExperiment(4, 4, scheduler="tdm", load=0.1, slots=10_000)
+    >>> list(find_saturations([point], width=0.1).brackets)
+    ['tdm']
+    """
+
+    brackets: dict[str, Saturation]
+    formulas: Mapping[str, float | None] = field(default_factory=dict)
+    unfinished: tuple[str, ...] = ()
+
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints: a row per scheduler.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+        """
+        if not self.brackets:
+            return Report()
+        one = next(iter(self.brackets.values())).points[0]
+        rows = [
+            {
+                "scheduler": name,
+                "stable": bracket.stable,
+                "unstable": bracket.unstable,
+                "undecided": list(bracket.undecided),
+                "formula": self.formulas.get(name),
+                "points": len(bracket.points),
+            }
+            for name, bracket in self.brackets.items()
+        ]
+        columns: tuple[Column, ...] = (
+            Column("scheduler", kind="text"),
+            Column("stable", "stable at", "number", lambda row: _load(row["stable"])),
+            Column("unstable", "unstable at", "number", lambda row: _load(row["unstable"])),
+            Column("undecided", "undecided at", "text", _undecided_at),
+            Column("formula", "by formula", "number", lambda row: _load(row["formula"])),
+            Column("points", kind="integer"),
+        )  # fmt: skip
+        every = [point for bracket in self.brackets.values() for point in bracket.points]
+        title, facts = heading(one, bound_facts(one.bounds))
+        points = [{**point.row(timing), "arrival_seed": point.arrival_seed} for point in every]
+        facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
+        name, notes = "Largest stable load", tuple(self._notes())
+        if timing is not None:
+            for row in rows:
+                for key in ("stable", "unstable"):
+                    row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
+            columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
+        table = Table("saturation", name, columns, rows)
+        return with_times(Report(title, facts, (table, *notes)), timing, every)
+
+    def _notes(self) -> Iterable[str]:
+        if self.unfinished:
+            yield f"Interrupted before the end of the search: {', '.join(self.unfinished)}."
+        for name, bracket in self.brackets.items():
+            for load, points in groupby(bracket.points, lambda point: point.load):
+                verdicts = [f"{x.verdict} with arrival seed {x.arrival_seed}" for x in points]
+                if len(verdicts) > 1:
+                    yield f"{name} at {load:.4g} is {', and '.join(verdicts)}."
+            if reason := _contradiction(bracket, self.formulas.get(name)):
+                yield f"{name}: {reason}"
+
+
+def expected_saturation(experiment: TrafficExperiment) -> float | None:
+    """Return the largest load of a scheduler by its formula, None if it has none for the arrivals.
+
+    Parameters
+    ----------
+    experiment : TrafficExperiment
+        The experiment. Formulas are for the first variant of a scheduler, uniform destinations and
+        networks without faults.
+
+    Returns
+    -------
+    float or None
+        The load.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment
+    >>> from popsnet.traffic.saturation import expected_saturation
+    >>> uniform = {"load": 0.1, "pattern": "uniform-with-self"}
+    >>> expected_saturation(TrafficExperiment(8, 8, scheduler="vlb", **uniform))
+    0.5
+    """
+    scheduler = experiment.resolved_scheduler
+    if experiment.open_faults() or experiment.variant != next(iter(scheduler.variants)):
+        return None
+    return largest_load(scheduler, experiment.arrivals, experiment.bounds)
+
+
+_TOLERANCE = 0.01
+"""Verdicts this close to a formula, as a share of it, do not contradict it."""
+
+
+def _contradiction(bracket: Saturation, formula: float | None) -> str:
+    """Say that a bracket does not contain the load that the formula gives, if so."""
+    if formula is None:
+        return ""
+    if bracket.unstable is not None and bracket.unstable < (1 - _TOLERANCE) * formula:
+        side = f"{bracket.unstable:.4g} was judged unstable"
+    elif bracket.stable is not None and bracket.stable > (1 + _TOLERANCE) * formula:
+        side = f"{bracket.stable:.4g} was judged stable"
+    else:
+        return ""
+    return (
+        f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another "
+        "arrival seed; the formulas of aloha and relay are approximate, and that of rotor is a "
+        "lower bound if g does not divide d > g."
+    )
+
+
+def _undecided_at(row: Row) -> str:
+    return ", ".join(map(_load, row["undecided"]))

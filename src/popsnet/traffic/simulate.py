@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from popsnet.errors import InputError, as_path, wrong
 from popsnet.experiment import whole_number
 from popsnet.faults import Faults
 from popsnet.files import require_writable, write_whole
-from popsnet.network import Network, shape_of
+from popsnet.network import Network, network_of
 from popsnet.progress import Progress
 from popsnet.trace import Observer, TraceWriter
 from popsnet.traffic.engine import MessageSession
@@ -103,17 +103,17 @@ def simulate(
         drawn_faults="" if faults is None else str(faults.active.faults),
         survives=faults is None or faults.survives,
     )  # fmt: skip
-    arrivals, slots, warm_up = experiment.resolved_arrivals, experiment.slots, None
-    is_list, until_delivered = isinstance(arrivals, PacketList), False
+    arrivals, slots = experiment.resolved_arrivals, experiment.slots
+    window: dict[str, Any] = {"slots": slots}
     if isinstance(arrivals, PacketList):
-        slots, warm_up, until_delivered = slots or arrivals.slots, 0, not slots
+        window = {"slots": slots or arrivals.slots, "until_delivered": not slots, "warm_up": 0}
+    network = experiment.network
     try:
         return run_point(
-            arrivals, session, experiment.network, setting=setting, slots=slots, warm_up=warm_up,
-            is_list=is_list, until_delivered=until_delivered,
-            period=experiment.resolved_scheduler.period(experiment.network),
-            precision=experiment.precision, max_slots=experiment.max_slots, progress=progress,
-            block_slots=_MESSAGE_BLOCK // experiment.network.n + 1 if name == "slots" else None,
+            arrivals, session, network, setting=setting, **window, is_list="warm_up" in window,
+            period=experiment.resolved_scheduler.period(network), precision=experiment.precision,
+            max_slots=experiment.max_slots, progress=progress,
+            block_slots=_MESSAGE_BLOCK // network.n + 1 if name == "slots" else None,
         )  # fmt: skip
     finally:
         session.close()
@@ -123,14 +123,9 @@ def _experiment(
     d: Network | TrafficExperiment | int, g: int | None, parameters: TrafficParameters
 ) -> TrafficExperiment:
     if not isinstance(d, TrafficExperiment):
-        if isinstance(d, Network) and d.wavelengths > 1 and g is None:
-            if "wavelengths" in parameters:
-                raise wrong("wavelengths", repr(parameters["wavelengths"]))(
-                    f"{d!r} has a number of wavelengths already; leave it out."
-                )
-            parameters = {**parameters, "wavelengths": d.wavelengths}
-            d = Network(d.d, d.g)
-        return TrafficExperiment(*shape_of(d, g), **parameters)
+        network = network_of(d, g, parameters.get("wavelengths"))
+        parameters = {**parameters, "wavelengths": network.wavelengths}
+        return TrafficExperiment(network.d, network.g, **parameters)
     if g is not None or parameters:
         raise InputError(
             "A traffic experiment has all parameters already; change them with replaced(...)."
@@ -150,20 +145,16 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
 
     if engine not in ENGINES:
         raise wrong("engine", repr(engine))(f"give one of {', '.join(ENGINES)}.")
-    found = experiment.resolved_scheduler
+    found, lacks = experiment.resolved_scheduler, ""
     ships = found.is_registered and not found.file
     kinds = Faults.parse(experiment.faults).kinds
-    compiled = ships and fused.supports(
-        found.name, experiment.variant, experiment.wavelengths, kinds, experiment.known_faults
-    )
-    if engine == "fused" and not compiled:
-        raise wrong("engine", "'fused'", "engine")(
-            f"there is no compiled code for scheduler {found.name} ({experiment.variant})"
-            f"{f' with faults {experiment.faults}' * bool(kinds)}. Use engine='slots'."
-        )
-    if engine != "auto":
-        return engine
-    return "fused" if compiled else "slots"
+    where = experiment.wavelengths, kinds, experiment.known_faults
+    if not (ships and fused.supports(found.name, experiment.variant, *where)):
+        lacks = f"there is no compiled code for scheduler {found.name} ({experiment.variant})"
+        lacks += f" with faults {experiment.faults}" * bool(kinds)
+    if engine == "fused" and lacks:
+        raise wrong("engine", "'fused'", "engine")(f"{lacks}. Use engine='slots'.")
+    return engine if engine != "auto" else "slots" if lacks else "fused"
 
 
 def open_session(

@@ -78,14 +78,16 @@ class Plan:
 
     Parameters
     ----------
-    frame : int
-        The unit of waiting: the period of the scheduler, at least 200 slots.
+    network : Network
+        The network.
+    period : int
+        The period of the scheduler in slots.
     slots : int, optional
         The length of the window. None: until the precision is reached.
-    max_slots : int
-        The longest window.
     precision : float
         Half the width of the 95 % interval of the mean delay, as a share of the mean.
+    max_slots : int, optional
+        The longest window. None: as many slots as a network of this size may take.
     warm_up : int, optional
         The length of the warm-up. None: by MSER-5.
     max_inside : int
@@ -100,52 +102,42 @@ class Plan:
     --------
     >>> from popsnet import Network
     >>> from popsnet.traffic.simulation import Plan
-    >>> Plan.make(Network(8, 8), period=64).max_slots
+    >>> Plan(Network(8, 8), period=64).longest
     2097152
     """
 
-    frame: int
-    slots: int | None
-    max_slots: int
-    precision: float
-    warm_up: int | None
-    max_inside: int
+    network: Network
+    period: int = 1
+    slots: int | None = None
+    precision: float = 0.02
+    max_slots: int | None = None
+    warm_up: int | None = None
+    max_inside: int = MOST_INSIDE
     is_list: bool = False
     until_delivered: bool = False
 
-    @classmethod
-    def make(
-        cls,
-        network: Network,
-        *,
-        period: int = 1,
-        slots: int | None = None,
-        precision: float = 0.02,
-        max_slots: int | None = None,
-        warm_up: int | None = None,
-        max_inside: int = MOST_INSIDE,
-        is_list: bool = False,
-        until_delivered: bool = False,
-    ) -> Plan:
-        """Check the parameters, see :func:`run_point`, and return the plan."""
-        frame = max(whole_number("period", period, 1, _MOST_SLOTS), _SHORTEST_FRAME)
-        if slots is not None:
-            slots = max_slots = whole_number("slots", slots, 1, _MOST_SLOTS)
-        elif max_slots is None:
-            max_slots = min(max(100 * frame, _PROCESSOR_SLOTS // network.n), _MOST_SLOTS)
-        else:
-            max_slots = whole_number("max_slots", max_slots, 1, _MOST_SLOTS)
-        is_number = isinstance(precision, int | float) and not isinstance(precision, bool)
-        if not is_number or not 0 < precision < 1:
-            raise wrong("precision", precision)(
+    def __post_init__(self) -> None:
+        for name, least in {"period": 1, "slots": 1, "max_slots": 1, "warm_up": 0}.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, whole_number(name, value, least, _MOST_SLOTS))
+        is_number = isinstance(self.precision, int | float) and not isinstance(self.precision, bool)
+        if not is_number or not 0 < self.precision < 1:
+            raise wrong("precision", self.precision)(
                 "it must be between 0 and 1, such as 0.02 for ±2 %."
             )
-        if warm_up is not None:
-            warm_up = whole_number("warm_up", warm_up, 0, _MOST_SLOTS)
-        whole_number("max_inside", max_inside, 1)
-        return cls(
-            frame, slots, max_slots, precision, warm_up, max_inside, is_list, until_delivered
-        )
+        whole_number("max_inside", self.max_inside, 1)
+
+    @property
+    def frame(self) -> int:
+        """The unit of waiting: the period of the scheduler, at least 200 slots."""
+        return max(self.period, _SHORTEST_FRAME)
+
+    @property
+    def longest(self) -> int:
+        """The slots of the longest window."""
+        most = max(100 * self.frame, _PROCESSOR_SLOTS // self.network.n)
+        return self.slots or self.max_slots or min(most, _MOST_SLOTS)
 
     @property
     def first_warm_up(self) -> int:
@@ -160,7 +152,7 @@ class Plan:
     @property
     def most_warm_up(self) -> int:
         """The slots after which the warm-up is ended in any case."""
-        return max(self.first_warm_up, self.max_slots // 2)
+        return max(self.first_warm_up, self.longest // 2)
 
 
 def run_point(
@@ -237,13 +229,13 @@ def run_point(
     no packet of the window was delivered for five periods and 1,000 slots. A run whose backlog
     grows strongly ends early, with a window of a third of its slots and no drain.
     """
-    plan = Plan.make(network, **parameters)
+    plan = Plan(network, **parameters)
     if block_slots is not None:
         whole_number("block_slots", block_slots, 1)
     setting = Setting() if setting is None else setting
     what = f"{setting.scheduler or 'traffic'} on {network}, load {arrivals.load:g}"
-    with patient_progress(what, plan.max_slots, progress) as report:
-        point = _Point(arrivals, session, network, plan, setting, report, block_slots)
+    with patient_progress(what, plan.longest, progress) as report:
+        point = _Point(arrivals, session, plan, setting, report, block_slots)
         try:
             point.run()
         except KeyboardInterrupt as stop:
@@ -255,23 +247,21 @@ def run_point(
     return point.result()
 
 
+@dataclass
 class _Point:
     """A point while it runs."""
 
-    def __init__(
-        self,
-        arrivals: Incoming,
-        session: TrafficSession,
-        network: Network,
-        plan: Plan,
-        setting: Setting,
-        report: Update,
-        block_slots: int | None,
-    ) -> None:
-        self.arrivals, self.session, self.network = arrivals, session, network
-        self.plan, self.setting, self.report = plan, setting, report
-        self.stride = max(1, _STRIDE // network.n)
-        self.block_slots = min(block_slots or self.stride, self.stride)
+    arrivals: Incoming
+    session: TrafficSession
+    plan: Plan
+    setting: Setting
+    report: Update
+    block_slots: int | None
+
+    def __post_init__(self) -> None:
+        self.network = self.plan.network
+        self.stride = max(1, _STRIDE // self.network.n)
+        self.most = min(self.block_slots or self.stride, self.stride)
         self.slot = self.inside = 0
         self.is_full = self.has_drained = False
         self.is_warm, self.is_precise = True, True
@@ -320,7 +310,7 @@ class _Point:
 
     def _blocks(self, end: int) -> Iterator[tuple[Block, Log, I64]]:
         while self.slot < end:
-            block = self.arrivals.block(self.slot, min(self.block_slots, end - self.slot))
+            block = self.arrivals.block(self.slot, min(self.most, end - self.slot))
             log = self.session.advance(block)
             if log.faults is not None:
                 block = block.without(log.faults.unreachable_rows)
@@ -328,7 +318,7 @@ class _Point:
             yield block, log, backlog
             self.inside, self.slot = int(backlog[-1]), self.slot + block.slots
             begin = 0 if self.window is None else self.window.begin
-            done = min(self.slot - begin, self.plan.max_slots)
+            done = min(self.slot - begin, self.plan.longest)
             self.report(done, f"slot {self.slot:,}, {self.inside:,} packets inside")
 
     def _warm_up(self) -> None:
@@ -353,7 +343,7 @@ class _Point:
     def _short_window(self) -> int:
         """Return the slots to measure in a run that has failed: few, as memory is finite."""
         part = 8 if self.is_full else 2
-        return max(1, min(self.slot // part, self.plan.max_slots))
+        return max(1, min(self.slot // part, self.plan.longest))
 
     def _measure(self) -> None:
         """Measure until the window is long enough, or the run has failed."""
@@ -378,10 +368,10 @@ class _Point:
         """Yield the slots after which to look: longer by half each time."""
         if self.plan.slots is not None:
             length = self.plan.hopeless_after
-        while length < self.plan.max_slots:
+        while length < self.plan.longest:
             yield begin + length
             length += length // 2 + 1
-        yield begin + self.plan.max_slots
+        yield begin + self.plan.longest
 
     def _is_enough(self, window: Window) -> bool:
         if self.plan.slots is not None or window.inside > (1 - _DELIVERED_PART) * window.tagged:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from popsnet.hardware import INTERLEAVED, ONE_HOP, Propagation, Timing
 from popsnet.hardware.shown import rate_column, shown_time, time_column, timing_notes
-from popsnet.report import Column, Fact, Row, Table
+from popsnet.report import Column, Fact, Report, Row, Table
 from popsnet.traffic.scheduler import all_schedulers
 
 if TYPE_CHECKING:
@@ -109,11 +109,6 @@ CURVE_COLUMNS = (
 """The columns of several points."""
 
 
-def time_table(columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> Table:
-    """Return another view of the points: their times."""
-    return Table("points", "Delay as a time", columns, rows)
-
-
 Rules: TypeAlias = Mapping[str, Propagation]
 """The rules of propagation of schedulers, by name."""
 
@@ -132,3 +127,18 @@ def time_facts(timing: Timing, rules: Rules) -> tuple[Fact, ...]:
 def time_notes(timing: Timing, rules: Rules) -> tuple[str, ...]:
     """Return the timing in words, and the rule of every scheduler if there is propagation."""
     return timing_notes(timing, "; ".join(f"{name}: {rule}" for name, rule in rules.items()))
+
+
+def time_table(columns: tuple[Column, ...], rows: Sequence[Row]) -> Table:
+    """Return another view of the points: their times."""
+    return Table("points", "Delay as a time", columns, rows)
+
+
+def with_times(
+    report: Report, timing: Timing | None, results: Iterable[TrafficResult], *tables: Table
+) -> Report:
+    """Return a report of points with their times as well, if the length of a slot is known."""
+    if timing is None:
+        return report
+    of = timing, rules_of(results, timing)
+    return report.plus(*time_facts(*of), *tables, *time_notes(*of))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -47,30 +46,31 @@ class Attempts:
 
     def __init__(self, coins: Coins, patience: Patience) -> None:
         self._coins, self._patience = coins, patience
-        self._fails: Counter[int] = Counter()
+        self._fails: dict[int, int] = {}
 
     def choose(
         self, queues: Queues, senders: Ints, keys: Ints, step: int, may: Callable[[Ints, Ints], Any]
     ) -> Attempt:
         """Return what sources try, of the packets for which ``may(senders, packets)`` is true."""
-        waits = queues.lengths(senders, keys) > 0
-        senders, keys = senders[waits], keys[waits]
+        rows, places, packets = queues.oldest(senders, keys, self._patience.window)
+        open_ = may(senders[rows], packets)
+        rows, places, packets = rows[open_], places[open_], packets[open_]
+        words = np.empty(len(rows), dtype=np.uint64)
+        for place in range(1 + int(np.maximum.reduce(places, initial=-1))):
+            at = places == place
+            words[at] = self._coins.words(f"retry {place}", step, senders[rows[at]])
+        passes = (words & np.uint64(0xFFFFFFFF)) < self._thresholds(packets)
         chosen = np.full(len(senders), NO_PACKET, dtype=np.int64)
-        for place in range(self._patience.window):
-            packets = queues.heads(senders, keys, place)
-            left = np.flatnonzero((chosen < 0) & (packets >= 0))
-            left = left[may(senders[left], packets[left])]
-            words = self._coins.words(f"retry {place}", step, senders[left])
-            passes = (words & np.uint64(0xFFFFFFFF)) < self._thresholds(packets[left])
-            chosen[left[passes]] = packets[left[passes]]
+        chosen[rows[passes][::-1]] = packets[passes][::-1]  # of several, the oldest is written last
         tries = chosen >= 0
         return Attempt(senders[tries], keys[tries], chosen[tries])
 
     def _thresholds(self, packets: Ints) -> Ints:
         if self._patience.fixed >= 0:
             return np.full(len(packets), self._patience.fixed, dtype=np.uint64)
-        fails = [min(self._fails[one], self._patience.most) for one in packets.tolist()]
-        return np.uint64(2**32) >> np.array(fails, dtype=np.uint64)
+        fails, most = self._fails.get, self._patience.most
+        shifts = [min(fails(packet, 0), most) for packet in packets.tolist()]
+        return np.uint64(2**32) >> np.array(shifts, dtype=np.uint64)
 
     def conclude(self, attempt: Attempt, acks: Inbox, queues: Queues) -> tuple[Ints, Ints]:
         """Note failures, and return which senders drop which packets.
@@ -80,7 +80,8 @@ class Attempts:
         named = dict(zip(acks.receivers.tolist(), acks.packets.tolist(), strict=True))
         tried = zip(attempt.senders.tolist(), attempt.packets.tolist(), strict=True)
         done = np.array([named.get(sender) == packet for sender, packet in tried], dtype=np.bool_)
-        self._fails.update(attempt.packets[~done].tolist())
+        for packet in attempt.packets[~done].tolist():
+            self._fails[packet] = self._fails.get(packet, 0) + 1
         for packet in attempt.packets[done].tolist():
             self._fails.pop(packet, None)
         queues.remove(attempt.senders[done], attempt.keys[done], attempt.packets[done])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
@@ -28,65 +27,54 @@ from popsnet.traffic.schedulers.two_hops import (
 _PHASE = "meeting"
 
 
-class _Surplus:
-    """The classes for which a processor has, or had, more than one packet.
+class _OwnQueues(Queues):
+    """The queues of own packets, by class, with the classes that have, or had, a surplus.
 
-    A processor that knows that the coupler to a class is dead counts its first packet as well.
+    That is more than one packet. A processor that knows that the coupler to a class is dead counts
+    its first packet as well.
     """
 
-    def __init__(self, own: Queues) -> None:
-        self._own = own
-        self._classes: defaultdict[int, deque[int]] = defaultdict(deque)
+    def __init__(self, frame: Frame, known: LiveParts | None) -> None:
+        super().__init__()
+        self._d, self._residues = frame.network.d, frame.residues
+        self._couplers = [] if known is None else known.couplers.tolist()
+        self._relays = [] if known is None else known.relays.tolist()
+        self._surplus: defaultdict[int, deque[int]] = defaultdict(deque)
 
-    def _least(self, processors: Ints, classes: Ints) -> Ints:
-        """Return the length of a queue from which on it is spread."""
-        return np.full(len(processors), 2)
+    def push(self, processors: Ints, keys: Ints, packets: Ints) -> None:
+        """Append a packet to each queue, and note those that then have a surplus."""
+        own, couplers, d, residues = self._queues, self._couplers, self._d, self._residues
+        rows = zip(processors.tolist(), keys.tolist(), packets.tolist(), strict=True)
+        for processor, to, packet in rows:
+            queue = own.setdefault((processor, to), deque())
+            if queue or (couplers and not couplers[to // residues][processor // d]):
+                self._surplus[processor].append(to)
+            queue.append(packet)
 
-    def note(self, processors: Ints, classes: Ints) -> None:
-        """Note packets that are about to join queues, if those are not empty."""
-        joins = self._own.lengths(processors, classes) >= self._least(processors, classes) - 1
-        for processor, one in zip(processors[joins].tolist(), classes[joins].tolist(), strict=True):
-            self._classes[processor].append(one)
+    def pop_surplus(self, processors: Ints, met: Ints) -> Ints:
+        """Remove and return a packet of the first class with a surplus that ``met`` can relay to.
 
-    def next(self, processors: Ints, met: Ints) -> Ints:
-        """Return the first class of each processor with two packets or more, -1 if none has."""
-        pairs = zip(processors.tolist(), met.tolist(), strict=True)
-        return np.array([self._next(*pair) for pair in pairs], dtype=np.int64)
-
-    def _next(self, processor: int, met: int) -> int:
-        classes, passed = self._classes[processor], []
-        found = -1
-        while classes and found < 0:
-            one = classes.popleft()
-            queue = np.array([processor]), np.array([one])
-            if self._own.lengths(*queue)[0] < self._least(*queue)[0]:
-                continue
-            if self._forwards(met, one):
-                found = one
-            else:
-                passed.append(one)
-        classes.extendleft(reversed(passed))
-        return found
-
-    def _forwards(self, met: int, to: int) -> bool:
-        """Return whether the class that is met can pass on packets for another class."""
-        return True
-
-
-class _KnownSurplus(_Surplus):
-    """The same, if the dead parts are known."""
-
-    def __init__(self, own: Queues, known: LiveParts, residues: int) -> None:
-        super().__init__(own)
-        self._known, self._residues = known, residues
-
-    def _least(self, processors: Ints, classes: Ints) -> Ints:
-        at = self._known.network.group(processors)
-        return np.where(self._known.couplers[classes // self._residues, at], 2, 1)
-
-    def _forwards(self, met: int, to: int) -> bool:
-        works = self._known.couplers[to // self._residues, met // self._residues]
-        return bool(self._known.relays[met] and works)
+        It is -1 for a processor that has none.
+        """
+        own, couplers, relays = self._queues, self._couplers, self._relays
+        packets = []
+        for processor, over in zip(processors.tolist(), met.tolist(), strict=True):
+            classes, passed, packet = self._surplus[processor], [], NO_PACKET
+            while classes and packet < 0:
+                to = classes.popleft()
+                queue, group = own.get((processor, to)), to // self._residues
+                direct = not couplers or couplers[group][processor // self._d]
+                if queue is None or len(queue) < 1 + direct:
+                    continue
+                if not couplers or (relays[over] and couplers[group][over // self._residues]):
+                    packet = queue.popleft()
+                    if not queue:
+                        del own[processor, to]
+                else:
+                    passed.append(to)
+            classes.extendleft(reversed(passed))
+            packets.append(packet)
+        return np.array(packets, dtype=np.int64)
 
 
 def _lengthen(network: Network, delay: float, hops: float, tau: int) -> float:
@@ -137,18 +125,15 @@ def rotor(
     Spreading every packet whenever a slot is free would use up all spare capacity. A queue of one
     packet loses nothing by waiting for its slot, unless the coupler is known to be dead.
     """
-    frame, own, relayed = Frame(network), Queues(), Queues()
-    surplus = _Surplus(own) if known is None else _KnownSurplus(own, known, frame.residues)
+    frame, relayed = Frame(network), Queues()
+    own = _OwnQueues(frame, known)
     for t in count():
         arrived: Arrived = yield None
-        for rows in _each_source_once(arrived.processors):
-            sources, classes = arrived.processors[rows], frame.classes(arrived.destinations[rows])
-            surplus.note(sources, classes)
-            own.push(sources, classes, arrived.packets[rows])
+        own.push(arrived.processors, frame.classes(arrived.destinations), arrived.packets)
         meeting = frame.meeting(t)
         if known is not None:
             meeting = known.meeting(meeting)
-        packets = _take(meeting, own, relayed, surplus)
+        packets = _take(meeting, own, relayed)
         has = packets >= 0
         inbox = yield frame_slot(meeting, packets, _PHASE)
         memory.drop(meeting.senders[has], packets[has])
@@ -156,23 +141,11 @@ def rotor(
         relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
 
 
-def _each_source_once(sources: Ints) -> Iterator[Ints]:
-    """Yield rows in which every source occurs once: first packets, then second ones, and so on."""
-    rows: Ints = np.arange(len(sources))
-    while len(rows):
-        _, first = np.unique(sources[rows], return_index=True)
-        yield rows[first]
-        rows = np.delete(rows, first)
-
-
-def _take(meeting: Meeting, own: Queues, relayed: Queues, surplus: _Surplus) -> Ints:
+def _take(meeting: Meeting, own: _OwnQueues, relayed: Queues) -> Ints:
     """Remove the packet that each sender sends from its queue, and return them; -1 for none."""
-    packets = np.full(len(meeting.senders), NO_PACKET, dtype=np.int64)
-    for queues in (relayed, own):
-        has = (packets < 0) & (queues.lengths(meeting.senders, meeting.classes) > 0)
-        packets[has] = queues.pop(meeting.senders[has], meeting.classes[has])
-    free = np.flatnonzero(packets < 0)
-    classes = surplus.next(meeting.senders[free], meeting.classes[free])
-    spreads = classes >= 0
-    packets[free[spreads]] = own.pop(meeting.senders[free[spreads]], classes[spreads])
+    senders, classes = meeting.senders, meeting.classes
+    packets = relayed.pop(senders, classes)
+    for pop in (own.pop, own.pop_surplus):
+        free = packets < 0
+        packets[free] = pop(senders[free], classes[free])
     return packets

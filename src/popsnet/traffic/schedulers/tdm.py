@@ -51,9 +51,8 @@ def tdm(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) ->
         arrived = yield None
         own.push(arrived.processors, frame.classes(arrived.destinations), arrived.packets)
         meeting = frame.meeting(t)
-        packets = own.heads(meeting.senders, meeting.classes)
+        packets = own.pop(meeting.senders, meeting.classes)
         has = packets >= 0
         inbox = yield frame_slot(meeting, packets, _PHASE)
-        own.pop(meeting.senders[has], meeting.classes[has])
         memory.drop(meeting.senders[has], packets[has])
         deliver(inbox, memory)
