@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-import popsnet
 from tests.conftest import Cli
 from tests.each import each
 
@@ -91,9 +88,3 @@ def test_a_loss_may_be_a_fault_and_the_page_shows_the_same_run(cli: Cli, tmp_pat
     page = "--no-open", "--out", tmp_path / "view.html"
     seen = cli("view", 4, 4, "--router", "direct", "--fault", "loss:0.5", *page)
     assert f"{16 - lost} of 16" in seen.out
-
-
-def test_a_store_keeps_no_runs_with_faults(tmp_path: Path) -> None:
-    experiment = popsnet.Experiment(4, 4, router="direct", faults="coupler:1,0")
-    with pytest.raises(popsnet.InputError, match="a store keeps runs without faults only"):
-        popsnet.collect([experiment], runs=10, store=tmp_path / "r.sqlite")

@@ -283,7 +283,7 @@ def _packets_in(done: Done) -> int | None:
     return len(rows) if len(rows[0]) == 2 else sum(row[-1] for row in numbers)
 
 
-_DECIMAL = re.compile(r"\s*([+-]?)0*([0-9]+)\s*")
+_DECIMAL = re.compile(r"\s*([+-]?)0*([0-9]+)(?:\.0*)?\s*")
 
 
 def _decimal(cell: str) -> int | None:
@@ -292,8 +292,12 @@ def _decimal(cell: str) -> int | None:
 
 
 def _plain_numbers(data: bytes) -> list[list[int]]:
-    """Read a table of decimal numbers that was accepted; only the first row may be a heading."""
-    table = _table(data)
+    """Read a table of decimal numbers that was accepted; only the first row may be a heading.
+
+    Rows without a number and the last columns may be blank.
+    """
+    text = re.sub(rb"(?m)[, \t\r]+$", b"", data)
+    table = _table(text)
     if table and all(cell is None for cell in table[0]):
         table = table[1:]
     numbers = [[cell for cell in row if cell is not None] for row in table]

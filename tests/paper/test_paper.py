@@ -471,10 +471,10 @@ def test_an_interrupt_says_how_to_go_on(
 ) -> None:
     done: list[Shards] = []
 
-    def execute_one(experiment: Experiment, shards: range, **choices: Any) -> Shards:
+    def execute_one(experiment: Experiment, shards: range, *choices: Any) -> Shards:
         if done:
             raise KeyboardInterrupt
-        done.append(execute_shards(experiment, shards, **choices))
+        done.append(execute_shards(experiment, shards, *choices))
         return done[0]
 
     monkeypatch.setattr("popsnet.sweeps.shard.execute_shards", execute_one)

@@ -54,7 +54,8 @@ class RouteOptions(opt.RoutedOptions, AlgorithmOptions):
     @property
     def chosen(self) -> str | None:
         """The variant, however it was chosen."""
-        return _SURVIVE if self.survive else self.variant or self.schedule
+        schedule = self.schedule if self.variant is None else self.variant
+        return _SURVIVE if self.survive else schedule
 
     def experiment(self) -> popsnet.Experiment:
         """Return the experiment."""
@@ -64,7 +65,7 @@ class RouteOptions(opt.RoutedOptions, AlgorithmOptions):
         if self.schedule is not None:
             _require_schedules(self.router, self.variant)
         if self.survive:
-            _require_survival(self.router, self.variant or self.schedule)
+            _require_survival(self.router, replace(self, survive=False).chosen)
         if self.detect and self.has_demand:
             raise InputError(
                 "--detect asks processors whether they have their packet, and no processor knows "

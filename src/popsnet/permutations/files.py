@@ -231,10 +231,15 @@ def _by_source(table: FileTable, source: I64, destination: I64) -> I64:
     is_wrong = (source < 0) | (source >= len(source)) | ~np.isin(np.arange(len(source)), first)
     if is_wrong.any():
         i = int(np.argmax(is_wrong))
+        is_known = 0 <= source[i] < len(source)
+        fault = (
+            f"source {source[i]} has a packet already"
+            if is_known
+            else f"there is no source {source[i]}"
+        )
         raise PermutationError(
-            f"{table.where(i)}: source {source[i]} is outside 0 to {len(source) - 1}, or has a "
-            f"packet already; the first column is the source and must contain each of 0 to "
-            f"{len(source) - 1} once."
+            f"{table.where(i)}: {fault}; the first column is the source and must contain each of "
+            f"0 to {len(source) - 1} once."
         )
     values = np.empty_like(destination)
     values[source] = destination
