@@ -154,13 +154,9 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
             try:
                 dispatcher = _dispatcher(function, inline)
                 if _cache.folder is not None:
-                    dispatcher.enable_caching()
+                    _keep(dispatcher, _cache.folder)
             finally:
                 config.CACHE_DIR = before
-            _keep_to(_cache.folder, dispatcher)
-            _keep_private(_cache.folder, dispatcher)
-        _name_files_apart(dispatcher)
-        _go_on_without_saving(dispatcher)
         return dispatcher
 
     return compiled_later if function is None else compiled_later(function)
@@ -227,59 +223,40 @@ def _name(module: str) -> str:
     return kernel.replace("_", "-") or module.split(".")[-1]
 
 
-def _keep_to(folder: Path | None, dispatcher: Any) -> None:
-    """Keep no code elsewhere: Numba has other places for when a folder cannot be written to."""
+def _keep(dispatcher: Any, folder: Path) -> None:
+    """Keep the code of a function in a folder, and nowhere else.
+
+    Numba has other places for when a folder cannot be written to, and would create one that another
+    process has pruned with the permissions of any folder, which popsnet would not use again.
+
+    Numba numbers the files of signatures by its index, without a lock. Two processes that compile
+    two signatures of a function at once choose the same number, and from then on the index may give
+    one signature the code of the other: x + 1 for 2.5 came out as 3. So files have names here that
+    no other process will choose.
+    """
     from numba.core.caching import NullCache
 
-    with suppress(AttributeError):  # NUMBA_DISABLE_JIT leaves a plain function
-        path = dispatcher._cache.cache_path
-        if path is not None and folder not in Path(path).parents:
-            dispatcher._cache = NullCache()
+    dispatcher.enable_caching()
+    code = dispatcher._cache
+    if folder not in Path(code.cache_path).parents:
+        dispatcher._cache = NullCache()
+        return
+    locator, files, save = code._impl.locator, code._cache_file, code.save_overload
+    create, stem = locator.ensure_cache_path, files._index_name.removesuffix(".nbi")
 
-
-def _keep_private(folder: Path | None, dispatcher: Any) -> None:
-    """Create a folder that another process has pruned as it was, closed to other users.
-
-    Numba would create it with the permissions of any folder, and popsnet would not use it again.
-    """
-    with suppress(AttributeError):  # NUMBA_DISABLE_JIT leaves a plain function
-        locator = dispatcher._cache._impl.locator
-        ensure = locator.ensure_cache_path
-
-        def ensure_privately() -> None:
-            assert folder is not None
-            open_private_folder(folder)
-            ensure()
-
-        if folder is not None:
-            locator.ensure_cache_path = ensure_privately
-
-
-def _name_files_apart(dispatcher: Any) -> None:
-    """Give the code of every signature a file name that no other process will choose.
-
-    Numba numbers these files by its index, without a lock. Two processes that compile two
-    signatures of a function at once choose the same number, and from then on the index may give
-    one signature the code of the other: x + 1 for 2.5 came out as 3.
-    """
-    with suppress(AttributeError):  # NUMBA_DISABLE_JIT leaves a plain function
-        files = dispatcher._cache._cache_file
-        stem = files._index_name.removesuffix(".nbi")
-        files._data_name = lambda number: f"{stem}.{uuid4().hex}.nbc"
-
-
-def _go_on_without_saving(dispatcher: Any) -> None:
-    """Use code that cannot be kept, as on a full disk; the next program compiles it again."""
+    def create_privately() -> None:
+        open_private_folder(folder)
+        create()
 
     def save_if_possible(*overload: object) -> None:
         try:
             save(*overload)
-        except OSError as error:
+        except OSError as error:  # as on a full disk; the next program compiles it again
             _warn_once(f"Compiled code is not kept: {error.strerror}.")
 
-    with suppress(AttributeError):  # NUMBA_DISABLE_JIT leaves a plain function
-        save = dispatcher._cache.save_overload
-        dispatcher._cache.save_overload = save_if_possible
+    locator.ensure_cache_path = create_privately
+    files._data_name = lambda number: f"{stem}.{uuid4().hex}.nbc"
+    code.save_overload = save_if_possible
 
 
 @cache

@@ -31,6 +31,7 @@ from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader, read_trace
 from popsnet.trace.replay import FaultyParts, Replay, TraceCheck, Violation
 
 _LEAST_KNOWN = 1024
+_ROOM = "a processor holds no more of {} packets than it has buffers for them"
 
 
 @dataclass(slots=True)
@@ -44,6 +45,8 @@ class _Packet:
 
 class TrafficReplay(Replay):
     """The replay of a scheduler's run."""
+
+    drops_rule = "a processor drops only packets it holds, not"
 
     def __init__(self, trace: TraceReader) -> None:
         super().__init__(trace)
@@ -86,24 +89,14 @@ class TrafficReplay(Replay):
     def _take_in(self, processor: int, packet: int, destination: int) -> None:
         copy = packet * self.n + processor
         self.inside[packet] = _Packet(destination)
-        self.held[copy] = 1
         self.own.add(copy)
         self.known.add(copy)
-        self._load(self.own_load, processor, "its own")
+        self._hold(self.own_load, processor, packet, _ROOM.format("its own"))
 
     def _settle(self, line: SlotLine, heard: dict[int, int]) -> None:
         for processor, packet in line.delivers:
             self._deliver(processor, packet, heard)
-        for processor, packet in line.drops:
-            if 0 <= processor < self.n and packet * self.n + processor in self.held:
-                self._take_out(processor, packet)
-            else:
-                self._violation(processor, f"a processor drops only packets it holds, not {packet}")
-        for processor, packet in line.keeps:
-            if heard.pop(processor, None) == packet:
-                self._keep(processor, packet)
-            else:
-                self._violation(processor, f"{Rule.KEEPS_WHAT_IT_HEARD}, not packet {packet}")
+        super()._settle(line, heard)
         self._forget(packet for _, packet in line.drops)
 
     def _deliver(self, processor: int, packet: int, heard: dict[int, int]) -> None:
@@ -129,12 +122,10 @@ class TrafficReplay(Replay):
             self.report.delivered += 1
 
     def _keep(self, processor: int, packet: int) -> None:
-        copy = packet * self.n + processor
         self.inside[packet].copies += 1
-        self.held[copy] = self.held.get(copy, 0) + 1
-        self._load(self.kept_load, processor, "other")
+        self._hold(self.kept_load, processor, packet, _ROOM.format("other"))
 
-    def _take_out(self, processor: int, packet: int) -> None:
+    def _drop(self, processor: int, packet: int) -> None:
         """Remove a copy that is held, a kept one first."""
         copy = packet * self.n + processor
         self.inside[packet].copies -= 1
@@ -145,15 +136,6 @@ class TrafficReplay(Replay):
         if not self.held[copy]:
             del self.held[copy]
             self.own.discard(copy)
-
-    def _load(self, load: dict[int, int], processor: int, whose: str) -> None:
-        load[processor] = load.get(processor, 0) + 1
-        if self.buffers is not None and load[processor] > self.buffers:
-            self._violation(
-                processor,
-                f"a processor holds no more of {whose} packets than it has buffers for them, "
-                f"which is {self.buffers}",
-            )
 
     def _forget(self, dropped: Iterable[int]) -> None:
         """Remove packets of which no processor holds a copy; those not delivered are lost."""
@@ -173,19 +155,14 @@ class TrafficReplay(Replay):
         found.lost.sort()
         found.held = len(waiting)
         found.undelivered = sorted(found.lost + waiting)
-        if outcome is None:
-            self._violation(None, "there is no outcome line: the trace ends too early")
-        else:
-            self._compare(outcome)
+        super()._conclude(outcome)
 
     def _compare(self, outcome: OutcomeLine) -> None:
-        self._compare_slots(outcome)
+        super()._compare(outcome)
         for name in ("delivered", "held"):
             claimed, true = getattr(outcome, name), getattr(self.report, name)
             if claimed != true:
-                self._violation(
-                    None, f"the outcome claims {claimed} {name}; the replay finds {true}"
-                )
+                self._refute(f"{claimed} {name}", true)
         self._compare_lost(outcome)
         self.report.refused = outcome.refused or 0
         if self.report.refused < 0 or (self.report.refused and self.buffers is None):
@@ -239,6 +216,8 @@ def check_trace(path: str | Path, progress: Callable[[int], None] | None = None)
 class _RouterReplay(Replay):
     """The replay of a router's run, whose packets are all there at the start."""
 
+    drops_rule = f"{Rule.DROPS_WHAT_IT_HOLDS}, not packet"
+
     def __init__(self, trace: TraceReader) -> None:
         super().__init__(trace)
         header = trace.header
@@ -272,27 +251,14 @@ class _RouterReplay(Replay):
         if self.buffers is None:
             self.held.update((packet * self.n + who, 1) for who, packet in heard.items())
         else:
-            self._hold(line, heard, self.buffers)
+            super()._settle(line, heard)
 
-    def _hold(self, line: SlotLine, heard: dict[int, int], buffers: int) -> None:
-        """Update what every processor holds."""
-        held, load, n = self.held, self.load, self.n
-        for processor, packet in line.drops:
-            copy = packet * n + processor
-            if not 0 <= processor < n or not held.get(copy):
-                self._violation(processor, f"{Rule.DROPS_WHAT_IT_HOLDS}, not packet {packet}")
-                continue
-            held[copy] -= 1
-            load[processor] -= 1
-        for processor, packet in line.keeps:
-            if heard.pop(processor, None) != packet:
-                self._violation(processor, f"{Rule.KEEPS_WHAT_IT_HEARD}, not packet {packet}")
-                continue
-            copy = packet * n + processor
-            held[copy] = held.get(copy, 0) + 1
-            load[processor] = load.get(processor, 0) + 1
-            if load[processor] > buffers:
-                self._violation(processor, f"{Rule.BUFFERS}, which is {buffers}")
+    def _drop(self, processor: int, packet: int) -> None:
+        self.held[packet * self.n + processor] -= 1
+        self.load[processor] -= 1
+
+    def _keep(self, processor: int, packet: int) -> None:
+        self._hold(self.load, processor, packet, Rule.BUFFERS)
 
     def _conclude(self, outcome: OutcomeLine | None) -> None:
         found = self.report
@@ -305,10 +271,7 @@ class _RouterReplay(Replay):
             found.lost = [packet for packet in found.undelivered if packet not in held]
         if self.faults is not None:
             found.unreachable = self._unreachable(self.faults)
-        if outcome is None:
-            self._violation(None, "there is no outcome line: the trace ends too early")
-        else:
-            self._compare(outcome)
+        super()._conclude(outcome)
         if self.faults is not None:
             return
         gone = set(found.lost)
@@ -332,13 +295,9 @@ class _RouterReplay(Replay):
 
     def _compare(self, outcome: OutcomeLine) -> None:
         found = self.report
-        self._compare_slots(outcome)
+        super()._compare(outcome)
         if outcome.delivered > found.delivered:
-            self._violation(
-                None,
-                f"the outcome claims {outcome.delivered} delivered; the replay finds "
-                f"{found.delivered}",
-            )
+            self._refute(f"{outcome.delivered} delivered", found.delivered)
         if outcome.delivered < found.packets and self.faults is None:
             self._violation(
                 None, f"by its own outcome {outcome.delivered} of {found.packets} packets arrived"
@@ -346,11 +305,7 @@ class _RouterReplay(Replay):
         if self.buffers is not None:
             self._compare_lost(outcome)
         if self.faults is not None and outcome.unreachable not in (None, found.unreachable):
-            self._violation(
-                None,
-                f"the outcome claims {outcome.unreachable} unreachable; the replay finds "
-                f"{found.unreachable}",
-            )
+            self._refute(f"{outcome.unreachable} unreachable", found.unreachable)
         if not 0 <= outcome.lost <= found.packets - outcome.delivered:
             self._violation(
                 None,

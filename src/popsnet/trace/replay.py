@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from msgspec import UNSET
 
@@ -230,11 +230,42 @@ class Replay:
 
     def _settle(self, line: SlotLine, heard: dict[int, int]) -> None:
         """Update what every processor holds, after it heard these packets."""
+        for processor, packet in line.drops:
+            if 0 <= processor < self.n and self.held.get(packet * self.n + processor):
+                self._drop(processor, packet)
+            else:
+                self._violation(processor, f"{self.drops_rule} {packet}")
+        for processor, packet in line.keeps:
+            if heard.pop(processor, None) == packet:
+                self._keep(processor, packet)
+            else:
+                self._violation(processor, f"{Rule.KEEPS_WHAT_IT_HEARD}, not packet {packet}")
+
+    drops_rule: ClassVar[str]
+    """What a drop breaks, up to the number of the packet."""
+
+    def _drop(self, processor: int, packet: int) -> None:
+        """Remove a copy that is held."""
         raise NotImplementedError
 
-    def _conclude(self, outcome: OutcomeLine | None) -> None:
-        """Count packets at the end of the trace and check its outcome."""
+    def _keep(self, processor: int, packet: int) -> None:
+        """Let a processor hold a copy that it has heard."""
         raise NotImplementedError
+
+    def _hold(self, load: dict[int, int], processor: int, packet: int, rule: str) -> None:
+        """Let a processor hold one more copy, as far as this load leaves room."""
+        copy = packet * self.n + processor
+        self.held[copy] = self.held.get(copy, 0) + 1
+        load[processor] = load.get(processor, 0) + 1
+        if self.buffers is not None and load[processor] > self.buffers:
+            self._violation(processor, f"{rule}, which is {self.buffers}")
+
+    def _conclude(self, outcome: OutcomeLine | None) -> None:
+        """Check the outcome, when packets are counted at the end of the trace."""
+        if outcome is None:
+            self._violation(None, "there is no outcome line: the trace ends too early")
+        else:
+            self._compare(outcome)
 
     def _no_packet(self, packet: int) -> str:
         """Say that there is no packet of this number."""
@@ -350,7 +381,8 @@ class Replay:
                         heard[processor] = packet
         return heard
 
-    def _compare_slots(self, outcome: OutcomeLine) -> None:
+    def _compare(self, outcome: OutcomeLine) -> None:
+        """Compare what the trace claims with what was found."""
         if outcome.slots != self.report.slots:
             self._violation(
                 None, f"the outcome claims {outcome.slots} slots; the trace has {self.report.slots}"
@@ -359,11 +391,11 @@ class Replay:
     def _compare_lost(self, outcome: OutcomeLine) -> None:
         lost, claimed = self.report.lost, sorted(outcome.lost_packets)
         if (claimed, outcome.lost) != (lost, len(lost)):
-            self._violation(
-                None,
-                f"the outcome claims {outcome.lost} lost ({_some(claimed)}); the replay finds "
-                f"{len(lost)} ({_some(lost)})",
-            )
+            found = f"{len(lost)} ({_some(lost)})"
+            self._refute(f"{outcome.lost} lost ({_some(claimed)})", found)
+
+    def _refute(self, claimed: str, found: object) -> None:
+        self._violation(None, f"the outcome claims {claimed}; the replay finds {found}")
 
     def _violation(self, processor: int | None, rule: str) -> None:
         self.report.violation_count += 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from popsnet import Coins, Network, Outcome
 from popsnet.engines import ENGINES, Instance
-from popsnet.engines.objects.sweep import public_place
+from popsnet.engines.objects.relay import public_place
 from popsnet.routing import get_router
 from popsnet.routing.relay import Bijection
 from popsnet.trace import Event, Listen, Send, TraceWriter

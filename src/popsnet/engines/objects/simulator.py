@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from popsnet.coins import Coins
-from popsnet.engines.objects.marked import staged
 from popsnet.engines.objects.mei_rizzi import MEI_RIZZI
 from popsnet.engines.objects.processor import (
     BufferFull,
@@ -16,6 +15,7 @@ from popsnet.engines.objects.processor import (
     Processor,
     ProcessorPhase,
 )
+from popsnet.engines.objects.relay import staged
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import MessageEngine
 from popsnet.errors import Rule, RuleViolation

@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 
 from popsnet.coins import Coins
-from popsnet.engines.objects.processor import Message, ObjectRouter, Order, Packet, ProcessorPhase
-from popsnet.engines.objects.sweep import SEED_PHASE, SweepProcessor, sweep_phases
+from popsnet.engines.objects.processor import (
+    Message,
+    ObjectRouter,
+    Order,
+    Packet,
+    Processor,
+    ProcessorPhase,
+)
 from popsnet.network import Network
 from popsnet.routing.relay import RelaySchedule
+from popsnet.routing.relay.bijection import CELLS
+from popsnet.routing.relay.router import SEED
+
+_ROUNDS = 8
 
 
-class MarkedProcessor(SweepProcessor):
+def public_place(seed: int, number: int, group: int, value: int, size: int) -> int:
+    """Return the place of a value of [0, size) under a public bijection, by its definition.
+
+    Each round multiplies modulo 2^m, adds and folds the upper half of the bits onto the lower.
+    2^m is the smallest power that holds all values, but at least 32.
+    """
+    bits = max(5, (size - 1).bit_length())
+    words = [Coins(seed).word(CELLS, number, group * _ROUNDS + i) | 1 for i in range(_ROUNDS)]
+    while True:
+        for word in words:
+            value = (value * word + word // 2**32) % 2**bits
+            value ^= value >> (bits + 1) // 2
+        if value < size:
+            return value
+
+
+class RelayProcessor(Processor):
     """A processor that knows the schedule: what the stages of each step are is public.
 
     Two more buffers hold a copy that was sent ahead for this stage, and one for the next.
     """
 
+    seed: int
     ahead: Packet | None = None
     for_next: Packet | None = None
     echo: Packet | None = None  # the ack to repeat in the next stage
@@ -29,8 +57,10 @@ class MarkedProcessor(SweepProcessor):
         super().__init__(network, number, destination, coins)
 
     def begin(self, step: int) -> None:
-        """Begin a stage, with what was sent ahead for it."""
+        """Begin a stage, in which nothing is tried or stored yet, with what was sent ahead."""
         super().begin(step)
+        self.asked: int | None = None  # the relay group that my packet was sent to
+        self.stored = False  # whether I hold a copy for the group I listen to
         self.ahead, self.for_next = self.for_next, None
         self.next_is_marked = stage_of(self.schedule, step + 1) == "Q"
 
@@ -49,6 +79,15 @@ class MarkedProcessor(SweepProcessor):
         kept = [one for one in copies if one is not None and one != self.received]
         return [one.source for one in (self.original, self.received, *kept) if one is not None]
 
+    def relay_of(self, destination: int, step: int) -> int:
+        """Return the relay group of a destination in a step, by the public seed."""
+        g = self.network.g
+        group, index = divmod(destination, g)
+        place = public_place(self.seed, min(step, 3), group, index, g)
+        for later in range(4, step + 1):  # packets that have just met are turned apart
+            place += public_place(self.seed, later, 0, group, g)
+        return place % g
+
     def look_ahead(self) -> list[int]:
         """Return the relay group of the next stage, if the packet is for its source's own group."""
         packet = self.original
@@ -65,20 +104,73 @@ class MarkedProcessor(SweepProcessor):
         if self.relay_of(packet.destination, self.step + 1) == self.group:
             self.for_next = packet
 
-    # The attempt of a sweep: a packet may be sent to two groups, of this stage and of the next.
+    # The opening: processor 0 sends a seed to every processor. A packet at its destination stays.
+
+    def send_seed(self) -> Order | None:
+        """Send the seed, as processor 0."""
+        if self.number != 0:
+            return None
+        word = self.coins.word(SEED, 0, 0)
+        return range(self.network.g), Message("control", None, word, 64)
+
+    def listen_seed(self) -> int | None:
+        """Listen to group 0."""
+        return 0
+
+    def hear_seed(self, message: Message) -> None:
+        """Remember the seed, and receive a packet that starts at its destination."""
+        self.seed = message.number
+        if self.original is not None and self.original.destination == self.number:
+            self.original, self.received = None, self.original
+
+    # S and P1, slot 1: each source whose packet is not acknowledged sends it to its relay group,
+    # and maybe to that of the next stage.
 
     def send_1(self) -> Order | None:
         """Send the packet to its relay group, and maybe ahead."""
-        order = super().send_1()
-        return None if order is None else ({*order[0], *self.look_ahead()}, order[1])
+        if self.original is None:
+            return None
+        self.asked = self.relay_of(self.original.destination, self.step)
+        return {self.asked, *self.look_ahead()}, Message("packet", self.original)
 
     def hear_1(self, message: Message) -> None:
         """Store the packet for this stage or the next."""
         assert message.packet is not None
         if self.relay_of(message.packet.destination, self.step) == self.group:
-            super().hear_1(message)
+            self.store(message)
+            self.stored = True
         else:
             self.keep_ahead(message.packet)
+
+    # S and P1, slot 2: every relay sends what it stored to the group of the destination, which
+    # listens.
+
+    def send_2(self) -> Order | None:
+        """Send the copy to its destination."""
+        if self.floating is None:
+            return None
+        copy, self.floating = self.floating, None
+        return [copy.destination // self.network.d], Message("packet", copy)
+
+    def listen_2(self) -> int | None:
+        """Listen to the relay group of the own packet, while that has not arrived."""
+        return self.relay_of(self.number, self.step) if self.waits else None
+
+    # S and P1, slot 3: every relay that stored a packet tells the group it came from, in a map of
+    # one bit.
+
+    def send_3(self) -> Order | None:
+        """Acknowledge what was stored."""
+        return ([self.residue], Message("control", None)) if self.stored else None
+
+    def listen_3(self) -> int | None:
+        """Listen to the relay group that the packet was sent to."""
+        return self.asked
+
+    def hear_3(self, message: Message) -> None:
+        """Drop the packet if it was stored."""
+        if message.number == 1:
+            self.original = None
 
     # Q, slot 1: packets to their relay groups, marks of those that wait, and repeated acks.
 
@@ -146,36 +238,33 @@ class MarkedProcessor(SweepProcessor):
             self.original = self.missed = None
 
 
-_MARKED = (
-    ProcessorPhase(
-        "marked: attempt",
-        MarkedProcessor.send_marked,
-        MarkedProcessor.listen_marked,
-        MarkedProcessor.hear_marked,
-        True,
-    ),
-    ProcessorPhase(
-        "marked: delivery",
-        MarkedProcessor.send_both,
-        MarkedProcessor.listen_both,
-        MarkedProcessor.hear_both,
-        True,
-    ),
-)
+def _stages() -> dict[str, tuple[ProcessorPhase, ...]]:
+    """Return the slots of each stage."""
+    of, phase = RelayProcessor, ProcessorPhase
+    swept = {
+        stage: (
+            phase(f"{name}: attempt", of.send_1, of.listen_residue, of.hear_1, True),
+            phase(f"{name}: delivery", of.send_2, of.listen_2, of.receive, False),
+            phase(f"{name}: acks", of.send_3, of.listen_3, of.hear_3, False),
+        )
+        for stage, name in (("S", "sweep"), ("P1", "park"))
+    }
+    marked = (
+        phase("marked: attempt", of.send_marked, of.listen_marked, of.hear_marked, True),
+        phase("marked: delivery", of.send_both, of.listen_both, of.hear_both, True),
+    )
+    return {**swept, "Q": marked}
 
-_PHASES = {
-    "S": sweep_phases(MarkedProcessor, "sweep"),
-    "P1": sweep_phases(MarkedProcessor, "park"),
-    "Q": _MARKED,
-}
+
+_PHASES = _stages()
+_OPENING = ProcessorPhase(
+    "seed", RelayProcessor.send_seed, RelayProcessor.listen_seed, RelayProcessor.hear_seed, False
+)
 
 
 def stage_of(schedule: RelaySchedule, step: int) -> str:
     """Return the stage of a step."""
-    before, repeated = schedule.stages, schedule.repeated
-    if step < len(before):
-        return str(before[step])
-    return str(repeated[(step - len(before)) % len(repeated)])
+    return str(next(islice(schedule, step, None)))
 
 
 def staged(schedule: RelaySchedule) -> ObjectRouter | None:
@@ -183,7 +272,7 @@ def staged(schedule: RelaySchedule) -> ObjectRouter | None:
     if not {str(stage) for stage in schedule.all_stages} <= _PHASES.keys():
         return None
     return ObjectRouter(
-        partial(MarkedProcessor, schedule),
-        (SEED_PHASE,),
+        partial(RelayProcessor, schedule),
+        (_OPENING,),
         lambda step: _PHASES[stage_of(schedule, step)],
     )
