@@ -18,6 +18,7 @@ import popsnet
 import popsnet.compiled
 from popsnet.cli.main import _worded
 from popsnet.compiled import CacheWarning, choose_cache, compiled, kernel_digest, use_cache_for
+from popsnet.ownership import NotPrivate
 
 unix = pytest.mark.skipif(os.name == "nt", reason="Windows has no owners to check")
 
@@ -347,16 +348,26 @@ def test_numba_keeps_no_code_elsewhere(
     assert function(2) == 6
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
+        (NotPrivate("the folder is open to other users"), "the folder is open to other users"),
+    ],
+)
 def test_code_that_cannot_be_kept_is_used(
-    triple: Callable[[], Callable[[float], float]], monkeypatch: pytest.MonkeyPatch
+    error: OSError,
+    reason: str,
+    triple: Callable[[], Callable[[float], float]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def fail(*_: object) -> None:
+        raise error
 
-    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", fail)
     popsnet.compiled._warn_once.cache_clear()
     function = triple()
-    with pytest.warns(CacheWarning, match="not kept: No space left on device") as found:
+    with pytest.warns(CacheWarning, match=f"not kept: {reason}") as found:
         assert (function(2), function(2.5)) == (6, 7.5)
     assert len(found) == 1
 

@@ -252,7 +252,7 @@ def _keep(dispatcher: Any, folder: Path) -> None:
         try:
             save(*overload)
         except OSError as error:  # as on a full disk; the next program compiles it again
-            _warn_once(f"Compiled code is not kept: {error.strerror}.")
+            _warn_once(f"Compiled code is not kept: {error.strerror or error}.")
 
     locator.ensure_cache_path = create_privately
     files._data_name = lambda number: f"{stem}.{uuid4().hex}.nbc"

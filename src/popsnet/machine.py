@@ -157,7 +157,13 @@ class Machine:
         if slot.fanout is not None or only is None or not self._obeys(arrays, only):
             self._check_senders(number, slot)
             self._check_listeners(number, slot)
-        self.medium.require_wavelengths(number, slot)
+        for values, processors, what in (
+            (slot.send_wavelengths, slot.senders, "it sends on wavelength"),
+            (slot.listen_wavelengths, slot.listeners, "it listens to wavelength"),
+        ):
+            if values is not None:
+                bound = self.network.wavelengths
+                _require_range(number, values, processors, bound, Rule.WAVELENGTH_EXISTS, what)
         _require_bits(number, slot)
 
     def _count(self, slot: Slot, light: Light) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from popsnet import loops
 from popsnet.errors import Rule, RuleViolation
 from popsnet.faults import ActiveFaults
-from popsnet.loops import I32, SILENT, U64, UNUSED, first_outside, plain, plain_each
+from popsnet.loops import I32, SILENT, U64, UNUSED, plain, plain_each
 from popsnet.network import Network
 from popsnet.slot import Ints, Slot
 
@@ -92,20 +92,6 @@ class Medium:
         self._table: I32 | None = None
         if _has_table(network):
             self._table = np.full(network.g * self._row, SILENT, dtype=np.int32)
-
-    def require_wavelengths(self, number: int, slot: Slot) -> None:
-        """Require that all wavelengths of a slot exist."""
-        for values, processors, what in (
-            (slot.send_wavelengths, slot.senders, "it sends on wavelength"),
-            (slot.listen_wavelengths, slot.listeners, "it listens to wavelength"),
-        ):
-            if values is None:
-                continue
-            bound = self.network.wavelengths
-            first = first_outside(plain(values), 0, bound)
-            if first >= 0:
-                rule, detail = Rule.WAVELENGTH_EXISTS, f"{what} {values[first]}, of {bound}"
-                raise RuleViolation(number, int(processors[first]), rule, detail)
 
     def transmit(self, number: int, slot: Slot, arrays: SlotArrays) -> Light:
         """Send all messages of a slot, then find what each listener hears from its group.

@@ -431,22 +431,15 @@ class Slot:
         >>> slot.only(sending=slot.senders == 2).packets
         array([2])
         """
-        fewer: dict[str, Any] = {}
-        if sending is not None:
-            messages = (
-                "senders", "fanout", "kind", "packets", "contents", "send_wavelengths",
-            )  # fmt: skip
-            given = {name: getattr(self, name) for name in messages}
-            fewer = {
-                name: values[sending]
-                for name, values in given.items()
-                if values is not None and not isinstance(values, Kind)
-            }
-            fewer["groups"] = self.groups[sending[self.owners]]
-        if listening is not None:
-            fewer |= {"listeners": self.listeners[listening], "listened": self.listened[listening]}
-            if self.listen_wavelengths is not None:
-                fewer["listen_wavelengths"] = self.listen_wavelengths[listening]
+        kept = dict.fromkeys((*_INTEGERS, "contents"), sending)
+        kept |= dict.fromkeys(_LISTENING, listening)
+        kept |= {"groups": None if sending is None else sending[self.owners]}
+        fewer: dict[str, Any] = {
+            name: values[rows]
+            for name, rows in kept.items()
+            if isinstance(values := getattr(self, name), np.ndarray | RaggedArray)
+            and rows is not None
+        }
         return replace(self, **fewer)
 
     def _require_numbers(self, bits: int | tuple[int, ...]) -> None:

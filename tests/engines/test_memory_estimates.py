@@ -10,7 +10,7 @@ import pytest
 
 from popsnet import Experiment
 from popsnet.engines import ENGINES
-from popsnet.engines.fused import session, workspace
+from popsnet.engines.fused import arrays, session
 from popsnet.engines.fused.kernel import RESIDENT
 from popsnet.schedules import cache
 from tests.each import rarely
@@ -81,7 +81,7 @@ def test_a_session_that_had_no_memory_can_be_used_again_and_closed(
     experiment = Experiment(64, 64, router=router)
     with ENGINES["fused"].open(experiment, threads=2) as opened:
         with monkeypatch.context() as patch:
-            patch.setattr(workspace, "size_of", fail)
+            patch.setattr(arrays, "size_of", fail)
             with pytest.raises(MemoryError):
                 opened.tally(range(runs))
         assert opened.tally(range(runs)).runs == runs

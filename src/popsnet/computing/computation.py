@@ -43,15 +43,6 @@ def dimensions(network: Network) -> int:
     return network.n.bit_length() - 1
 
 
-def move_slots(network: Network) -> int:
-    """Return the most slots of a move or a stage of comparators: one if d = 1, else 2⌈d/g⌉.
-
-    As in Sahni, "The partitioned optical passive stars network: simulations and fundamental
-    operations" (2000), where every move of a SIMD hypercube takes this many.
-    """
-    return permutation_slots(network)
-
-
 def move(network: Network, values: Values, dimension: int) -> Steps:
     """Exchange values between processors whose numbers differ in one bit."""
     there = dimensions(network)
@@ -129,16 +120,11 @@ class Executed:
     messages: int
     collisions: int
 
-    @property
-    def fields(self) -> tuple[Network, Values, int, int, int]:
-        """All of these."""
-        return self.network, self.values, self.slots, self.messages, self.collisions
-
 
 def execute_steps(
-    network: Network, steps: Steps, watch: Callable[[int], None] = lambda slots: None
-) -> Executed:
-    """Execute every slot, and call ``watch`` with the number done."""
+    network: Network, steps: Steps, watch: Callable[[int], None]
+) -> tuple[Network, Values, int, int, int]:
+    """Execute every slot, call ``watch`` with the number done, and return what is executed."""
     machine = Machine(network, network.processors, 1)
     inbox: Inbox | None = None
     while True:
@@ -146,7 +132,7 @@ def execute_steps(
             slot = next(steps) if inbox is None else steps.send(inbox)
         except StopIteration as end:
             counts = machine.counters
-            return Executed(network, end.value, counts.slots, counts.messages, counts.collisions)
+            return network, end.value, counts.slots, counts.messages, counts.collisions
         inbox = machine.execute(slot)
         watch(machine.counters.slots)
 
@@ -259,7 +245,7 @@ def compute(
         raise wrong("dimension", dimension)(
             f"it is the dimension of a move, and {what} uses all of them; leave it out."
         )
-    along, slots = dimension or 0, move_slots(network)
+    along, slots = dimension or 0, permutation_slots(network)
     count = 1 if what == "move" else dimensions(network)
     processors = network.processors
     values = Coins(seed).draws(_LARGEST, "values to add", 0, processors).astype(np.int64)
@@ -271,8 +257,8 @@ def compute(
     steps, expected = ways[what]
     with patient_progress(f"computing on {network}", count * slots, progress, "slots") as report:
         done = execute_steps(network, steps, report)
-    correct = np.array_equal(done.values, expected())
-    return Computed(*done.fields, what, count, slots, correct)
+    correct = np.array_equal(done[1], expected())
+    return Computed(*done, what, count, slots, correct)
 
 
 def random_values(network: Network, seed: int) -> I64:
@@ -415,13 +401,13 @@ def sort(
     if given.dtype.kind == "f" and np.isnan(given).any():
         raise InputError(f"{origin} contains nan, which cannot be ordered; give numbers.")
     made = make_network(comparators, network.n, seed)
-    bound = made.depth * move_slots(network)
+    bound = made.depth * permutation_slots(network)
     begin = time.perf_counter()
     with patient_progress(f"sorting on {network}", bound, progress, "slots") as report:
         done = execute_steps(network, sort_values(network, made, given), report)
-    in_order = np.array_equal(done.values, np.sort(given))
+    in_order = np.array_equal(done[1], np.sort(given))
     proved, seconds = NETWORKS[comparators].proved, time.perf_counter() - begin
-    return Sorted(*done.fields, comparators, proved, made.depth, bound, in_order, seconds)
+    return Sorted(*done, comparators, proved, made.depth, bound, in_order, seconds)
 
 
 def read_keys(path: Path, n: int) -> Values:

@@ -208,9 +208,8 @@ def _other(experiment: Experiment, engine: Engine) -> str:
 def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | None:
     """Return the choice that takes the least memory, if that fits: fused and keyed."""
     fused_engine = ENGINES["fused"]
-    if traced or (engine is fused_engine and experiment.permutation == "keyed"):
-        return None
-    if experiment.demand is not None:
+    is_chosen = engine is fused_engine and experiment.permutation == "keyed"
+    if traced or is_chosen or experiment.demand is not None:
         return None
     computed = experiment.replaced(permutation="keyed")
     if fused_engine.supports(computed) is not None:

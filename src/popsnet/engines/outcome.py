@@ -162,19 +162,19 @@ class Outcomes:
         ]
         return cls(
             np.array(rows, dtype=np.int64).reshape(-1, len(COLUMNS)),
-            _joined([one.survivors for one in done]),
-            _joined([one.lost_packets for one in done]),
-            _fault_rows([[one.faulty] for one in done if one.faulty is not None]),
+            _joined(one.survivors for one in done),
+            _joined(one.lost_packets for one in done),
+            _joined(([one.faulty] for one in done if one.faulty is not None), _FAULT_COUNTS),
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
         """Concatenate the runs of several tables."""
         return cls(
-            np.concatenate([one.table for one in parts] or [np.empty((0, len(COLUMNS)), np.int64)]),
-            _joined([one.survivors for one in parts]),
-            _joined([one.lost_packets for one in parts]),
-            _fault_rows([one.faulty for one in parts]),
+            _joined((one.table for one in parts), len(COLUMNS)),
+            _joined(one.survivors for one in parts),
+            _joined(one.lost_packets for one in parts),
+            _joined((one.faulty for one in parts), _FAULT_COUNTS),
         )
 
     def __len__(self) -> int:
@@ -243,15 +243,10 @@ def _pieces(values: I64, lengths: I64, places: I64) -> I64:
     return found
 
 
-def _fault_rows(parts: Sequence[Any]) -> I64:
-    none = np.empty((0, _FAULT_COUNTS), np.int64)
+def _joined(parts: Iterable[Any], *width: int) -> I64:
+    """Concatenate numbers, or rows of this width."""
+    none = np.empty((0, *width), np.int64)
     return np.concatenate([none, *(np.asarray(one, dtype=np.int64) for one in parts)])
-
-
-def _joined(parts: Sequence[Sequence[int] | I64]) -> I64:
-    return np.concatenate(
-        [np.asarray(one, dtype=np.int64) for one in parts] or [np.empty(0, np.int64)]
-    )
 
 
 HISTOGRAMS = ("steps", "slots", "slots_delivered", "lost")
@@ -365,8 +360,7 @@ class TalliedRuns:
     def of(cls, outcomes: Outcomes) -> TalliedRuns:
         """Return the histograms of outcomes."""
         places = np.flatnonzero(outcomes.column("capped"))
-        capped = Tally.of(outcomes.take(places)) if len(places) else Tally()
-        capped = replace(capped, collisions=0, destroyed=0, messages=0)
+        capped = replace(Tally.of(outcomes.take(places)), collisions=0, destroyed=0, messages=0)
         delivered = int(outcomes.column("delivered").sum())
         return cls(Tally.of(outcomes), capped, delivered, outcomes.fault_counts)
 

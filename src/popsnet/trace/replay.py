@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import ClassVar, TypeAlias
 
 from msgspec import UNSET
@@ -94,10 +95,7 @@ class FaultyParts:
 
 
 def _earliest(parts: Iterable[tuple[int, int]]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for part, slot in parts:
-        found[part] = min(slot, found.get(part, slot))
-    return found
+    return dict(sorted(parts, key=itemgetter(1), reverse=True))
 
 
 _MOST_SHOWN = 20

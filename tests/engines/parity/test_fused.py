@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from popsnet import Coins, Network, Outcome, route
 from popsnet.engines import ENGINES, Instance
 from popsnet.engines.fused import RESIDENT, FusedSession, kernel_of, session
-from popsnet.engines.fused.mei_rizzi.large import PartitionedRun
+from popsnet.engines.fused.mei_rizzi import large
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout
 from popsnet.engines.fused.session import outcome_of
 from popsnet.engines.fused.team import Team
@@ -85,7 +85,10 @@ def test_partitioned_runs_are_the_same_however_they_are_divided(
     instance = replace(instance, destination=keyed)
     kernel, team = kernel_of(instance), Team(threads)
     layout = MeiRizziLayout.of(network, min(rows, network.g), batch)
-    run = PartitionedRun(layout, kernel.program, team, min(rounds, network.g), listed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "rounds_needed", lambda g: min(rounds, g))
+        patch.setattr(large, "listed", lambda layout: listed)
+        run = large.PartitionedRun(layout, kernel.program, team)
     log = list(run.steps(instance, lambda *_: None))
     team.close()
     assert outcome_of(kernel, log) == by_messages(instance)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from popsnet import Coins, Experiment, InputError, Network, Outcome, route
 from popsnet.engines import ENGINES, Instance, choose_engine
 from popsnet.engines.fused import RESIDENT, FusedSession, kernel_of, session
-from popsnet.engines.fused.relay import large, layout
+from popsnet.engines.fused.relay import layout
 from popsnet.engines.fused.relay import stages as whole_runs
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.routing import Router, get_router
@@ -95,7 +95,7 @@ def test_large_runs_are_the_same_on_any_number_of_threads(
     """And however small the pieces of work are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "RESIDENT", 0)
-        patch.setattr(large, "_PACKETS_AT_A_TIME", packets)
+        patch.setattr(whole_runs, "_PACKETS_AT_A_TIME", packets)
         assert execute_on(count, instance) == by_messages(instance)
 
 

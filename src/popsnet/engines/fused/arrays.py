@@ -1,11 +1,21 @@
-"""Types of arrays, and records whose fields have names in Python and in compiled code."""
+"""Arrays for compiled code: their types, records, and workspaces of many.
+
+The fields of records have names in Python and in compiled code. A workspace is a named tuple of
+arrays in one block of memory. Each array begins on a cache line of its own, so that threads do not
+share one by accident. A large block gets large pages from the operating system, which small arrays
+would not.
+"""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+W = TypeVar("W")
 
 U8: TypeAlias = npt.NDArray[np.uint8]
 U16: TypeAlias = npt.NDArray[np.uint16]
@@ -21,3 +31,37 @@ _TYPES = {"int": np.int64, "np.uint64": np.uint64}
 def record_type(fields: type) -> np.dtype[np.void]:
     """Return the data type of records with the annotated fields of a class."""
     return np.dtype([(name, _TYPES[kind]) for name, kind in fields.__annotations__.items()])
+
+
+Table: TypeAlias = Mapping[str, tuple[int | tuple[int, ...], npt.DTypeLike]]
+"""The shape and the type of each array by name."""
+
+_LINE = 128
+_LARGE_PAGES = 2**22
+"""NumPy asks for large pages for arrays of four megabytes and more."""
+
+
+def allocate(workspace: Callable[..., W], table: Table, **others: object) -> W:
+    """Return a workspace of arrays of zeros, and of the other fields given."""
+    memory = np.zeros(size_of(table), dtype=np.uint8)
+    start, arrays = -memory.ctypes.data % _LINE, {}
+    for name, (shape, kind) in table.items():
+        size = _bytes(shape, kind)
+        arrays[name] = memory[start : start + size].view(kind).reshape(shape)
+        start += _span((shape, kind))
+    return workspace(**arrays, **others)
+
+
+def size_of(table: Table) -> int:
+    """Return the bytes of a workspace of arrays."""
+    total = sum(map(_span, table.values())) + _LINE
+    return max(total, _LARGE_PAGES) if total > _LARGE_PAGES // 4 else total
+
+
+def _bytes(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> int:
+    return (shape if isinstance(shape, int) else prod(shape)) * np.dtype(kind).itemsize
+
+
+def _span(array: tuple[int | tuple[int, ...], npt.DTypeLike]) -> int:
+    """Return the bytes of an array, rounded up to whole cache lines."""
+    return -(-_bytes(*array) // _LINE) * _LINE

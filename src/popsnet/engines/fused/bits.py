@@ -121,8 +121,12 @@ def _loaded(context: Any, numbers: Any, k: Any) -> Any:
     return types.int64(numbers, types.int64), generate
 
 
-_count_trailing_zeros = cast("Any", intrinsic)(_trailing_zeros)
-_count_ones = cast("Any", intrinsic)(_population)
+lowest_bit = cast("Any", intrinsic)(_trailing_zeros)
+"""``lowest_bit(word)``: the position of the lowest set bit of a word that is not 0."""
+
+ones = cast("Any", intrinsic)(_population)
+"""``ones(word)``: the number of set bits of a word."""
+
 flags_set = cast("Any", intrinsic)(_flags_set)
 """``flags_set(flags, k)``: a bit for each of eight flags from the k-th on, set if it is 1."""
 
@@ -136,18 +140,6 @@ old value. Other threads that see the sum also see what this thread wrote before
 
 load_shared = cast("Any", intrinsic)(_loaded)
 """``load_shared(numbers, k)``: read such a number in a loop that waits for it."""
-
-
-@compiled(inline=True)
-def lowest_bit(word: np.uint64) -> int:
-    """Return the position of the lowest set bit of a word that is not 0."""
-    return _count_trailing_zeros(word)  # type: ignore[no-any-return]
-
-
-@compiled(inline=True)
-def ones(word: np.uint64) -> np.uint64:
-    """Return the number of set bits of a word."""
-    return _count_ones(word)  # type: ignore[no-any-return]
 
 
 @compiled

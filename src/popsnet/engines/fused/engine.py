@@ -27,20 +27,16 @@ _MEI_RIZZI = ("published", "idealized", "deferred")
 
 
 def kernel_of(what: Experiment | Instance) -> Kernel[Any]:
-    """Return the kernel of an experiment or an instance that has one."""
+    """Return the kernel of an experiment or an instance; others are not imported for it."""
     variant = what.resolved_variant
-    return _kind_of(variant)(what.network, variant, what.max_steps)
-
-
-def _kind_of(variant: Variant) -> type[Kernel[Any]]:
-    """Return the kernel of a variant; what only other engines run does not wait for its import."""
     if isinstance(variant.schedule, RelaySchedule):
         from popsnet.engines.fused.relay import RelayKernel
 
-        return RelayKernel
+        return RelayKernel(what.network, variant, what.max_steps)
     from popsnet.engines.fused.mei_rizzi import DeferredKernel, MeiRizziKernel
 
-    return DeferredKernel if variant.name == "deferred" else MeiRizziKernel
+    kind = DeferredKernel if variant.name == "deferred" else MeiRizziKernel
+    return kind(what.network, variant, what.max_steps)
 
 
 def has_kernel(router: Router, variant: Variant) -> bool:

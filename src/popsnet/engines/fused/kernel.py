@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -86,18 +86,11 @@ class LargeRun(ABC):
         return self._stored, KeyedRounds.of(KeyedPermutation(1, Coins(0)))
 
 
-class LogRow(Protocol):
-    """The fields that the log of every kernel has: counts after a step."""
-
-    undelivered: int
-    slots: int
-
-
 class CompiledRuns(NamedTuple):
     """Compiled functions that do whole runs, each on one thread."""
 
     log: np.dtype[np.void]
-    """The type of a row of the log, which has at least the fields of :class:`LogRow`."""
+    """The type of a row of the log: counts after a step, at least ``undelivered`` and ``slots``."""
     route: Callable[..., int]
     """``route(layout, program, work, sequence, log, steps, *kinds)`` executes runs, writes the
     number of steps of each, and returns how many there are."""
@@ -125,12 +118,7 @@ class Kernel(ABC, Generic[W]):
         """For each kind of code that few programs need, True, or None to leave it uncompiled."""
         return ()
 
-    def route(self, work: W, seed: np.uint64, log: Records) -> None:
-        """Route the permutation in a workspace."""
-        sequence = RunSequence(Seeds(seed, seed), 0, 1, drawn=False)
-        self.route_many(work, sequence, log, np.zeros(1, dtype=np.int64))
-
-    def route_many(self, work: W, sequence: RunSequence, log: Records, steps: I64) -> int:
+    def route(self, work: W, sequence: RunSequence, log: Records, steps: I64) -> int:
         """Execute runs as long as the log has room, and return how many."""
         fixed = self.layout, self.program, work
         return self.runs.route(*fixed, sequence, log, steps, *self.kinds)
@@ -176,25 +164,14 @@ def as_purposes(kind: Callable[..., P], *names: str) -> P:
     return kind(*(np.uint64(number_of(name)) for name in names))
 
 
-class RunPurposes(Protocol):
-    """The purposes for which every kernel draws coins."""
-
-    @property
-    def run(self) -> np.uint64:
-        """The purpose of the seeds of runs."""
-        ...
-
-    @property
-    def permutation(self) -> np.uint64:
-        """The purpose of the draws of permutations."""
-        ...
-
-
 @compiled
 def begin_run(
-    places: U16 | U32, modulus: int, purposes: RunPurposes, runs: RunSequence, run: int, drawn: U32
+    places: U16 | U32, modulus: int, purposes: Any, runs: RunSequence, run: int, drawn: U32
 ) -> np.uint64:
-    """Write the uniform permutation of a run, mod ``modulus``, if it is drawn; return its seed."""
+    """Write the uniform permutation of a run, mod ``modulus``, if it is drawn; return its seed.
+
+    The purposes of every kernel's coins have those of runs and of permutations.
+    """
     seeds = runs.seeds
     if not runs.drawn:
         return seeds.coins

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from functools import cached_property, partial
-from queue import SimpleQueue
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -94,7 +93,9 @@ class FusedSession:
         log = np.zeros(kernel.max_steps, dtype=kernel.runs.log)
         kernel.load(work, instance)
         seed = np.uint64(instance.coins.seed)
-        for _ in self._team.do(lambda _: kernel.route(work, seed, log), threads=1):
+        sequence = RunSequence(Seeds(seed, seed), 0, 1, drawn=False)
+        run, steps = partial(kernel.route, work, sequence, log), np.zeros(1, dtype=np.int64)
+        for _ in self._team.do(lambda _: run(steps), threads=1):
             done = int(np.count_nonzero(log["slots"]))
             row = log[done - 1]
             report(done, int(row["slots"]), int(row["undelivered"]) if done else kernel.network.n)
@@ -102,17 +103,15 @@ class FusedSession:
 
     def execute_many(self, seeds: Seeds, numbers: range) -> Iterator[Outcomes]:
         """Execute runs on uniform permutations, one per thread, and yield many at a time."""
-        idle: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self.workers:
-            idle.put(worker)
+        idle = list(self.workers)
         team, stride = self._team, runs_at_a_time(self.kernel.network)
 
         def work(some: range) -> Outcomes:
-            worker = idle.get()
+            worker = idle.pop()
             try:
                 return worker.run(seeds, some)
             finally:
-                idle.put(worker)
+                idle.append(worker)
 
         waiting: deque[Future[Outcomes]] = deque()
         try:
@@ -178,16 +177,12 @@ class Worker:
         self._log = np.zeros(runs * STEPS_EXPECTED + kernel.max_steps, kernel.runs.log)
         self._steps = np.zeros(runs, np.int64)
 
-    def route(self, seeds: Seeds, first: int, last: int) -> int:
-        """Execute runs until the log is full, at most up to the last, and return how many."""
-        sequence = RunSequence(seeds, first, last, drawn=True)
-        return self._kernel.route_many(self._workspace, sequence, self._log, self._steps)
-
     def run(self, seeds: Seeds, numbers: range) -> Outcomes:
         """Execute runs, fewer than these numbers if another thread sets the stop flag."""
         parts, first = [], numbers.start
         while first < numbers.stop and not self._stop[0]:
-            count = self.route(seeds, first, numbers.stop)
+            sequence = RunSequence(seeds, first, numbers.stop, drawn=True)
+            count = self._kernel.route(self._workspace, sequence, self._log, self._steps)
             parts.append(outcomes_of(self._kernel, self._log, self._steps[:count]))
             first += count
         return Outcomes.joined(parts)

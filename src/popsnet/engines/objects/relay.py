@@ -90,10 +90,8 @@ class RelayProcessor(Processor):
 
     def look_ahead(self) -> list[int]:
         """Return the relay group of the next stage, if the packet is for its source's own group."""
-        packet = self.original
-        if packet is None or not self.next_is_marked:
-            return []
-        if packet.destination // self.network.d != self.group:
+        packet, d = self.original, self.network.d
+        if packet is None or not self.next_is_marked or packet.destination // d != self.group:
             return []
         return [self.relay_of(packet.destination, self.step + 1)]
 
@@ -222,9 +220,8 @@ class RelayProcessor(Processor):
 
     def listen_both(self) -> int | None:
         """Listen as a destination that waits, or else as a source."""
-        asked = (
-            None if self.original is None else self.relay_of(self.original.destination, self.step)
-        )
+        packet = self.original
+        asked = None if packet is None else self.relay_of(packet.destination, self.step)
         if not self.waits:
             return asked
         if self.next_is_marked:

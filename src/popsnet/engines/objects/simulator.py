@@ -176,10 +176,8 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
             processor.begin(len(survivors))
         run(router.step(len(survivors)))
         survivors.append(network.n - simulator.delivered())
-    if simulator.slots and not survivors:
-        survivors.append(
-            network.n - simulator.delivered()
-        )  # all packets started at their destinations
+    if simulator.slots and not survivors:  # all packets started at their destinations
+        survivors.append(network.n - simulator.delivered())
     return _outcome(simulator, survivors)
 
 

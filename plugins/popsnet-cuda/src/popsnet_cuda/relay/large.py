@@ -12,9 +12,9 @@ from popsnet.engines.fused.arrays import U32, Records
 from popsnet.engines.fused.kernel import LargeRun, StepReport
 from popsnet.engines.fused.relay import RelayKernel
 from popsnet.engines.fused.relay.bijections import WORDS
-from popsnet.engines.fused.relay.global_or import announce
 from popsnet.engines.fused.relay.layout import TALLY
 from popsnet.engines.fused.relay.program import FOLD, PARK, SHOWER, row_of
+from popsnet.engines.fused.relay.shower import announce
 from popsnet.engines.fused.relay.stages import LOG
 from popsnet.engines.fused.team import Team
 from popsnet.experiment import Instance

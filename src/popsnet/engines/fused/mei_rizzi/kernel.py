@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.engines.fused.arrays import U8
+from popsnet.engines.fused.arrays import U8, Table, allocate, size_of
 from popsnet.engines.fused.kernel import RESIDENT, CompiledRuns, Kernel, LargeRun
 from popsnet.engines.fused.mei_rizzi import deferred, resident
 from popsnet.engines.fused.mei_rizzi.large import RESIDUE, Partition, PartitionedRun, listed
@@ -19,7 +19,6 @@ from popsnet.engines.fused.mei_rizzi.layout import (
 )
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
 from popsnet.engines.fused.team import Team
-from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance
 from popsnet.permutations.uniform import CHUNK
 

@@ -9,14 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from popsnet.engines.fused.arrays import I64, U16, U64
+from popsnet.engines.fused.arrays import I64, U16, U64, Table, allocate, size_of
 from popsnet.engines.fused.kernel import KeyedRounds, LargeRun, StepReport
 from popsnet.engines.fused.mei_rizzi import partitioned
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SLOTS_PER_STEP, SPARE
 from popsnet.engines.fused.mei_rizzi.resident import LOG
 from popsnet.engines.fused.team import GAP, Team
-from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance
 
 RESIDUE = np.dtype(np.uint16)
@@ -56,21 +55,14 @@ def listed(layout: MeiRizziLayout) -> bool:
 
 
 def rounds_needed(g: int) -> int:
-    """Return the rounds in which to take the intermediate groups, a power of two."""
+    """Return the rounds in which to take the intermediate groups, a power of two.
+
+    There is room for one survivor per coupler. Fewer come, but large pages are whole.
+    """
     rounds = 1
-    while _entry_bytes(g, rounds) > _ENTRY_BYTES and rounds < g:
+    while 8 * g * g / rounds > _ENTRY_BYTES and rounds < g:
         rounds *= 2
     return rounds
-
-
-def table_bits(layout: MeiRizziLayout) -> int:
-    """Return log2 of the couplers of a bucket, more if there would be too many buckets."""
-    return min(max(2 * layout.group_bits - 7, _FEWEST_BITS), _MOST_BITS)
-
-
-def _entry_bytes(g: int, rounds: int) -> float:
-    """Return room for one survivor per coupler. Fewer come, but large pages are whole."""
-    return 8 * g * g / rounds
 
 
 @dataclass(frozen=True)
@@ -91,13 +83,12 @@ class Partition:
     """The first block of each part, and the end."""
 
     @classmethod
-    def of(
-        cls, layout: MeiRizziLayout, threads: int, rounds: int = 0, codes: bool | None = None
-    ) -> Partition:
+    def of(cls, layout: MeiRizziLayout, threads: int) -> Partition:
         """Divide a run among threads."""
-        rounds = rounds or rounds_needed(layout.g)
+        rounds = rounds_needed(layout.g)
         span = -(-layout.g // rounds)
-        shift = max(table_bits(layout) - layout.group_bits, 0)
+        table_bits = min(max(2 * layout.group_bits - 7, _FEWEST_BITS), _MOST_BITS)
+        shift = max(table_bits - layout.group_bits, 0)  # more, so that buckets are not too many
         group_shift = min(shift, (span - 1).bit_length())
         batches = -(-layout.blocks // layout.batch)
         parts = min(layout.d * layout.g // _MOST_IN_A_PART, _MOST_PARTS)
@@ -107,7 +98,7 @@ class Partition:
             layout=layout,
             threads=threads,
             rounds=rounds,
-            codes=listed(layout) if codes is None else codes,
+            codes=listed(layout),
             span=span,
             cell_bits=group_shift + layout.group_bits,
             bucket_count=-(-span // 2**group_shift),
@@ -162,13 +153,10 @@ class Partition:
 class PartitionedRun(LargeRun):
     """Runs of the paper's router on all threads, their packets in parts and buckets."""
 
-    def __init__(
-        self, layout: MeiRizziLayout, program: MeiRizziProgram, team: Team, rounds: int = 0,
-        codes: bool | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, layout: MeiRizziLayout, program: MeiRizziProgram, team: Team) -> None:
         super().__init__(layout.d * layout.g, layout.g, RESIDUE.type, team)
         self.layout, self.program = layout, program
-        self.parted = parted = Partition.of(layout, team.size, rounds, codes)
+        self.parted = parted = Partition.of(layout, team.size)
         count, threads, width = parted.bucket_count, range(team.size), parted.widths()[:, None]
         firsts = np.concatenate([[0], np.cumsum(width * count)])
         starts = firsts[:-1, None] + width * np.arange(count + GAP)

@@ -8,10 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.engines.fused.arrays import U8
+from popsnet.engines.fused.arrays import U8, Table, allocate, size_of
 from popsnet.engines.fused.kernel import CompiledRuns, Kernel, KeyedRounds, LargeRun
 from popsnet.engines.fused.relay import stages
-from popsnet.engines.fused.relay.large import DividedRun
 from popsnet.engines.fused.relay.layout import (
     RelayLayout,
     RelayPackets,
@@ -21,7 +20,6 @@ from popsnet.engines.fused.relay.layout import (
 )
 from popsnet.engines.fused.relay.program import MARKED, PARK, SWEEP, Stages, program_of
 from popsnet.engines.fused.team import Team
-from popsnet.engines.fused.workspace import Table, allocate, size_of
 from popsnet.experiment import Instance
 from popsnet.permutations.keyed import KeyedPermutation
 from popsnet.permutations.uniform import CHUNK
@@ -119,4 +117,4 @@ class RelayKernel(Kernel[stages.RelayMemory]):
 
     def large_run(self, team: Team) -> LargeRun:
         """Return the memory of runs on all threads."""
-        return DividedRun(self.layout, self.program, team)
+        return stages.DividedRun(self.layout, self.program, team)

@@ -10,11 +10,20 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, record_type
+from popsnet.engines.fused.arrays import (
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    Records,
+    Table,
+    allocate,
+    record_type,
+)
 from popsnet.engines.fused.bits import divisor_of
 from popsnet.engines.fused.kernel import KeyedRounds
 from popsnet.engines.fused.relay.program import Stages
-from popsnet.engines.fused.workspace import Table, allocate
 from popsnet.network import Network
 
 _BLOCK = 2**14

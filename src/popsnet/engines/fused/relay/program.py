@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,23 +24,24 @@ from popsnet.routing.relay.team import TeamStage
 
 PARK, SWEEP, FOLD, SHOWER, GRID, TEAM, MARKED = range(7)
 
-_KINDS: dict[type[RelayStage], int] = {
-    Park: PARK,
-    SweepStage: SWEEP,
-    Fold: FOLD,
-    Shower: SHOWER,
-    Grid: GRID,
-    TeamStage: TEAM,
-    Mark: MARKED,
-    MarkSeveral: MARKED,
+_KINDS: dict[type[RelayStage], tuple[int, str]] = {
+    Park: (PARK, "windows"),
+    SweepStage: (SWEEP, ""),
+    Fold: (FOLD, ""),
+    Shower: (SHOWER, "copies"),
+    Grid: (GRID, "x"),
+    TeamStage: (TEAM, "candidates"),
+    Mark: (MARKED, "bijections"),
+    MarkSeveral: (MARKED, "bijections"),
 }
+"""What each stage is in a program, and the attribute that its number is."""
 
 
 class ProgramStage(Protocol):
     """A stage of a program.
 
-    Its numbers are where windows begin and end, copies (one of F and Q), candidates, or the x and y
-    of a grid.
+    Its numbers are where windows begin and end, or its copies (one of F and Q), candidates, or the
+    x of a grid.
     """
 
     kind: int
@@ -88,8 +89,13 @@ def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Sta
     windows: list[int] = []
     stages = (*schedule.stages, *schedule.repeated)
     for stage in stages:
-        first, second = _numbers(stage, network, windows)
-        rows.append((_KINDS[type(stage)], first, second, stage.slots(network)))
+        kind, name = _KINDS[type(stage)]
+        number: Any = getattr(stage, name, 1)
+        if kind in (PARK, SWEEP):
+            begin = len(windows)
+            windows += number if kind == PARK else [-(-network.d // network.g)]
+            number = begin
+        rows.append((kind, number, len(windows), stage.slots(network)))
     return Stages(
         stages=np.array(rows, dtype=record_type(ProgramStage)),
         repeated=len(schedule.stages),
@@ -101,26 +107,6 @@ def program_of(network: Network, schedule: RelaySchedule, max_steps: int) -> Sta
         max_steps=max_steps,
         purposes=as_purposes(RelayPurposes, "run", RANDOM, SEED, CELLS, SHIFT, ATTEMPT, CANDIDATES),
     )
-
-
-def _numbers(stage: RelayStage, network: Network, windows: list[int]) -> tuple[int, int]:
-    """Return the two numbers of a stage, and append its windows to the list."""
-    start = len(windows)
-    if isinstance(stage, Park):
-        windows.extend(stage.windows)
-    elif isinstance(stage, SweepStage):
-        windows.append(-(-network.d // network.g))
-    elif isinstance(stage, Fold):
-        return 1, 0
-    elif isinstance(stage, Shower):
-        return stage.copies, 0
-    elif isinstance(stage, Grid):
-        return stage.x, stage.y
-    elif isinstance(stage, TeamStage):
-        return stage.candidates, 0
-    elif isinstance(stage, Mark | MarkSeveral):
-        return stage.bijections, 0
-    return start, len(windows)
 
 
 @compiled(inline=True)

@@ -1,4 +1,4 @@
-"""Fold and shower, F and R: one attempt of several copies, and their deliveries.
+"""Fold and shower, F and R: one attempt of several copies, their deliveries, and the global OR.
 
 Attempts contend on couplers (T, a) of one source group. For d > g deliveries contend too, on
 couplers (b, T) over all source groups, two bits each here. They are filled by one thread before any
@@ -8,12 +8,12 @@ these stages come when few packets are left.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.arrays import U32, U64
+from popsnet.engines.fused.arrays import U32, U64, Records, record_type
 from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import WORDS, find_places
 from popsnet.engines.fused.relay.layout import (
@@ -168,3 +168,47 @@ def put(couplers: U64, at: np.uint64) -> int:
 def alone(couplers: U64, at: np.uint64) -> bool:
     """Return whether a coupler has one message."""
     return bool((couplers[at >> _5] >> ((at & _31) * _2)) & _3 == _1)
+
+
+class GroupCounts(Protocol):
+    """The members of a group that wait for their packets, and whether the first is one."""
+
+    waiting: int
+    first: int
+
+
+GROUP = record_type(GroupCounts)
+
+
+@compiled
+def global_or(
+    layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, groups: Records,
+    tally: RelayTally,
+) -> None:  # fmt: skip
+    """Count the two slots after a shower, for d ≥ g: groups object, and inform each other.
+
+    In the first, the members of a group that wait for their packets send, and its first member if
+    it has its own. A single message does not collide.
+    """
+    g, missed = layout.g, 0
+    for a in range(g):
+        groups[a].waiting, groups[a].first = 0, 0
+    for block in range(layout.blocks):
+        for k in range(load(layout, packets, packets.undelivered, work, block)):
+            at = np.int64(divide(np.uint64(work.targets[k]), layout.by_d))
+            groups[at].waiting += 1
+            groups[at].first += int(np.int64(work.targets[k]) == at * layout.d)
+    for a in range(g):
+        announce(g, 1, groups[a].waiting + 1 - groups[a].first, tally)
+        missed += int(groups[a].waiting > 0)
+    # in every group the members that heard an objection send, and the first: it listened to group 0
+    announce(1, g, missed + int(groups[0].waiting == 0), tally)
+
+
+@compiled
+def announce(couplers: int, groups: int, senders: int, tally: RelayTally) -> None:
+    """Count a slot with senders in each of some groups, on some couplers each."""
+    tally.messages += groups * senders
+    if senders > 1:
+        tally.collisions += groups * couplers
+        tally.destroyed += groups * couplers * senders

@@ -1,17 +1,21 @@
-"""Sequences of stages: a whole run on one thread, and what large runs share with it."""
+"""Sequences of stages: whole runs on one thread, and one large run on all threads.
+
+In a large run threads execute each stage, for some blocks at a time.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.engines.fused.arrays import I64, U32, U64, Records, record_type
-from popsnet.engines.fused.kernel import RunSequence, begin_run
+from popsnet.engines.fused.arrays import I64, U32, U64, Records, Table, allocate, record_type
+from popsnet.engines.fused.kernel import LargeRun, RunSequence, StepReport, begin_run
 from popsnet.engines.fused.relay.bijections import WORDS, make_rows, make_turn, tabulate
 from popsnet.engines.fused.relay.elect import elect
-from popsnet.engines.fused.relay.global_or import GROUP, global_or
 from popsnet.engines.fused.relay.grid import grid
 from popsnet.engines.fused.relay.layout import (
     TALLY,
@@ -38,8 +42,9 @@ from popsnet.engines.fused.relay.program import (
     Stages,
     row_of,
 )
-from popsnet.engines.fused.relay.shower import Deliveries, mark, resolve
-from popsnet.engines.fused.workspace import Table, allocate
+from popsnet.engines.fused.relay.shower import GROUP, Deliveries, global_or, mark, resolve
+from popsnet.engines.fused.team import GAP, Team
+from popsnet.experiment import Instance
 from popsnet.routing.relay.bijection import FRESH
 from popsnet.splitmix import step_key, word
 
@@ -50,6 +55,9 @@ _LARGEST_TABLE = 2**20
 """Up to this many packets the places of a stage may be tabulated: the table fits in a cache."""
 _TABULATED = 4
 """The table saves time if at least one packet in this many is pending."""
+
+_PACKETS_AT_A_TIME = 2**24
+"""The most packets of a piece of work of a large run."""
 
 _32 = np.uint64(32)
 
@@ -202,24 +210,18 @@ def sends_ahead(kind: int, following: ProgramStage) -> bool:
 def draw_bijections(
     layout: RelayLayout, cells: np.uint64, public: PublicState, rows: U64, number: int
 ) -> None:
-    """Draw the next public bijections."""
-    width = layout.g * WORDS
+    """Draw the next public bijections, fresh, or for d = g the one before, turned."""
+    state, width = public.state[0], layout.g * WORDS
     for u in range(number):
-        draw_bijection(layout, cells, public, rows[u * width : (u + 1) * width])
-
-
-@compiled
-def draw_bijection(layout: RelayLayout, cells: np.uint64, public: PublicState, rows: U64) -> None:
-    """Draw the next public bijection, fresh, or for d = g the one before it, turned."""
-    state = public.state[0]
-    key = step_key(state.public_seed, cells, state.bijections)
-    if layout.d == layout.g and state.bijections >= FRESH and state.fresh >= 0:
-        make_turn(key, public.turn, rows)
-        key = step_key(state.public_seed, cells, state.fresh)
-    else:
-        state.fresh = state.bijections
-    make_rows(key, public.turn, rows)
-    state.bijections += 1
+        key = step_key(state.public_seed, cells, state.bijections)
+        some = rows[u * width : (u + 1) * width]
+        if layout.d == layout.g and state.bijections >= FRESH and state.fresh >= 0:
+            make_turn(key, public.turn, some)
+            key = step_key(state.public_seed, cells, state.fresh)
+        else:
+            state.fresh = state.bijections
+        make_rows(key, public.turn, some)
+        state.bijections += 1
 
 
 @compiled
@@ -338,3 +340,120 @@ def summarize(
         counts.collisions, counts.destroyed = row.collisions, row.destroyed
         counts.messages, counts.steps = row.messages, steps[run]
         counts.control_bits, counts.capped = row.bits, int(row.pending > 0)
+
+
+class DividedRun(LargeRun):
+    """Runs of relay on all threads, which take blocks of packets."""
+
+    def __init__(self, layout: RelayLayout, program: Stages, team: Team) -> None:
+        super().__init__(layout.d * layout.g, layout.d * layout.g, np.uint32, team)
+        self.layout, self.program, threads = layout, program, range(team.size)
+        self.public = PublicState.of(layout, program)
+        self.workspaces = [RelayWorkspace.of(layout, program, team.stop) for _ in threads]
+        words = layout.blocks * layout.words
+        self.bits = np.zeros((2, words), dtype=np.uint64)
+        self.ahead = np.zeros(words * program.marks, dtype=np.uint64)
+        nothing = np.empty(0, dtype=np.uint32)
+        self.silence = RelayEcho(nothing, nothing, nothing, np.empty(0, dtype=np.int64))
+        self.echo = self.silence
+        self.tallies = np.zeros((team.size, GAP), dtype=TALLY)[:, 0]
+
+    def steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
+        """Route one permutation, and yield the row of the log of each step."""
+        layout, program, public = self.layout, self.program, self.public
+        destination, keyed = self.targets(instance.destination)
+        packets = RelayPackets(self.bits[0], self.bits[1], self.ahead, destination, keyed)
+        state, step, moving = public.state[0], 0, []
+        self.echo = self.silence
+
+        def begin_some(t: int, first: int, last: int) -> None:
+            moving.append(begin(layout, packets, self.workspaces[t], first, last))
+
+        for _ in self._on_blocks(begin_some):
+            report(0, 0, layout.d * layout.g)
+        start(layout, program, public, np.uint64(instance.coins.seed), sum(moving))
+        while step == 0 or (state["pending"] > 0 and step < program.max_steps):
+            if state["pending"] > 0:
+                count, again = len(program.stages), program.repeated
+                rows = [row_of(at, count, again) for at in (step, step + 1)]
+                for _ in self._stage(packets, *program.stages[rows]):
+                    report(step, int(state["slots"]), int(state["pending"]))
+            log = np.zeros(1, dtype=LOG)
+            write_row(state, public.tally[0], log[0])
+            yield log[0]
+            step += 1
+
+    def _stage(self, packets: RelayPackets, stage: Any, following: Any) -> Iterator[None]:
+        """Execute a stage, and yield now and then."""
+        layout, public, tallies, kind = self.layout, self.public, self.tallies, stage["kind"]
+        state, first = public.state[0], stage["first"]
+        prepare(layout, self.program, stage, following, public, public.table[:0])
+        tallies[:] = 0
+        places, several = RelayPlaces(public.rows, public.table[:0]), Bijections(public.rows, first)
+        ahead = Bijections(public.later, state["later"])
+        if kind in (PARK, SWEEP):
+            lengths = self.program.windows[first : stage["second"]]
+            windows = Windows(lengths, public.keys, kind == SWEEP)
+            yield from self._work(park, packets, places, windows, ahead)
+        elif kind == GRID:
+            yield from self._work(grid, packets, places, first, state["shift"])
+        elif kind == MARKED:
+            marks = several, ahead, self.echo, state["pending"]
+            yield from self._alone(self._mark, packets, *marks, tallies[0])
+        elif kind == TEAM:
+            sets = first, public.keys[0]
+            yield from self._alone(elect, packets, state["pending"], *sets, tallies[0])
+        else:
+            for turn in range(first):
+                copies = several, Deliveries(turn, kind == FOLD, public.couplers)
+                if layout.d > layout.g:
+                    yield from self._alone(mark, packets, *copies, tallies[0])
+                yield from self._work(resolve, packets, *copies)
+        _add(public.tally, tallies)
+        if kind == SHOWER:
+            yield from self._alone(global_or, packets, public.groups, public.tally[0])
+        if kind != MARKED:
+            self.echo = self.silence
+        finish(stage, public.state[0], public.tally[0])
+
+    def _mark(self, *everything: Any) -> None:
+        """Execute a marked stage, and keep the acks to repeat."""
+        self.echo = marked(*everything)
+
+    def _work(
+        self, stage: Callable[..., None], packets: RelayPackets, *rest: object
+    ) -> Iterator[None]:
+        """Execute a compiled stage on all threads."""
+
+        def work(t: int, first: int, last: int) -> None:
+            fixed, blocks = (self.layout, packets, self.workspaces[t]), BlockRange(first, last)
+            stage(*fixed, *rest, blocks, self.tallies[t])
+
+        return self._on_blocks(work)
+
+    def _alone(
+        self, work: Callable[..., None], packets: RelayPackets, *rest: object
+    ) -> Iterator[None]:
+        """Execute on one thread what cannot be divided."""
+        fixed = self.layout, packets, self.workspaces[0]
+        return self.team.do(lambda _: work(*fixed, *rest), threads=1)
+
+    def _on_blocks(self, work: Callable[[int, int, int], None]) -> Iterator[None]:
+        """Let threads take blocks, several at a time, until none are left."""
+        blocks, most = self.layout.blocks, max(_PACKETS_AT_A_TIME // self.layout.size, 1)
+        stride = min(-(-blocks // self.team.size), most)
+        tickets, stop = count(0, stride), self.team.stop
+
+        def work_on(t: int) -> None:
+            while (first := next(tickets)) < blocks and not stop[0]:
+                work(t, first, min(first + stride, blocks))
+
+        return self.team.do(work_on)
+
+
+def _add(total: Records, tallies: Records) -> None:
+    """Add the counts of all threads to those of the run."""
+    for name in ("messages", "collisions", "destroyed", "delivered", "acked"):
+        total[name] += tallies[name].sum()
+    for name in ("last_slot", "bits", "ended"):
+        total[name] = max(int(total[name][0]), tallies[name].max())
