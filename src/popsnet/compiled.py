@@ -196,18 +196,15 @@ def _watch_numba() -> None:
 
     class Watch(event.Listener):
         def on_start(self, event: Any) -> None:
-            if not _compiling and gc.isenabled():
+            if not _compiling:
+                self.collects = gc.isenabled()
                 gc.disable()
-                self.collects = True
             _compiling.append(_name(event.data["dispatcher"].py_func.__module__))
 
         def on_end(self, event: Any) -> None:
             _compiling.pop()
             if not _compiling and self.collects:
-                self.collects = False
                 gc.enable()
-
-        collects = False
 
     register: Any = event.register
     register("numba:compile", Watch())

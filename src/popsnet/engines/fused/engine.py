@@ -7,7 +7,6 @@ from typing import Any
 
 from popsnet.engines.fused.kernel import Kernel
 from popsnet.engines.fused.session import (
-    ExperimentSession,
     FusedSession,
     many_at_a_time,
     runs_at_a_time,
@@ -76,7 +75,7 @@ class FusedEngine(Engine):
 
     def open(self, experiment: Experiment, threads: int | None = None) -> Session:
         """Open a session with this many threads, by default as many as processors."""
-        return ExperimentSession(experiment, kernel_of(experiment), threads)
+        return FusedSession(kernel_of(experiment), threads, experiment)
 
     def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute one run, and call observers after every step instead of every slot."""

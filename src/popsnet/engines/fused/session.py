@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from functools import cached_property, partial
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -55,17 +55,16 @@ def session_bytes(
     return kernel.large_run_bytes(threads, permutation == "keyed") + given
 
 
-class FusedSession:
-    """Runs of one kernel: small ones each on one thread, a large one on all threads."""
+class FusedSession(Session):
+    """Runs of one kernel: small ones each on one thread, a large one on all threads.
 
-    def __init__(self, kernel: Kernel[Any], threads: int | None = None) -> None:
-        self.kernel, self._team = kernel, Team(threads)
+    Only a session of an experiment knows runs by their numbers.
+    """
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __init__(
+        self, kernel: Kernel[Any], threads: int | None = None, experiment: Experiment | None = None
+    ) -> None:
+        self.kernel, self._team, self._experiment = kernel, Team(threads), experiment
 
     def close(self) -> None:
         """End the threads."""
@@ -86,6 +85,17 @@ class FusedSession:
             self._abandon()
             raise
         return outcome_of(kernel, rows)
+
+    def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
+        """Execute the runs of these numbers, as :meth:`Session.run` says."""
+        experiment = self._experiment
+        assert experiment is not None
+        if len(numbers) > 1 and many_at_a_time(experiment):
+            seeds = Seeds(np.uint64(experiment.seed), np.uint64(experiment.permutation_seed))
+            yield from self.execute_many(seeds, numbers)
+            return
+        for number in numbers:
+            yield Outcomes.of([self.execute(experiment.instance(number), observers)])
 
     def _steps(self, instance: Instance, report: StepReport) -> Iterator[np.void]:
         """Execute a run on one thread, and yield the row of each step when it is done."""
@@ -148,26 +158,6 @@ class FusedSession:
             self.__dict__.pop(name, None)
 
 
-class ExperimentSession(FusedSession, Session):
-    """Runs of one experiment."""
-
-    def __init__(
-        self, experiment: Experiment, kernel: Kernel[Any], threads: int | None = None
-    ) -> None:
-        super().__init__(kernel, threads)
-        self._experiment = experiment
-
-    def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
-        """Execute the runs of these numbers, as :meth:`Session.run` says."""
-        experiment = self._experiment
-        if len(numbers) > 1 and many_at_a_time(experiment):
-            seeds = Seeds(np.uint64(experiment.seed), np.uint64(experiment.permutation_seed))
-            yield from self.execute_many(seeds, numbers)
-            return
-        for number in numbers:
-            yield Outcomes.of([self.execute(experiment.instance(number), observers)])
-
-
 class Worker:
     """The memory of one thread that executes runs on uniform permutations."""
 
@@ -177,12 +167,16 @@ class Worker:
         self._log = np.zeros(runs * STEPS_EXPECTED + kernel.max_steps, kernel.runs.log)
         self._steps = np.zeros(runs, np.int64)
 
+    def route(self, seeds: Seeds, first: int, last: int) -> int:
+        """Execute runs until the log is full, at most up to the last, and return how many."""
+        sequence = RunSequence(seeds, first, last, drawn=True)
+        return self._kernel.route(self._workspace, sequence, self._log, self._steps)
+
     def run(self, seeds: Seeds, numbers: range) -> Outcomes:
         """Execute runs, fewer than these numbers if another thread sets the stop flag."""
         parts, first = [], numbers.start
         while first < numbers.stop and not self._stop[0]:
-            sequence = RunSequence(seeds, first, numbers.stop, drawn=True)
-            count = self._kernel.route(self._workspace, sequence, self._log, self._steps)
+            count = self.route(seeds, first, numbers.stop)
             parts.append(outcomes_of(self._kernel, self._log, self._steps[:count]))
             first += count
         return Outcomes.joined(parts)

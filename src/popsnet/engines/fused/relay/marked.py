@@ -124,7 +124,8 @@ def take_ahead(
     layout: RelayLayout, packets: RelayPackets, work: RelayWorkspace, rows: U64, copies: int
 ) -> RelayHoldings:
     """Return what relays keep from the attempts before this stage, and forget it."""
-    count, words, size = 0, layout.blocks * layout.words, layout.rows * layout.d
+    words, size = layout.blocks * layout.words, layout.rows * layout.d
+    count = int(np.int64(0))  # no constant: one type
     for w in range(copies * words):
         count += int(np.int64(ones(packets.ahead[w])))
     held, filled = room_for(count), 0

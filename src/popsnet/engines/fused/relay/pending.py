@@ -120,21 +120,21 @@ def gather(
 
 
 @compiled(inline=True)
-def put_in(bits: U64, number: np.uint32 | np.uint64) -> None:
+def put_in(bits: U64, number: np.uint32) -> None:
     """Add a processor to a set."""
     at = np.uint64(number)
     bits[at >> _6] |= _1 << (at & _63)
 
 
 @compiled(inline=True)
-def remove_from(bits: U64, number: np.uint32 | np.uint64) -> None:
+def remove_from(bits: U64, number: np.uint32) -> None:
     """Remove a processor from a set."""
     at = np.uint64(number)
     bits[at >> _6] &= ~(_1 << (at & _63))
 
 
 @compiled(inline=True)
-def is_in(bits: U64, number: np.uint32 | np.uint64) -> bool:
+def is_in(bits: U64, number: np.uint32) -> bool:
     """Return whether a processor is in a set."""
     at = np.uint64(number)
     return bool((bits[at >> _6] >> (at & _63)) & _1)
@@ -151,16 +151,19 @@ def bit_of(layout: RelayLayout, packet: np.uint32) -> np.uint64:
 @compiled(inline=True)
 def is_set(layout: RelayLayout, bits: U64, packet: np.uint32) -> bool:
     """Return whether the bit of a packet is set."""
-    return is_in(bits, bit_of(layout, packet))
+    at = bit_of(layout, packet)
+    return bool((bits[at >> _6] >> (at & _63)) & _1)
 
 
 @compiled(inline=True)
 def clear(layout: RelayLayout, bits: U64, packet: np.uint32) -> None:
     """Clear the bit of a packet."""
-    remove_from(bits, bit_of(layout, packet))
+    at = bit_of(layout, packet)
+    bits[at >> _6] &= ~(_1 << (at & _63))
 
 
 @compiled(inline=True)
 def set_bit(layout: RelayLayout, bits: U64, packet: np.uint32) -> None:
     """Set the bit of a packet."""
-    put_in(bits, bit_of(layout, packet))
+    at = bit_of(layout, packet)
+    bits[at >> _6] |= _1 << (at & _63)
