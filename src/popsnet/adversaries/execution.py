@@ -14,12 +14,13 @@ from popsnet.coins import Coins
 from popsnet.engines import Instance, Outcome
 from popsnet.engines.slots import execute
 from popsnet.errors import wrong
+from popsnet.medium import Medium, SlotArrays
 from popsnet.memory import Memory
 from popsnet.network import I32, Bools, Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import Route, Router
 from popsnet.routing.router import Variant
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Ints, Kind, Slot, Slots
 from popsnet.trace import Observer
 
 _SMALLEST = 8
@@ -66,6 +67,13 @@ def _router(name: str, route: Route, buffers: int) -> Router:
     return Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
 
 
+def heard(medium: Medium, slot: Slot) -> tuple[Ints, Ints]:
+    """Return the processors that hear a packet, and for each the number of its sender's entry."""
+    light = medium.transmit(0, slot, SlotArrays.of(slot))
+    packets = slot.kinds[light.messages] == Kind.PACKET
+    return slot.listeners[light.listeners[packets]], light.messages[packets]
+
+
 class WatchedRun(NamedTuple):
     """The outcome of a router's run, and which packets are at their destinations."""
 
@@ -74,8 +82,8 @@ class WatchedRun(NamedTuple):
     """At the end of the run, or where it was truncated; all False if the machine stops it."""
 
 
-def watch(instance: Instance, note: Callable[[Slot, Inbox], None], most: float = inf) -> WatchedRun:
-    """Execute a router for at most ``most`` slots and pass each slot and inbox to ``note``.
+def watch(instance: Instance, note: Callable[[Slot], None], most: float = inf) -> WatchedRun:
+    """Execute a router for at most ``most`` slots and pass each of them to ``note``.
 
     The router still stores, drops and delivers what it received in the last of these slots.
     """
@@ -88,7 +96,7 @@ def watch(instance: Instance, note: Callable[[Slot, Inbox], None], most: float =
             slot = next(running)
             while left > 0:
                 inbox = yield slot
-                note(slot, inbox)
+                note(slot)
                 left -= 1
                 slot = running.send(inbox)
         delivered[:] = memory.holds(to, network.processors)
