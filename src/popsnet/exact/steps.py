@@ -84,11 +84,10 @@ def mei_rizzi_chain(
     Fraction(136, 45)
     """
     _require_feasible(network, "mei-rizzi")
-    start = (
-        of_tables(network)
-        if destination is None
-        else {by_residues(network, destination): Fraction(1)}
-    )
+    if destination is None:
+        start = of_tables(network)
+    else:
+        start = {by_residues(network, destination): Fraction(1)}
 
     def by_coin(probability: Fraction) -> Step:
         lines = partial(choose_by_coin, cells=network.g, probability=probability)
@@ -141,11 +140,10 @@ def relay_chain(
     """
     stages = read_schedule(schedule, network)
     _require_feasible(network, "relay" if stages == [ChainStage()] else "relay with stages T")
-    start = (
-        without_fixed_points(network)
-        if destination is None
-        else {between_groups(network, destination): Fraction(1)}
-    )
+    if destination is None:
+        start = without_fixed_points(network)
+    else:
+        start = {between_groups(network, destination): Fraction(1)}
     fresh = partial(transition_of, lines=partial(choose_by_bijection, cells=network.d))
     if stages == [ChainStage()] and network.d == network.g:
         return Chain(start, [*[fresh] * (FRESH - 1), place], turn)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from popsnet.errors import wrong
 from popsnet.exact.chain import Step
-from popsnet.exact.state import State, Weights, canonical
+from popsnet.exact.state import State, Weights, without
 from popsnet.exact.transition import FRESH, Transition
 from popsnet.network import I64, Network
 
@@ -68,10 +68,8 @@ def team(state: State, candidates: int) -> Transition:
         delivered += factor * np.bincount(outcome, ways, len(delivered))
     weights: Counter[State] = Counter()
     for bits in map(int, np.flatnonzero(delivered)):
-        left = [list(line) for line in state]
-        for number, (b, a) in enumerate(packets):
-            left[b][a] -= bits >> number & 1
-        weights[canonical(tuple(map(tuple, left)))] += int(delivered[bits])
+        gone = (packet for number, packet in enumerate(packets) if bits >> number & 1)
+        weights[without(state, gone)] += int(delivered[bits])
     return Weights(dict(weights), groups ** (candidates * len(packets)))
 
 
