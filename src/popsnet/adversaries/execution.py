@@ -55,7 +55,7 @@ def verdict(confirmed: bool, text: str) -> str:
 
 
 def execute_route(
-    route: Route, network: Network, destination: Ints, *, name: str, buffers: int,
+    route: Route, network: Network, destination: Ints, name: str, buffers: int,
     max_steps: int = 1, observers: Sequence[Observer] = (),
 ) -> Outcome:  # fmt: skip
     """Execute a route on the machine without registering it as a router."""

@@ -151,9 +151,9 @@ class Trial:
     congestion: int
     """The most paths through one node, by counting."""
     outcome: Outcome
-    built: Built | None = None
+    built: Built | None
     """The packets that must go through one node; None for a random permutation."""
-    at_node: int = 0
+    at_node: int
     """How many packets go through that node, by counting."""
 
     @property
@@ -372,21 +372,18 @@ def attack_paths(
     with patient_progress("paths", network.n, progress, "destinations") as report:
         popular = popularity(paths, network, least, report)
 
-    built = (
-        build_greedily(paths, network, least, popular),
-        build_by_matching(paths, network, popular),
-    )
-    greedy, matching = (
+    greedy = build_greedily(paths, network, least, popular)
+    matching = build_by_matching(paths, network, popular)
+    greedily, matched = (
         _try(paths, network, complete(network.n, one.sources, one.destinations), one)
-        for one in built
+        for one in (greedy, matching)
     )
-    random = (_try(paths, network, one) for one in uniform_permutations(network, randoms, seed))
-    return ObliviousAttack(network, paths.name, greedy, matching, tuple(random))
+    drawn = uniform_permutations(network, randoms, seed)
+    random = tuple(_try(paths, network, one, None) for one in drawn)
+    return ObliviousAttack(network, paths.name, greedily, matched, random)
 
 
-def _try(
-    paths: PathSystem, network: Network, destination: I32, built: Built | None = None
-) -> Trial:
+def _try(paths: PathSystem, network: Network, destination: I32, built: Built | None) -> Trial:
     """Count the congestion, also at the node of the construction, and execute."""
     counted = loads(paths, network, destination)
     at_node = 0 if built is None else int(counted[built.node])

@@ -80,9 +80,7 @@ def execute_paths(
     """
     held = loads(paths, network, destination)[: network.n].max()
     route, name = partial(_forward, paths), f"paths {paths.name}"
-    return execute_route(
-        route, network, destination, name=name, buffers=int(held) + 1, observers=observers
-    )
+    return execute_route(route, network, destination, name, int(held) + 1, observers=observers)
 
 
 def _forward(

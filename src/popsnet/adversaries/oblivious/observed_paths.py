@@ -93,9 +93,8 @@ def observe(
     table = np.empty((network.n, network.n, width), dtype=np.int32)
     for ends, way in seen.items():
         table[ends] = (way[1:] + way[-1:] * width)[:width]
-    return PathSystem(
-        f"of router {router.name} ({variant})", "observed", lambda _, a, b: table[a, b]
-    )
+    name = f"of router {router.name} ({variant})"
+    return PathSystem(name, "observed", lambda _, a, b: table[a, b])
 
 
 def _require_same(router: Router, first: list[int], again: list[int]) -> None:

@@ -62,9 +62,7 @@ def execute_two_hop(
             _note_arrivals(network, odd + 1, inbox, slot, memory)
 
     name = f"two-hop {algorithm.name}"
-    outcome = execute_route(
-        route, network, destination, name=name, buffers=_BUFFERS, max_steps=rounds
-    )
+    outcome = execute_route(route, network, destination, name, _BUFFERS, max_steps=rounds)
     return TwoHopRun(slot, outcome)
 
 
