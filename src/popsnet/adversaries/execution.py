@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from math import inf
+from sys import maxsize
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +82,7 @@ class WatchedRun(NamedTuple):
     """At the end of the run, or where it was truncated; all False if the machine stops it."""
 
 
-def watch(instance: Instance, note: Callable[[Slot], None], most: float = inf) -> WatchedRun:
+def watch(instance: Instance, note: Callable[[Slot], None], most: int = maxsize) -> WatchedRun:
     """Execute a router for at most ``most`` slots and pass each of them to ``note``.
 
     The router still stores, drops and delivers what it received in the last of these slots.
@@ -91,13 +91,12 @@ def watch(instance: Instance, note: Callable[[Slot], None], most: float = inf) -
     delivered = np.zeros(instance.network.n, dtype=np.bool_)
 
     def route(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
-        running, left = router.start(variant, network, to, coins, memory), most
+        running = router.start(variant, network, to, coins, memory)
         with suppress(StopIteration), closing(running):
             slot = next(running)
-            while left > 0:
+            for _ in range(most):
                 inbox = yield slot
                 note(slot)
-                left -= 1
                 slot = running.send(inbox)
         delivered[:] = memory.holds(to, network.processors)
 

@@ -53,13 +53,9 @@ def team(state: State, candidates: int) -> Transition:
     while rows < len(packets) and len(sets) ** (rows + 1) <= _LARGEST_CHUNK:
         rows += 1
     first = len(packets) - rows
-    arrays = [
-        np.ravel(one)
-        for one in np.meshgrid(*[np.array(list(sets), np.uint8)] * rows, indexing="ij")
-    ]
-    ways = np.ones(1)
-    for _ in range(rows):
-        ways = np.multiply.outer(ways, np.array(list(sets.values()), float)).ravel()
+    numbers, draws = np.array(list(sets), np.uint8), np.array(list(sets.values()), float)
+    every = np.indices([len(sets)] * rows).reshape(rows, len(sets) ** rows)
+    arrays, ways = list(numbers[every]), draws[every].prod(axis=0)
     delivered = np.zeros(2 ** len(packets))
     for chosen in product(sets, repeat=first):
         factor = np.prod([float(sets[one]) for one in chosen])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.faults.faults import Faults
+from popsnet.faults.faults import PARTS, Faults
 from popsnet.network import I32, I64, Bools, Network
 from popsnet.slot import Ints
 
@@ -179,18 +179,16 @@ def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations:
     array([ True, False])
     """
     works = np.ones(network.n, dtype=np.bool_)
-    for kind in ("transmitters", "receivers", "processors"):
-        for processor, _ in getattr(faults, kind):
-            works[processor] = False
+    works[[one for kind in PARTS[1:] for one, _ in getattr(faults, kind)]] = False
     ends = works[sources] & works[destinations]
     if not faults.couplers and works.all():
         return np.ones(len(sources), dtype=np.bool_)
     a, b = network.group(sources), network.group(destinations)
     closed = _closed(network, faults)
     relays = _dead_relays(network, works)
-    few = np.zeros(network.g, dtype=np.int64)
-    few += [len(closed.get(one, ())) + len(relays.get(one, ())) for one in range(network.g)]
-    paths = few[a] + few[b] < network.g
+    groups = range(network.g)
+    few = np.array([len(closed.get(one, ())) + len(relays.get(one, ())) for one in groups])
+    paths: Bools = few[a] + few[b] < network.g
     known: dict[tuple[int, int], bool] = {}
     for packet in np.flatnonzero(~paths & ends).tolist():
         pair = int(a[packet]), int(b[packet])

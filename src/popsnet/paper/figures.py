@@ -188,17 +188,11 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
         if row.lost_share:
             losing.setdefault((row.router, row.variant, row.d // row.g), []).append(row)
     losers = sorted({f"{router} ({variant})" for router, variant, _ in losing})
-    series = [
-        Series(
-            f"{router} ({variant}), {_shape(ratio)}" if len(losers) > 1 else _shape(ratio),
-            tuple(row.n for row in same),
-            tuple(row.lost_share for row in same),
-            tuple(row.lost_sd for row in same),
-            error_is="standard deviation",
-            look=look,
-        )
-        for look, ((router, variant, ratio), same) in enumerate(sorted(losing.items()))
-    ]
+    series = list[Series]()
+    for look, ((router, variant, ratio), same) in enumerate(sorted(losing.items())):
+        label = f"{router} ({variant}), {_shape(ratio)}" if len(losers) > 1 else _shape(ratio)
+        n, shares, sds = zip(*((row.n, row.lost_share, row.lost_sd) for row in same), strict=True)
+        series.append(Series(label, n, shares, sds, error_is="standard deviation", look=look))
     if series:
         yield _figure("losses", plots.draw_losses(series), losers=" and ".join(losers))
 
@@ -286,19 +280,12 @@ def theory_figures(theory: Theory) -> list[PaperFigure]:
 
 
 def _fits(theory: Theory) -> Iterator[PaperFigure]:
-    panels = [
-        plots.Fitted(
-            row=router,
-            column=_shape(ratio),
-            g=tuple(row.g for row in series),
-            values=tuple(row.slots for row in series),
-            errors=tuple(row.error for row in series),
-            curves=_curves(
-                [row for row in theory.growth if (row.router, row.ratio) == (router, ratio)], series
-            ),
-        )
-        for (router, ratio), series in series_of(theory.fluid).items()
-    ]
+    panels = list[plots.Fitted]()
+    for (router, ratio), series in series_of(theory.fluid).items():
+        g, slots, errors = zip(*((row.g, row.slots, row.error) for row in series), strict=True)
+        fits = [row for row in theory.growth if (row.router, row.ratio) == (router, ratio)]
+        curves = _curves(fits, series)
+        panels.append(plots.Fitted(router, _shape(ratio), g, slots, errors, curves))
     if panels:
         yield _figure("growth", plots.draw_fits(panels, "slots"))
 

@@ -11,14 +11,7 @@ from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.verdicts import (
-    Judged,
-    Pair,
-    compare_with_print,
-    doubted_rows,
-    sd_of,
-    verdicts_of,
-)
+from popsnet.paper.verdicts import Judged, Pair, compare_with_print, sd_of, verdicts_of
 from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.routing.relay import expected_slots
 from popsnet.stats.inference import MeanComparison, confidence_interval, quantile, summarize_counts
@@ -275,7 +268,7 @@ def _judged(pair: Pair, found: MeanComparison, verdict: str, relay: Relay) -> di
     return {
         "runs": pair.tally.runs, "capped": pair.tally.capped,
         "standard_errors": found.standard_errors, "p": found.p, "verdict": verdict,
-        "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.network in doubted_rows(),
+        "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.tables_differ,
         "time_division": _is_direct(relay),
     }  # fmt: skip
 

@@ -316,15 +316,10 @@ def fit(design: npt.ArrayLike, values: npt.ArrayLike, errors: npt.ArrayLike) -> 
     parameters = coefficients + 1
     correction = 2 * parameters * (parameters + 1) / (count - parameters - 1)
     spread = np.sqrt(np.diag(best.covariance) * count / (count - coefficients))
-    return Fit(
-        coefficients=tuple(best.coefficients.tolist()),
-        errors=tuple(spread.tolist()),
-        misfit=sqrt(variance),
-        rss=float((best.residuals**2).sum()),
-        chi2=float(((sharp.residuals / s) ** 2).sum()),
-        freedom=count - coefficients,
-        aicc=2 * parameters - 2 * best.log_likelihood + correction,
-    )
+    rss, chi2 = (float((off**2).sum()) for off in (best.residuals, sharp.residuals / s))
+    aicc = 2 * parameters - 2 * best.log_likelihood + correction
+    found, spreads = (tuple(part.tolist()) for part in (best.coefficients, spread))
+    return Fit(found, spreads, sqrt(variance), rss, chi2, count - coefficients, aicc)
 
 
 def akaike_weights(aicc: Sequence[float]) -> list[float]:

@@ -63,11 +63,6 @@ def loads(paths: PathSystem, network: Network, destination: Ints) -> I64:
     return np.bincount(through, minlength=nodes(network))
 
 
-def congestion(paths: PathSystem, network: Network, destination: Ints) -> int:
-    """Return the largest load of a node, which no schedule of the permutation can beat."""
-    return int(loads(paths, network, destination).max())
-
-
 def execute_paths(
     paths: PathSystem, network: Network, destination: Ints, observers: Sequence[Observer] = ()
 ) -> Outcome:

@@ -244,15 +244,11 @@ def find_paths(name: str) -> PathSystem:
     >>> find_paths("direct").summary
     'one hop'
     """
-
-    def load(path: str) -> PathSystem:
-        return PathSystem(path, "from a file", _ways_of_file(path))
-
     usage = "path(d, g, source, destination)"
-    return find_algorithm(name, PATH_SYSTEMS, load, "path system", usage)
+    return find_algorithm(name, PATH_SYSTEMS, _paths_of_file, "path system", usage)
 
 
-def _ways_of_file(path: str) -> Ways:
+def _paths_of_file(path: str) -> PathSystem:
     """Return the paths of a file that defines ``path(d, g, source, destination)``.
 
     The function returns the list of processors after the source, the destination last. With
@@ -295,4 +291,4 @@ def _ways_of_file(path: str) -> Ways:
         width = max(map(len, ways))
         return np.array([way + way[-1:] * (width - len(way)) for way in ways])
 
-    return of_arrays if file.takes_arrays else of_numbers
+    return PathSystem(path, "from a file", of_arrays if file.takes_arrays else of_numbers)
