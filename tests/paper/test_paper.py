@@ -39,8 +39,8 @@ from tests.plots.texts import texts_outside
 
 def test_the_printed_tables_are_all_there() -> None:
     rows = printed_rows()
-    assert [sum(row.ratio == ratio for row in rows) for ratio in (1, 4, 16)] == [12, 11, 10]
-    assert all(row.network.d == row.ratio * row.network.g for row in rows)
+    assert Counter(row.network.blocks for row in rows) == {1: 12, 4: 11, 16: 10}
+    assert all(row.network.d == row.network.blocks * row.network.g for row in rows)
     first, last = rows[0], rows[-1]
     assert (first.network, first.mean_steps, first.max_steps) == (Network(2, 2), 3.15, 12)
     assert (last.network, last.slots, last.deterministic) == (Network(16384, 1024), 333.6, 7093)
@@ -131,7 +131,7 @@ def printed(steps: list[int], other: list[int], g: int = 16) -> Printed:
     assert one.sd is not None
     network = Network(g, g)
     mean, sd, slots = round(one.mean, 2), round(one.sd, 2), round(5 * two.mean, 2)
-    return Printed(network, 1, mean, sd, one.max, slots, deterministic_slots(network))
+    return Printed(network, mean, sd, one.max, slots, deterministic_slots(network))
 
 
 def test_the_family_wise_error_rate_is_as_stated() -> None:
@@ -245,7 +245,7 @@ def test_the_table_of_steps_fits_a_terminal() -> None:
     def runs(network: Network) -> Tally:
         row = printed.get(network)
         often = round(row.mean_steps) if row else 20
-        stalled = 40 if row and row.ratio == 16 else 0
+        stalled = 40 if row and row.network.blocks == 16 else 0
         steps = Counter({often: 10_000 - stalled, 1000: stalled})
         return Tally(10_000, stalled, steps, steps, steps, Counter({0: 10_000}))
 

@@ -330,7 +330,7 @@ def test_a_conflict_graph_knows_its_degrees() -> None:
     assert graph.sources.tolist() == [0, 0, 1, 1]
     assert graph.temporaries.tolist() == [0, 0, 1, 1]
     assert graph.degrees.tolist() == [2, 2, 2, 2]
-    assert (graph.max_degree, graph.histogram().tolist()) == (2, [0, 0, 4])
+    assert graph.max_degree == 2
     first, both = graph.survivors(np.array([0, 1, 1, 1]))
     assert first.tolist() == [True, True, False, False]
     assert both.tolist() == [True, True, False, False]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from math import inf
+from sys import maxsize
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +14,13 @@ from popsnet.coins import Coins
 from popsnet.engines import Instance, Outcome
 from popsnet.engines.slots import execute
 from popsnet.errors import wrong
+from popsnet.medium import Medium, SlotArrays
 from popsnet.memory import Memory
 from popsnet.network import I32, Bools, Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.routing import Route, Router
 from popsnet.routing.router import Variant
-from popsnet.slot import Inbox, Ints, Slot, Slots
+from popsnet.slot import Ints, Kind, Slot, Slots
 from popsnet.trace import Observer
 
 _SMALLEST = 8
@@ -54,7 +55,7 @@ def verdict(confirmed: bool, text: str) -> str:
 
 
 def execute_route(
-    route: Route, network: Network, destination: Ints, *, name: str, buffers: int,
+    route: Route, network: Network, destination: Ints, name: str, buffers: int,
     max_steps: int = 1, observers: Sequence[Observer] = (),
 ) -> Outcome:  # fmt: skip
     """Execute a route on the machine without registering it as a router."""
@@ -66,6 +67,13 @@ def _router(name: str, route: Route, buffers: int) -> Router:
     return Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
 
 
+def heard(medium: Medium, slot: Slot) -> tuple[Ints, Ints]:
+    """Return the processors that hear a packet, and for each the number of its sender's entry."""
+    light = medium.transmit(0, slot, SlotArrays.of(slot))
+    packets = slot.kinds[light.messages] == Kind.PACKET
+    return slot.listeners[light.listeners[packets]], light.messages[packets]
+
+
 class WatchedRun(NamedTuple):
     """The outcome of a router's run, and which packets are at their destinations."""
 
@@ -74,8 +82,8 @@ class WatchedRun(NamedTuple):
     """At the end of the run, or where it was truncated; all False if the machine stops it."""
 
 
-def watch(instance: Instance, note: Callable[[Slot, Inbox], None], most: float = inf) -> WatchedRun:
-    """Execute a router for at most ``most`` slots and pass each slot and inbox to ``note``.
+def watch(instance: Instance, note: Callable[[Slot], None], most: int = maxsize) -> WatchedRun:
+    """Execute a router for at most ``most`` slots and pass each of them to ``note``.
 
     The router still stores, drops and delivers what it received in the last of these slots.
     """
@@ -83,13 +91,12 @@ def watch(instance: Instance, note: Callable[[Slot, Inbox], None], most: float =
     delivered = np.zeros(instance.network.n, dtype=np.bool_)
 
     def route(network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
-        running, left = router.start(variant, network, to, coins, memory), most
+        running = router.start(variant, network, to, coins, memory)
         with suppress(StopIteration), closing(running):
             slot = next(running)
-            while left > 0:
+            for _ in range(most):
                 inbox = yield slot
-                note(slot, inbox)
-                left -= 1
+                note(slot)
                 slot = running.send(inbox)
         delivered[:] = memory.holds(to, network.processors)
 

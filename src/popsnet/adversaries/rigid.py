@@ -19,22 +19,23 @@ is heard is no longer fixed. So the senders are part of the pattern here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 
 import numpy as np
 
-from popsnet.adversaries.execution import WatchedRun, verdict, watch
+from popsnet.adversaries.execution import WatchedRun, heard, verdict, watch
 from popsnet.coins import Coins
 from popsnet.engines import Instance
 from popsnet.errors import InputError, wrong
+from popsnet.medium import Medium
 from popsnet.network import I32, U8, Network, require_one_wavelength
 from popsnet.permutations import make_permutation
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router, find_variant
-from popsnet.slot import Ints, Kind, Slot
+from popsnet.slot import Ints, Slot
 from popsnet.theory.bounds import guaranteed_slots
 from popsnet.trace import records
 
@@ -228,9 +229,10 @@ def _attack(
         slots = _last_failing(network, growth)
     slots = min(slots, len(seen))
     _, reach = growth_of(network, seen[:slots])
+    attack = RigidAttack(network, router.name, variant, slots, tuple(growth))
     found = reach.missing()
     if found is None:
-        return RigidAttack(network, router.name, variant, slots, tuple(growth))
+        return attack
     i, h = found
     where("the transposition")
     destination = network.processors
@@ -238,9 +240,7 @@ def _attack(
     again, run = watch_slots(router, variant, network, destination, Coins(0), slots)
     _require_same(router, seen[:slots], again, f"the transposition of {h} and {i}")
     failed = not run.delivered[h]
-    return RigidAttack(
-        network, router.name, variant, slots, tuple(growth), i, h, destination, failed
-    )
+    return replace(attack, processor=i, packet=h, destination=destination, confirmed=failed)
 
 
 def _common_slots(
@@ -283,7 +283,7 @@ def watch_slots(
     """Run a router for at most ``most`` slots and return these slots and the outcome."""
     seen: list[Slot] = []
     instance = Instance(network, router, variant, destination, coins, max_steps=2**62)
-    run = watch(instance, lambda slot, _: seen.append(slot), most)
+    run = watch(instance, seen.append, most)
     return tuple(seen), run
 
 
@@ -326,13 +326,13 @@ class Reach:
     """All sets P(i, t), a bit for each pair: n²/8 bytes, O(n²/8) time per slot."""
 
     def __init__(self, network: Network) -> None:
-        self.network = network
+        self.network, self._medium = network, Medium(network)
         self._sets: U8 = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
 
     def after(self, slot: Slot) -> None:
         """Update the sets with what every processor hears in this slot."""
-        listeners, senders = _heard(self.network, slot)
-        self._sets[listeners] |= self._sets[senders]
+        listeners, messages = heard(self._medium, slot)
+        self._sets[listeners] |= self._sets[slot.senders[messages]]
 
     def sizes(self) -> Ints:
         """Return the size of every processor's set."""
@@ -348,20 +348,6 @@ class Reach:
         i = int(np.argmin(self.sizes()))
         absent = np.delete(self.network.processors, self.of(i))
         return (i, int(absent[0])) if absent.size else None
-
-
-def _heard(network: Network, slot: Slot) -> tuple[Ints, Ints]:
-    """Return the processors that hear a packet, and the sender that each hears."""
-    by, to = slot.senders[slot.owners], slot.groups
-    couplers = network.coupler(to, network.group(by))
-    used, first, times = np.unique(couplers, return_index=True, return_counts=True)
-    is_heard = (times == 1) & (slot.kinds[slot.owners][first] == Kind.PACKET)
-    no_coupler = network.couplers  # the last entry: no listener is on it
-    heard, sender = np.append(used[is_heard], no_coupler), by[first[is_heard]]
-    listened = network.coupler(network.group(slot.listeners), slot.listened)
-    at = np.searchsorted(heard, listened)
-    hears = heard[at] == listened
-    return slot.listeners[hears], sender[at[hears]]
 
 
 def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[ReachGrowth], Reach]:

@@ -43,6 +43,14 @@ def canonical(state: State) -> State:
     return min(tables)
 
 
+def without(state: State, packets: Iterable[tuple[int, int]]) -> State:
+    """Return the state after packets leave, each given by its line and column."""
+    left = [list(line) for line in state]
+    for line, column in packets:
+        left[line][column] -= 1
+    return canonical(tuple(map(tuple, left)))
+
+
 def pending(state: State) -> int:
     """Return the number of pending packets."""
     return sum(map(sum, state))
@@ -79,7 +87,10 @@ def of_tables(network: Network) -> Start:
     The table counts packets from each group to each class of d destinations. A table N occurs with
     probability d!^(2g) / (n!·∏ N!), whether the classes are groups or residues.
     """
-    return _gather(_tables(network))
+    start: defaultdict[State, Fraction] = defaultdict(Fraction)
+    for table, probability in _tables(network):
+        start[canonical(table)] += probability
+    return dict(start)
 
 
 def without_fixed_points(network: Network) -> Start:
@@ -88,24 +99,12 @@ def without_fixed_points(network: Network) -> Start:
     Of the N packets that stay in their group, f are at their destinations with the probability that
     a random injection of N of d numbers has f fixed points, independently for every group.
     """
-    return _gather(_less_fixed_points(network))
-
-
-def _less_fixed_points(network: Network) -> Iterator[tuple[State, Fraction]]:
+    start: defaultdict[State, Fraction] = defaultdict(Fraction)
     for table, probability in _tables(network):
         stay = [_fixed_points(table[group][group], network.d) for group in range(network.g)]
         for outcome in product(*map(dict.items, stay)):
-            lines = [list(line) for line in table]
-            for group, (fixed, _) in enumerate(outcome):
-                lines[group][group] -= fixed
-            yield tuple(map(tuple, lines)), probability * prod(likely for _, likely in outcome)
-
-
-def _gather(tables: Iterable[tuple[State, Fraction]]) -> Start:
-    """Add up the probabilities of tables with the same canonical form."""
-    start: defaultdict[State, Fraction] = defaultdict(Fraction)
-    for table, probability in tables:
-        start[canonical(table)] += probability
+            fixed = ((group, group) for group, (f, _) in enumerate(outcome) for _ in range(f))
+            start[without(table, fixed)] += probability * prod(likely for _, likely in outcome)
     return dict(start)
 
 
@@ -118,24 +117,14 @@ def _tables(network: Network) -> Iterator[tuple[State, Fraction]]:
 
 
 def _fill(room: Line, size: int, lines: int) -> Iterator[State]:
-    """Yield all tables of this many lines, each of sum ``size``, that fit in the columns' room."""
-    if lines == 0:
-        yield ()
+    """Yield all tables with this many lines of this size, and with these sums of columns."""
+    if lines == 1:
+        yield (room,)
         return
-    for line in _line(room, size):
-        left = tuple(free - used for free, used in zip(room, line, strict=True))
-        for rest in _fill(left, size, lines - 1):
-            yield (line, *rest)
-
-
-def _line(room: Line, size: int) -> Iterator[Line]:
-    if len(room) == 1:
-        if size <= room[0]:
-            yield (size,)
-        return
-    for count in range(min(size, room[0]) + 1):
-        for rest in _line(room[1:], size - count):
-            yield (count, *rest)
+    for line in product(*(range(min(size, free) + 1) for free in room)):
+        if sum(line) == size:
+            left = tuple(free - used for free, used in zip(room, line, strict=True))
+            yield from ((line, *rest) for rest in _fill(left, size, lines - 1))
 
 
 def _fixed_points(moved: int, size: int) -> dict[int, Fraction]:

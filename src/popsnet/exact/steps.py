@@ -14,17 +14,10 @@ from itertools import count, islice, takewhile
 from math import isqrt
 
 from popsnet.errors import InputError, did_you_mean, require_text, wrong
+from popsnet.exact import transition
 from popsnet.exact.chain import Chain, Progress, Step
 from popsnet.exact.state import between_groups, by_residues, of_tables, without_fixed_points
 from popsnet.exact.team import ChainStage, read_schedule
-from popsnet.exact.transition import (
-    FRESH,
-    choose_by_bijection,
-    choose_by_coin,
-    place,
-    transition_of,
-    turn,
-)
 from popsnet.network import Network
 
 LARGEST = {
@@ -84,15 +77,14 @@ def mei_rizzi_chain(
     Fraction(136, 45)
     """
     _require_feasible(network, "mei-rizzi")
-    start = (
-        of_tables(network)
-        if destination is None
-        else {by_residues(network, destination): Fraction(1)}
-    )
+    if destination is None:
+        start = of_tables(network)
+    else:
+        start = {by_residues(network, destination): Fraction(1)}
 
     def by_coin(probability: Fraction) -> Step:
-        lines = partial(choose_by_coin, cells=network.g, probability=probability)
-        return partial(transition_of, lines=lines)
+        lines = partial(transition.choose_by_coin, cells=network.g, probability=probability)
+        return partial(transition.transition_of, lines=lines)
 
     early = takewhile(lambda part: part < 1, (taking_part(network, s) for s in count()))
     return Chain(start, [] if all_packets else [*map(by_coin, early)], by_coin(Fraction(1)))
@@ -141,14 +133,14 @@ def relay_chain(
     """
     stages = read_schedule(schedule, network)
     _require_feasible(network, "relay" if stages == [ChainStage()] else "relay with stages T")
-    start = (
-        without_fixed_points(network)
-        if destination is None
-        else {between_groups(network, destination): Fraction(1)}
-    )
-    fresh = partial(transition_of, lines=partial(choose_by_bijection, cells=network.d))
+    if destination is None:
+        start = without_fixed_points(network)
+    else:
+        start = {between_groups(network, destination): Fraction(1)}
+    lines = partial(transition.choose_by_bijection, cells=network.d)
+    fresh = partial(transition.transition_of, lines=lines)
     if stages == [ChainStage()] and network.d == network.g:
-        return Chain(start, [*[fresh] * (FRESH - 1), place], turn)
+        return Chain(start, [*[fresh] * (transition.FRESH - 1), transition.place], transition.turn)
     steps = {stage: stage.step(fresh) for stage in stages}
     return Chain(start, [steps[stage] for stage in stages[:-1]], steps[stages[-1]])
 

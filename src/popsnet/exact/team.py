@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from popsnet.errors import wrong
 from popsnet.exact.chain import Step
-from popsnet.exact.state import State, Weights, canonical
+from popsnet.exact.state import State, Weights, without
 from popsnet.exact.transition import FRESH, Transition
 from popsnet.network import I64, Network
 
@@ -53,13 +53,9 @@ def team(state: State, candidates: int) -> Transition:
     while rows < len(packets) and len(sets) ** (rows + 1) <= _LARGEST_CHUNK:
         rows += 1
     first = len(packets) - rows
-    arrays = [
-        np.ravel(one)
-        for one in np.meshgrid(*[np.array(list(sets), np.uint8)] * rows, indexing="ij")
-    ]
-    ways = np.ones(1)
-    for _ in range(rows):
-        ways = np.multiply.outer(ways, np.array(list(sets.values()), float)).ravel()
+    numbers, draws = np.array(list(sets), np.uint8), np.array(list(sets.values()), float)
+    every = np.indices([len(sets)] * rows).reshape(rows, len(sets) ** rows)
+    arrays, ways = list(numbers[every]), draws[every].prod(axis=0)
     delivered = np.zeros(2 ** len(packets))
     for chosen in product(sets, repeat=first):
         factor = np.prod([float(sets[one]) for one in chosen])
@@ -68,10 +64,8 @@ def team(state: State, candidates: int) -> Transition:
         delivered += factor * np.bincount(outcome, ways, len(delivered))
     weights: Counter[State] = Counter()
     for bits in map(int, np.flatnonzero(delivered)):
-        left = [list(line) for line in state]
-        for number, (b, a) in enumerate(packets):
-            left[b][a] -= bits >> number & 1
-        weights[canonical(tuple(map(tuple, left)))] += int(delivered[bits])
+        gone = (packet for number, packet in enumerate(packets) if bits >> number & 1)
+        weights[without(state, gone)] += int(delivered[bits])
     return Weights(dict(weights), groups ** (candidates * len(packets)))
 
 

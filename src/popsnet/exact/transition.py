@@ -29,7 +29,7 @@ from math import factorial, gcd
 from operator import itemgetter
 from typing import TypeAlias
 
-from popsnet.exact.state import Line, State, Weights, canonical
+from popsnet.exact.state import Line, State, Weights, without
 
 EMPTY = -1
 _MANY = -2
@@ -97,6 +97,7 @@ Transition: TypeAlias = Weights[State]
 def transition_of(state: State, lines: Lines) -> Transition:
     """Return the distribution of the next state, up to the names of groups.
 
+    All packets that are alone in their cell are delivered.
     Cells are kept sorted, since their names do not matter, so there are few ways to fill them.
     """
     distributions = [lines(line) for line in state]
@@ -107,7 +108,8 @@ def transition_of(state: State, lines: Lines) -> Transition:
         total *= distribution.total
     weights: Counter[State] = Counter()
     for cells, weight in filled.items():
-        weights[_without(state, cells)] += weight
+        gone = ((n, end) for cell in cells for end, n in enumerate(cell) if n >= 0)
+        weights[without(state, gone)] += weight
     return Weights(dict(weights), total)
 
 
@@ -127,16 +129,6 @@ def _with(cell: Cell, end: int, number: int) -> Cell:
         return cell
     content = number if cell[end] == _FREE else _TAKEN
     return (*cell[:end], content, *cell[end + 1 :])
-
-
-def _without(state: State, cells: Sequence[Cell]) -> State:
-    """Return the state after all packets that are alone in their cell are delivered."""
-    left = [list(line) for line in state]
-    for cell in cells:
-        for end, number in enumerate(cell):
-            if number >= 0:
-                left[number][end] -= 1
-    return canonical(tuple(map(tuple, left)))
 
 
 FRESH = 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.faults.faults import Faults
+from popsnet.faults.faults import PARTS, Faults
 from popsnet.network import I32, I64, Bools, Network
 from popsnet.slot import Ints
 
@@ -101,6 +101,46 @@ def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> I64 | None:
     return until
 
 
+class WorkingParts:
+    """The couplers, transmitters and receivers that work when others are dead.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    faults : Faults
+        The dead parts, all of them listed. All count, whatever the slots in which they die.
+
+    Attributes
+    ----------
+    couplers : array of bool
+        Entry (b, a) says whether coupler c(b, a), from group a to group b, works.
+    sends, hears : array of bool
+        Whether the transmitter and the receiver of each processor work.
+
+    Examples
+    --------
+    >>> from popsnet import Faults, Network
+    >>> from popsnet.faults import WorkingParts
+    >>> parts = WorkingParts(Network(2, 2), Faults.parse("coupler:1,0 receiver:3 processor:0"))
+    >>> parts.couplers.tolist()
+    [[True, True], [False, True]]
+    >>> parts.sends.tolist(), parts.hears.tolist()
+    ([False, True, True, True], [False, True, True, False])
+    """
+
+    def __init__(self, network: Network, faults: Faults) -> None:
+        self.network = network
+        self.couplers: Bools = np.ones((network.g, network.g), dtype=np.bool_)
+        for to, by, _ in faults.couplers:
+            self.couplers[to, by] = False
+        self.sends: Bools = np.ones(network.n, dtype=np.bool_)
+        self.sends[[processor for processor, _ in faults.processors]] = False
+        self.hears: Bools = self.sends.copy()
+        self.sends[[processor for processor, _ in faults.transmitters]] = False
+        self.hears[[processor for processor, _ in faults.receivers]] = False
+
+
 def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations: Ints) -> Bools:
     """Return whether each packet has a live path of two hops both ways.
 
@@ -139,18 +179,16 @@ def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations:
     array([ True, False])
     """
     works = np.ones(network.n, dtype=np.bool_)
-    for kind in ("transmitters", "receivers", "processors"):
-        for processor, _ in getattr(faults, kind):
-            works[processor] = False
+    works[[one for kind in PARTS[1:] for one, _ in getattr(faults, kind)]] = False
     ends = works[sources] & works[destinations]
     if not faults.couplers and works.all():
         return np.ones(len(sources), dtype=np.bool_)
     a, b = network.group(sources), network.group(destinations)
     closed = _closed(network, faults)
     relays = _dead_relays(network, works)
-    few = np.zeros(network.g, dtype=np.int64)
-    few += [len(closed.get(one, ())) + len(relays.get(one, ())) for one in range(network.g)]
-    paths = few[a] + few[b] < network.g
+    groups = range(network.g)
+    few = np.array([len(closed.get(one, ())) + len(relays.get(one, ())) for one in groups])
+    paths: Bools = few[a] + few[b] < network.g
     known: dict[tuple[int, int], bool] = {}
     for packet in np.flatnonzero(~paths & ends).tolist():
         pair = int(a[packet]), int(b[packet])

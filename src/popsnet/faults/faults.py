@@ -330,9 +330,8 @@ def _require_slot(slot: int, given: str) -> None:
 
 
 def _form(kind: str) -> str:
-    return (
-        "coupler:B,A for the coupler from group A to group B" if kind == "coupler" else f"{kind}:P"
-    )
+    coupler = "coupler:B,A for the coupler from group A to group B"
+    return coupler if kind == "coupler" else f"{kind}:P"
 
 
 def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:

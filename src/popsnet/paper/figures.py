@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, cycle, islice, zip_longest
-from typing import TypeVar
+from typing import TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -21,8 +22,9 @@ from popsnet.paper.theory.growth import LIMIT, GrowthRow, predicted, series_of
 from popsnet.paper.theory.predictions import FluidRow
 from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import SeparationRow
-from popsnet.plots import CurveKind, Decline, Dot, Series
+from popsnet.plots import CurveKind, Decline, Dot, Series, draw_slots
 from popsnet.plots.style import LOOKS
+from popsnet.report import Row
 from popsnet.routing import find_router
 from popsnet.routing.relay import expected_slots, fractions
 from popsnet.routing.relay.schedule import RelaySchedule
@@ -44,7 +46,7 @@ _CONFLICT_SEED = 8
 
 
 _PAPER, _THEORY = CurveKind.PUBLISHED, CurveKind.THEORY
-AnyRow = TypeVar("AnyRow", StepsRow, SlotsRow)
+_Lines: TypeAlias = Callable[[Sequence[Row]], list[Series]]
 
 _LOOKS = {"mei-rizzi": 0, "relay": 3}
 """The looks of routers that are in several figures."""
@@ -82,7 +84,6 @@ def _figure(stem: str, figure: Figure, **numbers: object) -> PaperFigure:
 def paper_figures(rows: PaperRows) -> list[PaperFigure]:
     """Return the figures of the paper and of our tables; none for which there is no data."""
     return [
-        *_headline(rows.slots),
         *_performance(rows),
         *_losses(rows.routers),
         *_routers(rows.routers),
@@ -105,43 +106,18 @@ def _networks() -> Iterator[PaperFigure]:
     yield _figure("conflicts", plots.draw_conflicts(step))
 
 
-def _by_ratio(rows: Sequence[AnyRow]) -> dict[int, list[AnyRow]]:
-    """Group rows by d/g, without the ratios that have none."""
-    found = {ratio: [row for row in rows if row.d == ratio * row.g] for ratio in RATIOS}
-    return {ratio: same for ratio, same in found.items() if same}
-
-
-def _headline(rows: Sequence[SlotsRow]) -> Iterator[PaperFigure]:
-    """Draw the paper's router, printed and measured, and relay."""
-    panels = {
-        _shape(ratio): [
-            *_series("paper's router, ours", same, lambda row: row.mean),
-            *_series("paper's router, printed", same, lambda row: row.published_slots, _PAPER),
-            *_series("relay", same, lambda row: None if row.time_division else row.relay, look=3),
-            *_series(
-                "relay's plan is direct (time division)",
-                same,
-                lambda row: row.relay if row.time_division else None,
-                _PAPER,
-                3,
-            ),
-        ]
-        for ratio, same in _by_ratio(rows).items()
-    }
-    if panels:
-        yield _figure("headline", plots.draw_slots(panels, size=(6.2, 3.6), columns=2))
-
-
 def _performance(rows: PaperRows) -> Iterator[PaperFigure]:
-    steps = {_shape(ratio): _steps(same) for ratio, same in _by_ratio(rows.steps).items()}
-    if steps:
-        yield _figure("steps", plots.draw_steps(steps))
-    slots = {
-        _shape(ratio): [*_randomized(same), *_deterministic(same)]
-        for ratio, same in _by_ratio(rows.slots).items()
-    }
-    if slots:
-        yield _figure("slots", plots.draw_slots(slots, log=True))
+    """Draw a panel of lines for each d/g that has rows."""
+    figures: tuple[tuple[str, Sequence[Row], _Lines, Callable[..., Figure]], ...] = (
+        ("headline", rows.slots, _headline, partial(draw_slots, size=(6.2, 3.6), columns=2)),
+        ("steps", rows.steps, _steps, plots.draw_steps),
+        ("slots", rows.slots, _slots, partial(draw_slots, log=True)),
+    )
+    for stem, some, lines, draw in figures:
+        by_ratio = {ratio: [row for row in some if row.d == ratio * row.g] for ratio in RATIOS}
+        panels = {_shape(ratio): lines(same) for ratio, same in by_ratio.items() if same}
+        if panels:
+            yield _figure(stem, draw(panels))
 
 
 def _shape(ratio: int) -> str:
@@ -150,8 +126,8 @@ def _shape(ratio: int) -> str:
 
 def _series(
     label: str,
-    rows: Sequence[AnyRow],
-    value: Callable[[AnyRow], float | None],
+    rows: Sequence[Row],
+    value: Callable[[Row], float | None],
     kind: CurveKind = CurveKind.MEASURED,
     look: int = 0,
 ) -> Iterator[Series]:
@@ -168,7 +144,20 @@ def _ours(label: str, rows: Sequence[StepsRow] | Sequence[SlotsRow]) -> Series:
     return Series(label, tuple(row.n for row in rows), tuple(row.mean for row in rows), errors)
 
 
-def _randomized(rows: Sequence[SlotsRow]) -> list[Series]:
+def _headline(rows: Sequence[SlotsRow]) -> list[Series]:
+    """Return the paper's router, printed and measured, and relay."""
+    direct, relays = ([row for row in rows if row.time_division is one] for one in (True, False))
+    return [
+        *_series("paper's router, ours", rows, lambda row: row.mean),
+        *_series("paper's router, printed", rows, lambda row: row.published_slots, _PAPER),
+        *_series("relay", relays, lambda row: row.relay, look=3),
+        *_series(
+            "relay's plan is direct (time division)", direct, lambda row: row.relay, _PAPER, 3
+        ),
+    ]
+
+
+def _slots(rows: Sequence[SlotsRow]) -> list[Series]:
     return [
         _ours("randomized, ours", rows),
         *_series("randomized, paper", rows, lambda row: row.published_slots, _PAPER),
@@ -177,11 +166,6 @@ def _randomized(rows: Sequence[SlotsRow]) -> list[Series]:
         ),
         *_series("relay", rows, lambda row: row.relay, look=3),
         *_series("relay, planned", rows, lambda row: expected_slots(row.network), _THEORY, 3),
-    ]
-
-
-def _deterministic(rows: Sequence[SlotsRow]) -> list[Series]:
-    return [
         *_series("deterministic, paper", rows, lambda row: row.published_deterministic, _PAPER, 1),
         *_series("deterministic, formula", rows, lambda row: row.formula, _THEORY, 1),
         *_series("deterministic, executed", rows, lambda row: row.executed, look=1),
@@ -204,17 +188,11 @@ def _losses(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
         if row.lost_share:
             losing.setdefault((row.router, row.variant, row.d // row.g), []).append(row)
     losers = sorted({f"{router} ({variant})" for router, variant, _ in losing})
-    series = [
-        Series(
-            f"{router} ({variant}), {_shape(ratio)}" if len(losers) > 1 else _shape(ratio),
-            tuple(row.n for row in same),
-            tuple(row.lost_share for row in same),
-            tuple(row.lost_sd for row in same),
-            error_is="standard deviation",
-            look=look,
-        )
-        for look, ((router, variant, ratio), same) in enumerate(sorted(losing.items()))
-    ]
+    series = list[Series]()
+    for look, ((router, variant, ratio), same) in enumerate(sorted(losing.items())):
+        label = f"{router} ({variant}), {_shape(ratio)}" if len(losers) > 1 else _shape(ratio)
+        n, shares, sds = zip(*((row.n, row.lost_share, row.lost_sd) for row in same), strict=True)
+        series.append(Series(label, n, shares, sds, error_is="standard deviation", look=look))
     if series:
         yield _figure("losses", plots.draw_losses(series), losers=" and ".join(losers))
 
@@ -302,19 +280,12 @@ def theory_figures(theory: Theory) -> list[PaperFigure]:
 
 
 def _fits(theory: Theory) -> Iterator[PaperFigure]:
-    panels = [
-        plots.Fitted(
-            row=router,
-            column=_shape(ratio),
-            g=tuple(row.g for row in series),
-            values=tuple(row.slots for row in series),
-            errors=tuple(row.error for row in series),
-            curves=_curves(
-                [row for row in theory.growth if (row.router, row.ratio) == (router, ratio)], series
-            ),
-        )
-        for (router, ratio), series in series_of(theory.fluid).items()
-    ]
+    panels = list[plots.Fitted]()
+    for (router, ratio), series in series_of(theory.fluid).items():
+        g, slots, errors = zip(*((row.g, row.slots, row.error) for row in series), strict=True)
+        fits = [row for row in theory.growth if (row.router, row.ratio) == (router, ratio)]
+        curves = _curves(fits, series)
+        panels.append(plots.Fitted(router, _shape(ratio), g, slots, errors, curves))
     if panels:
         yield _figure("growth", plots.draw_fits(panels, "slots"))
 

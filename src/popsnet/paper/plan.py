@@ -111,6 +111,8 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
     largest = max_n or LARGEST
     rows = [row for row in printed_rows() if row.network.n <= largest]
     networks = [row.network for row in rows]
+    others = [network for network in _FEWER_THAN_GROUPS if network.n <= largest]
+    few = min(runs or SHARD_RUNS, SHARD_RUNS)
     attacked = _ATTACKED if full else _ATTACKED[:-1]
     return PaperPlan(
         # The paper's tables count survivors of slots 1 and 2.
@@ -118,17 +120,9 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
             (row, (Experiment(one.d, one.g, variant="idealized"), runs or _runs(one, full)))
             for row, one in zip(rows, networks, strict=True)
         ),
-        rivals=tuple(
-            (row, rival)
-            for row in rows
-            for rival in _rivals(row.network, min(runs or SHARD_RUNS, SHARD_RUNS))
-        ),
+        rivals=tuple((row, rival) for row in rows for rival in _rivals(row.network, few)),
         routers=tuple(_others(largest, runs or RUNS)),
-        relay=tuple(
-            _relay(network, runs, full)
-            for network in (*networks, *_FEWER_THAN_GROUPS)
-            if network.n <= largest
-        ),
+        relay=tuple(_relay(network, runs, full) for network in (*networks, *others)),
         exact=tuple(
             (Experiment(d, g, router=router, variant=variant), runs or _CHAIN_RUNS[full])
             for (router, variant), sizes in _CHAINS.items()

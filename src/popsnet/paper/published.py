@@ -37,7 +37,6 @@ class Printed:
     """What the paper prints for one network."""
 
     network: Network
-    ratio: int
     mean_steps: float
     sd_steps: float
     max_steps: int
@@ -65,27 +64,18 @@ class Printed:
 @cache
 def printed_rows() -> tuple[Printed, ...]:
     """Return all rows, by ratio and then by size."""
-    slots = {(row["n"], row["d_over_g"]): row for row in _read("slots.csv")}
-    rows = [_row(steps | slots[steps["n"], steps["d_over_g"]]) for steps in _read("steps.csv")]
-    return tuple(sorted(rows, key=lambda row: (row.ratio, row.network.n)))
-
-
-def _row(row: dict[str, str]) -> Printed:
-    ratio = int(row["d_over_g"])
-    g = math.isqrt(int(row["n"]) // ratio)
-    return Printed(
-        network=Network(ratio * g, g),
-        ratio=ratio,
-        mean_steps=float(row["mean_steps"]),
-        sd_steps=float(row["sd_steps"]),
-        max_steps=int(row["max_steps"]),
-        slots=float(row["randomized_slots"]),
-        deterministic=int(row["deterministic_slots"]),
+    steps, slots = (
+        {(int(row["d_over_g"]), int(row["n"])): row for row in csv.DictReader(text.splitlines())}
+        for text in map(read_data, ("steps.csv", "slots.csv"))
     )
+    return tuple(_row(*where, steps[where] | slots[where]) for where in sorted(steps))
 
 
-def _read(name: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(read_data(name).splitlines()))
+def _row(ratio: int, n: int, row: dict[str, str]) -> Printed:
+    g = math.isqrt(n // ratio)
+    mean, sd, slots = (float(row[name]) for name in ("mean_steps", "sd_steps", "randomized_slots"))
+    most, deterministic = int(row["max_steps"]), int(row["deterministic_slots"])
+    return Printed(Network(ratio * g, g), mean, sd, most, slots, deterministic)
 
 
 def read_data(name: str) -> str:

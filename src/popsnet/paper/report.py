@@ -197,22 +197,20 @@ def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
     still_open = sum(OPEN in pair for pair in pairs)
     if still_open == len(pairs):
         return
-    basis = [
-        "Rows where steps and slots both agree with the printed values (family-wise error rate "
-        f"{LEVEL:.0%})."
-    ]
     limits = []
     if still_open:
         has = "has" if still_open == 1 else "have"
         limits.append(f"{counted(still_open, 'row')} {has} too few runs to compare")
     if plan.left_out:
         limits.append(f"the paper has {counted(len(pairs) + plan.left_out, 'row')}")
-    if limits:
-        said = "; ".join(limits)
-        basis.append(f"{said[0].upper()}{said[1:]}.")
+    said = "; ".join(limits)
+    basis = (
+        "Rows where steps and slots both agree with the printed values (family-wise error rate "
+        f"{LEVEL:.0%}).{f' {said[0].upper()}{said[1:]}.' if limits else ''}"
+    )
     words = "rows agree with the paper" if limits else "rows of the paper reproduced"
     agreeing = sum(pair == {AGREES} for pair in pairs)
-    yield Headline(f"{agreeing} of {len(pairs)}", words, " ".join(basis), "paper")
+    yield Headline(f"{agreeing} of {len(pairs)}", words, basis, "paper")
 
 
 def _lost(rows: Sequence[RouterRow]) -> Iterator[Headline]:

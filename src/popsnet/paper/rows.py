@@ -11,14 +11,7 @@ from popsnet.experiment import Experiment
 from popsnet.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.verdicts import (
-    Judged,
-    Pair,
-    compare_with_print,
-    doubted_rows,
-    sd_of,
-    verdicts_of,
-)
+from popsnet.paper.verdicts import Judged, Pair, compare_with_print, sd_of, verdicts_of
 from popsnet.routing.deterministic import batcher_slots, datta_slots
 from popsnet.routing.relay import expected_slots
 from popsnet.stats.inference import MeanComparison, confidence_interval, quantile, summarize_counts
@@ -222,20 +215,17 @@ def make_rows(plan: PaperPlan, results: Results) -> PaperRows:
     found = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
     found += [compare_with_print(one, one.our_slots, one.printed.slots_in_print) for one in pairs]
     verdicts = verdicts_of([one.p for one in found], [pair.can_be_judged for pair in 2 * pairs])
-    judged = list(zip(2 * pairs, found, verdicts, strict=True))
-    executed = _executed(plan, results)
+    executed, theirs = _executed(plan, results), {pair.network: pair for pair in pairs}
     relays = {one.network: (one, results[one, runs]) for one, runs in plan.relay}
-    theirs = {pair.network: pair for pair in pairs}
+    judged = [
+        (pair, _judged(pair, one, verdict, relays.get(pair.network)), relays.get(pair.network))
+        for pair, one, verdict in zip(2 * pairs, found, verdicts, strict=True)
+    ]
     return PaperRows(
-        tuple(_steps_row(*one, relays.get(one[0].network)) for one in judged[: len(pairs)]),
-        tuple(
-            _slots_row(*one, executed.get(one[0].network), relays.get(one[0].network))
-            for one in judged[len(pairs) :]
-        ),
+        tuple(_steps_row(*one) for one in judged[: len(pairs)]),
+        tuple(_slots_row(*one, executed.get(one[0].network)) for one in judged[len(pairs) :]),
         tuple(_router_row(one, results[one, runs]) for one, runs in plan.routers),
-        tuple(
-            _relay_row(one, results[one, runs], theirs.get(one.network)) for one, runs in plan.relay
-        ),
+        tuple(_relay_row(*relay, theirs.get(network)) for network, relay in relays.items()),
     )
 
 
@@ -262,15 +252,14 @@ def _is_direct(relay: Relay) -> bool:
     return relay is not None and relay[0].variant == DIRECT
 
 
-def _steps_row(pair: Pair, found: MeanComparison, verdict: str, relay: Relay) -> StepsRow:
+def _steps_row(pair: Pair, judged: dict[str, Any], relay: Relay) -> StepsRow:
     printed, summary, tally, network = pair.printed, pair.summary, pair.tally, pair.network
     low, high = confidence_interval(pair.ours)
     return StepsRow(
         *sizes(network), printed.mean_steps, printed.sd_steps, printed.max_steps,
         mean=summary.mean, sd=sd_of(summary), max=summary.max, low=low, high=high,
         median=quantile(tally.steps, 0.5),
-        relay_stages=relay[1].mean("steps") if relay else None,
-        **_judged(pair, found, verdict, relay),
+        relay_stages=relay[1].mean("steps") if relay else None, **judged,
     )  # fmt: skip
 
 
@@ -279,24 +268,20 @@ def _judged(pair: Pair, found: MeanComparison, verdict: str, relay: Relay) -> di
     return {
         "runs": pair.tally.runs, "capped": pair.tally.capped,
         "standard_errors": found.standard_errors, "p": found.p, "verdict": verdict,
-        "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.network in doubted_rows(),
+        "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.tables_differ,
         "time_division": _is_direct(relay),
     }  # fmt: skip
 
 
 def _slots_row(
-    pair: Pair,
-    found: MeanComparison,
-    verdict: str,
-    executed: tuple[float, str] | None,
-    relay: Relay,
+    pair: Pair, judged: dict[str, Any], relay: Relay, executed: tuple[float, str] | None
 ) -> SlotsRow:
     printed, summary, network = pair.printed, pair.summary, pair.network
     mean, formula = SLOTS_A_STEP * summary.mean, deterministic_slots(network)
     slots = relay[1].mean() if relay else None
     return SlotsRow(
         *sizes(network), printed.slots, printed.slots_in_print.sd,
-        mean=mean, sd=SLOTS_A_STEP * sd_of(summary), **_judged(pair, found, verdict, relay),
+        mean=mean, sd=SLOTS_A_STEP * sd_of(summary), **judged,
         published_deterministic=printed.deterministic, formula=formula,
         formula_agrees=formula == printed.deterministic,
         executed=executed[0] if executed else None, executed_by=executed[1] if executed else "",

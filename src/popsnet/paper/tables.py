@@ -198,16 +198,14 @@ def findings(plan: PaperPlan, rows: PaperRows) -> dict[str, str]:
         f"The paper's own two tables differ by more than chance in {doubted} of these "
         f"{len(rows.steps)} rows.",
     ]
-    missing = []
-    if plan.left_out:
-        missing.append(f"Not run: {plan.left_out} rows above n = {plan.max_n:,}.")
-    if still_open:
-        missing.append(f"Too few runs for a verdict: {counted(still_open, 'comparison')}.")
+    open_ones = f"Too few runs for a verdict: {counted(still_open, 'comparison')}."
+    left_out = f"Not run: {plan.left_out} rows above n = {plan.max_n:,}."
+    missing = left_out if plan.left_out else "", open_ones if still_open else ""
     return {
         "paper": " ".join(filter(None, paper)),
         "losses": _losses(rows.routers),
         "relay": _gain(rows.relay),
-        "missing": " ".join(missing),
+        "missing": " ".join(filter(None, missing)),
     }
 
 

@@ -20,16 +20,8 @@ from popsnet.engines import Tally
 from popsnet.network import Network
 from popsnet.paper.plan import heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
-from popsnet.stats.inference import (
-    Estimate,
-    MeanComparison,
-    Summary,
-    compare_means,
-    holm,
-    least_sd,
-    resampled_p,
-    summarize_counts,
-)
+from popsnet.stats import inference
+from popsnet.stats.inference import Estimate, MeanComparison, Summary
 
 LEVEL = 0.01
 """The family-wise error rate of the comparisons with the paper."""
@@ -78,13 +70,13 @@ class Pair:
     @property
     def summary(self) -> Summary:
         """Our steps."""
-        return summarize_counts(self.tally.steps)
+        return inference.summarize_counts(self.tally.steps)
 
     @property
     def ours(self) -> Estimate:
         """Our mean of steps."""
         summary, runs = self.summary, self.tally.runs
-        return Estimate(summary.mean, max(sd_of(summary), least_sd(runs)), runs)
+        return Estimate(summary.mean, max(sd_of(summary), inference.least_sd(runs)), runs)
 
     @property
     def our_slots(self) -> Estimate:
@@ -96,13 +88,18 @@ class Pair:
         """Whether our runs are enough to have the tail."""
         return not heavy_tailed(self.network) or self.tally.runs >= FEWEST_FOR_A_TAIL
 
+    @property
+    def tables_differ(self) -> bool:
+        """Whether the paper's two tables differ by more than chance."""
+        return self.network in doubted_rows()
+
 
 @cache
 def doubted_rows() -> frozenset[Network]:
     """Return the networks where the paper's two tables differ by more than chance."""
     rows = printed_rows()
-    p_values = [compare_means(row.slots_from_steps, row.slots_in_print).p for row in rows]
-    rejected = holm(p_values, DOUBT_LEVEL)
+    p_values = [inference.compare_means(row.slots_from_steps, row.slots_in_print).p for row in rows]
+    rejected = inference.holm(p_values, DOUBT_LEVEL)
     return frozenset(row.network for row, no in zip(rows, rejected, strict=True) if no)
 
 
@@ -120,17 +117,18 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanCom
     tail, is used for the printed one.
     """
     heavy = heavy_tailed(pair.network)
-    found = compare_means(ours, replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed)
+    theirs = replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed
+    found = inference.compare_means(ours, theirs)
     if not heavy and found.p > LEVEL:
         return found  # a larger p would say the same
     excess = max(0.0, abs(found.difference) - ours.rounding - printed.rounding)
     in_steps = -math.copysign(excess, found.difference) * pair.ours.mean / ours.mean
-    p = resampled_p(pair.tally.steps, in_steps, printed.runs)
+    p = inference.resampled_p(pair.tally.steps, in_steps, printed.runs)
     return replace(found, p=p if heavy else max(p, found.p))
 
 
 def verdicts_of(p_values: Sequence[float], can_be_judged: Sequence[bool]) -> list[str]:
     """Judge all rows with enough runs together, by Holm's method, and leave the others open."""
     judged = [p for p, can in zip(p_values, can_be_judged, strict=True) if can]
-    rejected = iter(holm(judged, LEVEL))
+    rejected = iter(inference.holm(judged, LEVEL))
     return [(DIFFERS if next(rejected) else AGREES) if can else OPEN for can in can_be_judged]

@@ -30,6 +30,9 @@ import numpy.typing as npt
 
 from popsnet.errors import InputError, require_several
 
+_DRAWS = 50_000
+"""Means that are drawn to compare with a printed one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -199,9 +202,7 @@ def compare_means(one: Estimate, other: Estimate) -> MeanComparison:
     return MeanComparison(difference, excess / error, p)
 
 
-def resampled_p(
-    histogram: Mapping[int, int], difference: float, runs: int, draws: int = 50_000
-) -> float:
+def resampled_p(histogram: Mapping[int, int], difference: float, runs: int) -> float:
     """Return how often the mean of ``runs`` values of a sample differs this much from its mean.
 
     Two-sided: twice the smaller tail. Means of ``runs`` values are drawn from the sample again and
@@ -212,12 +213,12 @@ def resampled_p(
     values, times = np.array(list(histogram)), np.array(list(histogram.values()))
     total = times.sum()
     rng = np.random.default_rng(0)
-    drawn = rng.multinomial(runs, times / total, draws) @ values / runs
+    drawn = rng.multinomial(runs, times / total, _DRAWS) @ values / runs
     center = (values * times).sum() / total
     spread = math.sqrt((times * (values - center) ** 2).sum() / total)
-    errors = drawn - center + rng.normal(0, spread / math.sqrt(total), draws)
+    errors = drawn - center + rng.normal(0, spread / math.sqrt(total), _DRAWS)
     smaller = min(np.count_nonzero(errors <= difference), np.count_nonzero(errors >= difference))
-    return min(1.0, 2 * (1 + int(smaller)) / (1 + draws))
+    return min(1.0, 2 * (1 + int(smaller)) / (1 + _DRAWS))
 
 
 def least_sd(runs: int) -> float:
@@ -315,15 +316,10 @@ def fit(design: npt.ArrayLike, values: npt.ArrayLike, errors: npt.ArrayLike) -> 
     parameters = coefficients + 1
     correction = 2 * parameters * (parameters + 1) / (count - parameters - 1)
     spread = np.sqrt(np.diag(best.covariance) * count / (count - coefficients))
-    return Fit(
-        coefficients=tuple(best.coefficients.tolist()),
-        errors=tuple(spread.tolist()),
-        misfit=sqrt(variance),
-        rss=float((best.residuals**2).sum()),
-        chi2=float(((sharp.residuals / s) ** 2).sum()),
-        freedom=count - coefficients,
-        aicc=2 * parameters - 2 * best.log_likelihood + correction,
-    )
+    rss, chi2 = (float((off**2).sum()) for off in (best.residuals, sharp.residuals / s))
+    aicc = 2 * parameters - 2 * best.log_likelihood + correction
+    found, spreads = (tuple(part.tolist()) for part in (best.coefficients, spread))
+    return Fit(found, spreads, sqrt(variance), rss, chi2, count - coefficients, aicc)
 
 
 def akaike_weights(aicc: Sequence[float]) -> list[float]:

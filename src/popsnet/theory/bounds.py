@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from popsnet.errors import InputError
 from popsnet.network import Network
@@ -38,10 +39,7 @@ from popsnet.network import Network
 
 def guaranteed_congestion(network: Network) -> int:
     """Return the congestion that every path system has on some permutation: the largest t."""
-    t = 1
-    while _is_reached(network, t + 1):
-        t += 1
-    return t
+    return next(t for t in count(1) if not _is_reached(network, t + 1))
 
 
 def _is_reached(network: Network, t: int) -> bool:
@@ -64,10 +62,8 @@ def guaranteed_rounds(network: Network) -> int:
     For every deterministic two-hop algorithm there is a permutation with a packet that has not
     arrived after T = 2R slots; the proof is in :mod:`popsnet.adversaries.two_hop.keeping`.
     """
-    rounds = 0
-    while (2 ** (rounds + 1) - 1) * (rounds + 2) < network.d and rounds + 2 <= network.g:
-        rounds += 1
-    return rounds
+    d, g = network.d, network.g
+    return next(r for r in count() if (2 ** (r + 1) - 1) * (r + 2) >= d or r + 2 > g)
 
 
 PAPER = "Mei and Rizzi, On-Line Permutation Routing in POPS Networks"
@@ -113,10 +109,6 @@ def deterministic_slots(network: Network) -> int:
     return 4 * k * lg**2 + 2 * k * lg + 21 * k + 3 * lg + 7
 
 
-def _always(network: Network) -> bool:
-    return True
-
-
 def _comparable(network: Network) -> bool:
     """Return whether d = Θ(g), here taken as within a factor of two."""
     return network.g <= 2 * network.d and network.d <= 2 * network.g
@@ -146,7 +138,7 @@ class Bound:
     """When it holds: always, with high probability, on the worst permutation, …"""
     conditions: str
     reference: str
-    applies: Callable[[Network], bool] = _always
+    applies: Callable[[Network], bool] = lambda network: True
     """Whether the bound applies to a network."""
     slots: Callable[[Network], float] | None = None
     """The slots on a network; None for a bound without constants."""

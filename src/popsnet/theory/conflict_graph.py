@@ -77,10 +77,6 @@ class ConflictGraph:
         """The largest degree, d_s in the paper."""
         return int(self.degrees.max())
 
-    def histogram(self) -> Ints:
-        """Count how many of the 2g nodes have degree 0, 1, … up to the largest."""
-        return np.bincount(self.degrees)
-
     def survivors(self, colours: Ints) -> tuple[Bools, Bools]:
         """Return which edges survive slot 1, and which survive both slots, with these colours.
 

@@ -16,20 +16,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from popsnet.adversaries.execution import complete, uniform_permutations, verdict
-from popsnet.adversaries.oblivious.crossing import (
-    Loads,
-    crossings,
-    execute_paths,
-    loads,
-    name_of,
-    nodes,
-)
+from popsnet.adversaries.oblivious.crossing import crossings, execute_paths, loads, name_of, nodes
 from popsnet.adversaries.oblivious.observed_paths import observe
 from popsnet.adversaries.oblivious.paths import PathSystem, find_paths, recorded
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.errors import InputError, wrong
-from popsnet.network import I32, Network, require_one_wavelength
+from popsnet.network import I32, I64, Network, require_one_wavelength
 from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Report, Reported, Table, facts_of
 from popsnet.routing import Router
@@ -66,7 +59,7 @@ def _blocks(network: Network) -> Iterator[tuple[Ints, Ints]]:
 
 def popularity(
     paths: PathSystem, network: Network, least: int, progress: Callable[[int], None] | None = None
-) -> Loads:
+) -> I64:
     """Count for every node v the destinations b with v in S_b: at least ``least`` paths to b.
 
     Every pair is examined, in O(n²) time and O(n) memory, and paths that are not a function of the
@@ -84,8 +77,8 @@ def popularity(
     return found
 
 
-def _edges(paths: PathSystem, network: Network, wanted: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return node, source and destination of all paths through the wanted nodes, by node."""
+def _edges(paths: PathSystem, network: Network, wanted: Ints) -> I32:
+    """Return rows of nodes, sources and destinations of all paths through the nodes, by node."""
     parts = []
     for sources, destinations in _blocks(network):
         rows, through = crossings(network, paths.between(network, sources, destinations))
@@ -93,11 +86,10 @@ def _edges(paths: PathSystem, network: Network, wanted: Ints) -> tuple[Ints, Int
         rows, through = rows[chosen], through[chosen]
         parts.append(np.stack([through, sources[rows], destinations[rows]]).astype(np.int32))
     edges = np.concatenate(parts, axis=1)
-    node, source, destination = edges[:, np.argsort(edges[0], kind="stable")]
-    return node, source, destination
+    return edges[:, np.argsort(edges[0], kind="stable")]
 
 
-def build_greedily(paths: PathSystem, network: Network, least: int, popular: Loads) -> Built:
+def build_greedily(paths: PathSystem, network: Network, least: int, popular: I64) -> Built:
     """Make the greedy choice of the corrected proof, at the node that is in most sets S_b."""
     v = int(np.argmax(popular))
     _, sources, destinations = _edges(paths, network, np.array([v]))
@@ -109,7 +101,7 @@ def build_greedily(paths: PathSystem, network: Network, least: int, popular: Loa
     return Built(v, np.array(list(chosen)), np.array(list(chosen.values())))
 
 
-def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Built:
+def build_by_matching(paths: PathSystem, network: Network, popular: I64) -> Built:
     """Send as many packets as possible through one node, the best of many nodes.
 
     At one node this is a maximum matching of the sources and destinations whose path goes
@@ -117,21 +109,18 @@ def build_by_matching(paths: PathSystem, network: Network, popular: Loads) -> Bu
     is the worst congestion there is; on larger networks only the most popular nodes are tried.
     """
     wanted = np.arange(nodes(network)) if network.n <= EXACT_N else _popular(network, popular)
-    node, source, destination = _edges(paths, network, wanted)
-    starts = np.flatnonzero(np.diff(node, prepend=-1))
-    ends = np.append(starts[1:], len(node))
-    ranges = sorted(zip(starts, ends, strict=True), key=lambda at: at[0] - at[1])
-    best = Built(int(node[0]), source[:1], destination[:1])
-    for low, high in ranges:
-        here = source[low:high], destination[low:high]
-        if min(len(np.unique(here[0])), len(np.unique(here[1]))) > len(best.sources):
-            a, b = _matching(network.n, *here)
+    edges = _edges(paths, network, wanted)
+    at_nodes = np.split(edges, np.flatnonzero(np.diff(edges[0])) + 1, axis=1)
+    best = Built(int(edges[0, 0]), edges[1, :1], edges[2, :1])
+    for node, *ends in sorted(at_nodes, key=lambda at: -at.shape[1]):
+        if min(len(np.unique(ends[0])), len(np.unique(ends[1]))) > len(best.sources):
+            a, b = _matching(network.n, *ends)
             if len(a) > len(best.sources):
-                best = Built(int(node[low]), a, b)
+                best = Built(int(node[0]), a, b)
     return best
 
 
-def _popular(network: Network, popular: Loads) -> Ints:
+def _popular(network: Network, popular: I64) -> Ints:
     """Return the most popular processors and couplers, the same number of each.
 
     Couplers are in more sets S_b, but the d sources and d destinations at their ends limit the
@@ -162,9 +151,9 @@ class Trial:
     congestion: int
     """The most paths through one node, by counting."""
     outcome: Outcome
-    built: Built | None = None
+    built: Built | None
     """The packets that must go through one node; None for a random permutation."""
-    at_node: int = 0
+    at_node: int
     """How many packets go through that node, by counting."""
 
     @property
@@ -225,10 +214,7 @@ class ObliviousAttack(Reported):
 
     def report(self) -> Report:
         """Return the permutations that were built, beside random ones."""
-        rows = [
-            {"permutation": name, **_row(one)}
-            for name, one in (("greedy", self.greedy), ("matching", self.matching))
-        ]
+        rows = [_row("greedy", self.greedy), _row("matching", self.matching)]
         columns = (
             *(Column(name, kind="text") for name in ("permutation", "node")),
             *(Column(name, kind="integer") for name in ("packets", "congestion", "slots")),
@@ -239,25 +225,23 @@ class ObliviousAttack(Reported):
             f"{fmean(one['congestion'] for one in random):.1f}, "
             f"slots {fmean(one['slots'] for one in random):.1f} on average"
         )
-        parts = (
-            Table("permutations", "", columns, rows, mean or ""),
-            Table("random", "", (), random),
-        )
-        examined = f"{NODES} nodes were examined"
-        worst = "no permutation has more" if self.is_worst else examined
+        built = Table("permutations", "", columns, rows, mean or "")
+        worst = "no permutation has more" if self.is_worst else f"{NODES} nodes were examined"
         text = (
             f"congestion {self.matching.congestion} by counting, {worst}; every path system "
             f"has {self.guaranteed} or more on {self.network}."
         )
         facts = facts_of(self, "network", "paths", "guaranteed", "is_worst", "confirmed")
         title = f"{self.network}: paths {self.paths}"
+        parts = built, Table("random", "", (), random)
         return Report(title, facts, parts, verdict(self.confirmed, text), self.confirmed)
 
 
-def _row(trial: Trial) -> dict[str, object]:
+def _row(permutation: str, trial: Trial) -> dict[str, object]:
     assert trial.built is not None
     node, sources, destinations = trial.built
     return {
+        "permutation": permutation,
         "node": name_of(trial.network, node),
         "packets": trial.promised,
         "congestion": trial.congestion,
@@ -388,22 +372,18 @@ def attack_paths(
     with patient_progress("paths", network.n, progress, "destinations") as report:
         popular = popularity(paths, network, least, report)
 
-    def try_built(built: Built) -> Trial:
-        destination = complete(network.n, built.sources, built.destinations)
-        return _try(paths, network, destination, built)
-
-    return ObliviousAttack(
-        network,
-        paths.name,
-        try_built(build_greedily(paths, network, least, popular)),
-        try_built(build_by_matching(paths, network, popular)),
-        tuple(_try(paths, network, one) for one in uniform_permutations(network, randoms, seed)),
+    greedy = build_greedily(paths, network, least, popular)
+    matching = build_by_matching(paths, network, popular)
+    greedily, matched = (
+        _try(paths, network, complete(network.n, one.sources, one.destinations), one)
+        for one in (greedy, matching)
     )
+    drawn = uniform_permutations(network, randoms, seed)
+    random = tuple(_try(paths, network, one, None) for one in drawn)
+    return ObliviousAttack(network, paths.name, greedily, matched, random)
 
 
-def _try(
-    paths: PathSystem, network: Network, destination: I32, built: Built | None = None
-) -> Trial:
+def _try(paths: PathSystem, network: Network, destination: I32, built: Built | None) -> Trial:
     """Count the congestion, also at the node of the construction, and execute."""
     counted = loads(paths, network, destination)
     at_node = 0 if built is None else int(counted[built.node])

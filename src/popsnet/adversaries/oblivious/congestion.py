@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 
 from popsnet.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.adversaries.oblivious.attack import attack_paths
-from popsnet.adversaries.oblivious.crossing import congestion
+from popsnet.adversaries.oblivious.crossing import loads
 from popsnet.adversaries.oblivious.paths import PATH_SYSTEMS, PathSystem
 from popsnet.errors import wrong
 from popsnet.experiment import whole_number
@@ -118,7 +118,7 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
     if runs < 1:
         raise wrong("runs", runs)("a mean needs at least 1 permutation; give 1 or more.")
     drawn = uniform_permutations(network, runs, seed)
-    counted = [congestion(paths, network, one) for one in drawn]
+    counted = [int(loads(paths, network, one).max()) for one in drawn]
     error = stdev(counted) / runs**0.5 if runs > 1 else 0.0
     g, guaranteed = network.g, guaranteed_congestion(network)
     return Average(g, paths.name, runs, fmean(counted), error, curve(g), None, guaranteed)

@@ -9,22 +9,19 @@ schedule.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.adversaries.execution import execute_route
 from popsnet.adversaries.oblivious.paths import PathSystem
 from popsnet.coins import Coins
 from popsnet.engines import Outcome
 from popsnet.memory import Memory
-from popsnet.network import Network
+from popsnet.network import I64, Network
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.trace import Observer
-
-Loads: TypeAlias = npt.NDArray[np.int64]
 
 
 def nodes(network: Network) -> int:
@@ -59,16 +56,11 @@ def crossings(network: Network, ways: Ints) -> tuple[Ints, Ints]:
     return np.concatenate(rows), np.concatenate(through)
 
 
-def loads(paths: PathSystem, network: Network, destination: Ints) -> Loads:
+def loads(paths: PathSystem, network: Network, destination: Ints) -> I64:
     """Count the paths of a permutation through every node."""
     ways = paths.between(network, network.processors, destination)
     _, through = crossings(network, ways)
     return np.bincount(through, minlength=nodes(network))
-
-
-def congestion(paths: PathSystem, network: Network, destination: Ints) -> int:
-    """Return the largest load of a node, which no schedule of the permutation can beat."""
-    return int(loads(paths, network, destination).max())
 
 
 def execute_paths(
@@ -82,52 +74,41 @@ def execute_paths(
     one of these three is busy. A processor may hold as many packets as there are paths through it.
     """
     held = loads(paths, network, destination)[: network.n].max()
-
-    def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-        return _forward(paths, network, destination, memory)
-
-    return execute_route(
-        route, network, destination, name=f"paths {paths.name}", buffers=int(held) + 1,
-        observers=observers,
-    )  # fmt: skip
+    route, name = partial(_forward, paths), f"paths {paths.name}"
+    return execute_route(route, network, destination, name, int(held) + 1, observers=observers)
 
 
-def _forward(paths: PathSystem, network: Network, destination: Ints, memory: Memory) -> Slots:
+def _forward(
+    paths: PathSystem, network: Network, destination: Ints, coins: Coins, memory: Memory
+) -> Slots:
     rows = paths.between(network, network.processors, destination)
     ways = [[stop for stop, _ in groupby(way)] for way in rows.tolist()]  # without waiting
     delivered = np.array([p for p, way in enumerate(ways) if len(way) == 1], dtype=np.int32)
     memory.deliver(delivered, delivered)
-    place = [0] * network.n
-    travelling = [p for p, way in enumerate(ways) if len(way) > 1]
-    while travelling:
-        travelling.sort(key=lambda p: place[p] - len(ways[p]))
-        moving = _choose(network, ways, place, travelling)
-        hops = [(p, *ways[p][place[p] : place[p] + 2]) for p in moving]
-        packets, here, there = np.array(hops, dtype=np.int32).T
+    left = {p: way for p, way in enumerate(ways) if len(way) > 1}
+    while left:
+        left = dict(sorted(left.items(), key=lambda one: -len(one[1])))
+        packets, here, there = np.array(_choose(network, left), dtype=np.int32).T
         yield Slot.send_packets(
             here, network.group(there), (there, network.group(here)), packets=packets,
             phase="along the paths", conflict_free=True,
         )  # fmt: skip
         memory.drop(here, packets)
-        ends = np.array([place[p] + 2 == len(ways[p]) for p in moving])
+        ends = np.array([len(left[p]) == 2 for p in packets])
         memory.store(there[~ends], packets[~ends])
         memory.deliver(there[ends], packets[ends])
-        for p in moving:
-            place[p] += 1
-        travelling = [p for p in travelling if place[p] < len(ways[p]) - 1]
+        left |= {p: left[p][1:] for p in packets.tolist()}
+        left = {p: way for p, way in left.items() if len(way) > 1}
 
 
-def _choose(
-    network: Network, ways: list[list[int]], place: list[int], travelling: list[int]
-) -> list[int]:
-    """Choose a maximal set of packets with no sender, coupler or listener used twice."""
+def _choose(network: Network, left: dict[int, list[int]]) -> list[tuple[int, int, int]]:
+    """Choose hops of as many packets as fit, with no sender, coupler or listener used twice."""
     used: set[tuple[str, int]] = set()
     moving = []
-    for p in travelling:
-        here, there = ways[p][place[p] : place[p] + 2]
+    for p, (here, there, *_) in left.items():
         coupler = network.coupler(network.group(there), network.group(here))
         needs = {("sender", here), ("coupler", coupler), ("listener", there)}
         if used.isdisjoint(needs):
-            moving.append(p)
+            moving.append((p, here, there))
             used |= needs
     return moving

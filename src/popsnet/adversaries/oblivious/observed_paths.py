@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import numpy as np
 
-from popsnet.adversaries.execution import watch
+from popsnet.adversaries.execution import heard, watch
 from popsnet.adversaries.oblivious.paths import PathSystem, stops
 from popsnet.coins import Coins
 from popsnet.engines import Instance
 from popsnet.errors import InputError
+from popsnet.medium import Medium
 from popsnet.network import Network
 from popsnet.permutations.uniform import UniformPermutation
 from popsnet.progress import Progress, patient_progress
 from popsnet.routing import Router, find_variant
-from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.slot import Ints, Slot
 
 MOST_N = 1024
 """A router is run n times to see all its paths."""
@@ -25,9 +24,6 @@ _PROBES = 5
 
 _MAX_STEPS, _MAX_SLOTS = 1000, 10**5
 """A run is stopped after this many steps, or this many slots of one step."""
-
-Heard = dict[tuple[int, int], list[tuple[int, int]]]
-"""For each processor and packet, the slots in which it was heard there and the senders."""
 
 
 def observe(
@@ -93,7 +89,12 @@ def observe(
         destination = UniformPermutation(network.n, Coins(probe)).array()
         for way in _ways(router, variant, network, destination, Coins(probe + 1)):
             _require_same(router, seen[way[0], way[-1]], way)
-    return _system(f"{router.name} ({variant})", network, seen)
+    width = max(map(len, seen.values())) - 1
+    table = np.empty((network.n, network.n, width), dtype=np.int32)
+    for ends, way in seen.items():
+        table[ends] = (way[1:] + way[-1:] * width)[:width]
+    name = f"of router {router.name} ({variant})"
+    return PathSystem(name, "observed", lambda _, a, b: table[a, b])
 
 
 def _require_same(router: Router, first: list[int], again: list[int]) -> None:
@@ -106,29 +107,26 @@ def _require_same(router: Router, first: list[int], again: list[int]) -> None:
         )
 
 
-def _system(name: str, network: Network, seen: dict[tuple[int, int], list[int]]) -> PathSystem:
-    width = max(map(len, seen.values()))
-    table = np.empty((network.n, network.n, width - 1), dtype=np.int32)
-    for (source, destination), way in seen.items():
-        table[source, destination] = (way[1:] + [destination] * width)[: width - 1]
-
-    def ways(network: Network, sources: Ints, destinations: Ints) -> Ints:
-        return table[sources, destinations]
-
-    return PathSystem(f"of router {name}", "observed", ways)
-
-
 def _ways(
     router: Router, variant: str, network: Network, destination: Ints, coins: Coins
 ) -> list[list[int]]:
-    """Return the path of every packet in one run."""
-    heard: Heard = {}
-    numbers = count(1)
-    instance = Instance(
-        network, router, variant, destination, coins, _MAX_STEPS, max_slots=_MAX_SLOTS
-    )
+    """Return the path of every packet in one run, by the last message that each processor heard."""
+    medium = Medium(network)
+    ways = {(packet, packet): [packet] for packet in range(network.n)}
+
+    def note(slot: Slot) -> None:
+        receivers, rows = heard(medium, slot)
+        told = np.stack([receivers, slot.senders[rows], slot.packet_numbers[rows]], axis=1)
+        longer = {
+            (receiver, packet): [*ways[sender, packet], receiver]
+            for receiver, sender, packet in told.tolist()
+            if receiver != packet
+        }
+        ways.update(longer)
+
     outcome, _ = watch(
-        instance, lambda slot, inbox: _note(network, slot, next(numbers), inbox, heard)
+        Instance(network, router, variant, destination, coins, _MAX_STEPS, max_slots=_MAX_SLOTS),
+        note,
     )
     if outcome.delivered < network.n:
         stopped = f", and was stopped after {outcome.slots:,} slots" if outcome.capped else ""
@@ -136,25 +134,4 @@ def _ways(
             f"{router.name} delivers {outcome.delivered} of {network.n} packets on {network}"
             f"{stopped}; paths can be observed only if all packets are delivered."
         )
-    return [_way(heard, packet, int(to)) for packet, to in enumerate(destination)]
-
-
-def _note(network: Network, slot: Slot, number: int, inbox: Inbox, heard: Heard) -> None:
-    """Note which processor heard which packet from which sender."""
-    senders = slot.senders[slot.owners].tolist()
-    on = {(b, network.group(s)): s for b, s in zip(slot.groups.tolist(), senders, strict=True)}
-    rows = inbox.receivers, inbox.groups, inbox.packets, inbox.kinds
-    for receiver, group, packet, kind in zip(*(row.tolist() for row in rows), strict=True):
-        if kind == Kind.PACKET:
-            told = (number, on[network.group(receiver), group])  # alone on it, or not heard
-            heard.setdefault((receiver, packet), []).append(told)
-
-
-def _way(heard: Heard, packet: int, destination: int) -> list[int]:
-    """Trace the path from the destination back to the source, by the last message each time."""
-    way, before = [destination], np.inf
-    while way[-1] != packet:
-        number, sender = next(told for told in reversed(heard[way[-1], packet]) if told[0] < before)
-        way.append(sender)
-        before = number
-    return way[::-1]
+    return [ways[int(to), packet] for packet, to in enumerate(destination)]

@@ -9,7 +9,7 @@ first, is left open.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isqrt
 from operator import index
 from typing import TypeAlias
@@ -52,12 +52,17 @@ class PathSystem:
     summary: str
     ways: Ways
     """Rows have one length and end at the destination; a packet waits at a repeated processor."""
+    known: U16 | None = field(default=None, repr=False, compare=False)
+    """16 bits of the path for each destination and source, if paths are recorded; 0 if unknown."""
 
     def between(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
         """Return the paths of m pairs as an array of m rows, each with its source in front.
 
         A packet that starts at its destination stays there, whatever its path is.
         """
+        return self._noted(self._asked(network, sources, destinations))
+
+    def _asked(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
         ways = np.asarray(self.ways(network, sources, destinations))
         outside = np.any((ways < 0) | (ways >= network.n), axis=1)
         for wrong, what in (
@@ -80,14 +85,14 @@ class PathSystem:
         A function of many pairs at once could look at the other pairs. So the pairs are asked for
         again in two halves in another order, and some of them alone.
         """
-        first = self.between(network, sources, destinations)
+        first = self._asked(network, sources, destinations)
         order = np.random.default_rng(len(sources)).permutation(len(sources))
         alone = order[:_ALONE]
         for some in (*np.array_split(order, 2), *alone[:, None]):
             if some.size:
-                again = self.between(network, sources[some], destinations[some])
+                again = self._asked(network, sources[some], destinations[some])
                 self._require_same(first[some], again)
-        return first
+        return self._noted(first)
 
     def _require_same(self, first: Ints, again: Ints) -> None:
         width = max(first.shape[1], again.shape[1])
@@ -103,25 +108,10 @@ class PathSystem:
                 f"{stops(first[i])} and, asked again, by {stops(again[i])}. {_ONLY}"
             )
 
-
-def stops(way: Ints | Sequence[int]) -> str:
-    """Format a path without its source."""
-    return " → ".join(map(str, way[1:]))
-
-
-@dataclass(frozen=True, eq=False)
-class _RecordedPaths(PathSystem):
-    original: PathSystem
-    known: U16
-    """For each destination and source 16 bits of the path, 0 if it was not asked for yet."""
-
-    def between(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
-        return self._noted(self.original.between(network, sources, destinations))
-
-    def require_oblivious(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
-        return self._noted(self.original.require_oblivious(network, sources, destinations))
-
     def _noted(self, ways: Ints) -> Ints:
+        """Return the paths, and refuse those that were others before, if paths are recorded."""
+        if self.known is None:
+            return ways
         sources, destinations, now = ways[:, 0], ways[:, -1], _fingerprints(ways)
         before = self.known[destinations, sources]
         differs = (before != 0) & (before != now)
@@ -135,6 +125,11 @@ class _RecordedPaths(PathSystem):
         return ways
 
 
+def stops(way: Ints | Sequence[int]) -> str:
+    """Format a path without its source."""
+    return " → ".join(map(str, way[1:]))
+
+
 def recorded(paths: PathSystem, network: Network) -> PathSystem:
     """Return the same paths with a check that a pair asked for again has the same path.
 
@@ -142,7 +137,7 @@ def recorded(paths: PathSystem, network: Network) -> PathSystem:
     paths many times. This takes 2n² bytes, and misses a changed path with probability 1/65,535.
     """
     known = np.zeros((network.n, network.n), dtype=np.uint16)
-    return _RecordedPaths(paths.name, paths.summary, paths.ways, paths, known)
+    return replace(paths, known=known)
 
 
 def _fingerprints(ways: Ints) -> U16:
@@ -249,15 +244,11 @@ def find_paths(name: str) -> PathSystem:
     >>> find_paths("direct").summary
     'one hop'
     """
-
-    def load(path: str) -> PathSystem:
-        return PathSystem(path, "from a file", _ways_of_file(path))
-
     usage = "path(d, g, source, destination)"
-    return find_algorithm(name, PATH_SYSTEMS, load, "path system", usage)
+    return find_algorithm(name, PATH_SYSTEMS, _paths_of_file, "path system", usage)
 
 
-def _ways_of_file(path: str) -> Ways:
+def _paths_of_file(path: str) -> PathSystem:
     """Return the paths of a file that defines ``path(d, g, source, destination)``.
 
     The function returns the list of processors after the source, the destination last. With
@@ -300,4 +291,4 @@ def _ways_of_file(path: str) -> Ways:
         width = max(map(len, ways))
         return np.array([way + way[-1:] * (width - len(way)) for way in ways])
 
-    return of_arrays if file.takes_arrays else of_numbers
+    return PathSystem(path, "from a file", of_arrays if file.takes_arrays else of_numbers)

@@ -11,7 +11,7 @@ destination group hears has arrived, and disappears from the A-buffer as well.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import cycle
 from typing import TypeAlias
@@ -48,6 +48,8 @@ class TwoHop:
     """The group that each processor sends to, in odd slots."""
     c_in: Choice
     """The group that each processor listens to; ``NO_GROUP`` for none."""
+    known: dict[tuple[str, int], I32] | None = field(default=None, repr=False, compare=False)
+    """What was answered so far, by function and slot, if answers are recorded."""
 
     def sent_to(self, network: Network, slot: int) -> I32:
         """Return c_out of all processors in an odd slot."""
@@ -68,23 +70,16 @@ class TwoHop:
                 f"{name} of {self.name} gives group {first[i]} for processor {i} in slot {slot}; "
                 f"groups are numbered 0 to {network.g - 1}."
             )
-        return first.astype(np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class _RecordedAlgorithm(TwoHop):
-    known: dict[tuple[str, int], I32]
-
-    def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> I32:
-        now = super()._asked(name, choice, network, slot, least)
-        before = self.known.setdefault((name, slot), now)
-        _require_same(f"{name} of {self.name}", slot, before, now)
-        return now
+        groups = first.astype(np.int32)
+        if self.known is not None:
+            before = self.known.setdefault((name, slot), groups)
+            _require_same(f"{name} of {self.name}", slot, before, groups)
+        return groups
 
 
 def recorded(algorithm: TwoHop) -> TwoHop:
     """Return the same algorithm with a check that it repeats its choices, on one network."""
-    return _RecordedAlgorithm(algorithm.name, algorithm.c_out, algorithm.c_in, {})
+    return replace(algorithm, known={})
 
 
 def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:

@@ -79,7 +79,7 @@ class TwoHopAttack(Reported):
 
     def report(self) -> Report:
         """Return the packets that block each other, and the slots of the randomized algorithm."""
-        (slots, capped), several = self.randomized, f"{len(self.marked)} packets block each other"
+        slots, capped = self.randomized
         waiting = int((self.arrivals.slot == 0).sum())
         facts = (
             *facts_of(self, "network", "algorithm", "slots", "guaranteed", "at_limit", "packet"),
@@ -90,6 +90,7 @@ class TwoHopAttack(Reported):
             Fact("randomized_stopped_after", slots if capped else None),
         )
         stopped = " (capped: it was stopped with packets on their way)"
+        several = f"{len(self.marked)} packets block each other"
         blocked = "1 packet gets nowhere" if len(self.marked) == 1 else several
         title = (
             f"{self.network}: two-hop algorithm {self.algorithm}\n"
@@ -99,10 +100,8 @@ class TwoHopAttack(Reported):
             f"The randomized algorithm takes {execution.at_least(slots, capped)} slots on the "
             f"same permutation{stopped if capped else ''}."
         )
-        text = verdict(
-            self.confirmed, f"packet {self.packet} has not arrived after {self.slots} slots."
-        )
-        return Report(title, facts, verdict=text, ok=self.confirmed)
+        text = f"packet {self.packet} has not arrived after {self.slots} slots."
+        return Report(title, facts, (), verdict(self.confirmed, text), self.confirmed)
 
 
 def attack_two_hop(

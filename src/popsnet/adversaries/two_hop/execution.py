@@ -46,12 +46,23 @@ def execute_two_hop(
     slot = np.zeros(network.n, dtype=np.int32)
 
     def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-        return _route(algorithm, network, rounds, slot, memory)
+        for number in range(rounds):
+            waiting = np.flatnonzero(slot == 0).astype(np.int32)
+            if not waiting.size:
+                return
+            odd = 2 * number + 1
+            groups: Ints = algorithm.sent_to(network, odd)[waiting]
+            copies = yield _slot(algorithm, network, odd, waiting, groups, waiting)
+            passing = copies.at(~_note_arrivals(network, odd, copies, slot, memory))
+            senders, packets = passing.receivers, passing.packets
+            memory.store(senders, packets)
+            groups = network.group(passing.destinations)
+            inbox = yield _slot(algorithm, network, odd + 1, senders, groups, packets)
+            memory.drop(senders, packets)
+            _note_arrivals(network, odd + 1, inbox, slot, memory)
 
     name = f"two-hop {algorithm.name}"
-    outcome = execute_route(
-        route, network, destination, name=name, buffers=_BUFFERS, max_steps=rounds
-    )
+    outcome = execute_route(route, network, destination, name, _BUFFERS, max_steps=rounds)
     return TwoHopRun(slot, outcome)
 
 
@@ -79,22 +90,6 @@ def randomized_slots(network: Network, permutations: Iterable[Ints]) -> tuple[Ne
         Needed(int(run.slot.max()), False) if run.slot.all() else Needed(2 * _CAP, True)
         for run in runs
     )
-
-
-def _route(algorithm: TwoHop, network: Network, rounds: int, slot: Ints, memory: Memory) -> Slots:
-    for number in range(rounds):
-        waiting = np.flatnonzero(slot == 0).astype(np.int32)
-        if not waiting.size:
-            return
-        odd = 2 * number + 1
-        groups: Ints = algorithm.sent_to(network, odd)[waiting]
-        copies = yield _slot(algorithm, network, odd, waiting, groups, waiting)
-        passing = copies.at(~_note_arrivals(network, odd, copies, slot, memory))
-        memory.store(passing.receivers, passing.packets)
-        groups = network.group(passing.destinations)
-        inbox = yield _slot(algorithm, network, odd + 1, passing.receivers, groups, passing.packets)
-        memory.drop(passing.receivers, passing.packets)
-        _note_arrivals(network, odd + 1, inbox, slot, memory)
 
 
 def _slot(

@@ -100,11 +100,9 @@ def separation(
         progress(f"{network}: {algorithm.name}")
         attacks[algorithm.name] = attack_two_hop(algorithm, network, most_rounds, progress=False)
     progress(f"{network}: randomized")
-    uniform = uniform_permutations(network, runs)
-    built = [attack.destination for attack in attacks.values()]
-    return Separation(
-        network, attacks, randomized_slots(network, uniform), randomized_slots(network, built)
-    )
+    uniform = randomized_slots(network, uniform_permutations(network, runs))
+    built = randomized_slots(network, [attack.destination for attack in attacks.values()])
+    return Separation(network, attacks, uniform, built)
 
 
 @dataclass(frozen=True, repr=False)

@@ -172,15 +172,11 @@ def _support(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
         ("Less likely", _ALIKE, _HARDLY),
         ("Essentially no support for", _HARDLY, float("inf")),
     )
-    names = {
-        words: [
-            f"{row.law} (Δ {row.delta:.1f})"
-            for row in laws
-            if row is not best and low < row.delta <= high
-        ]
-        for words, low, high in kinds
-    }
-    return "".join(f" {words}: {', '.join(some)}." for words, some in names.items() if some)
+    said, others = "", [row for row in laws if row is not best]
+    for words, low, high in kinds:
+        names = [f"{one.law} (Δ {one.delta:.1f})" for one in others if low < one.delta <= high]
+        said += f" {words}: {', '.join(names)}." if names else ""
+    return said
 
 
 def _slope(row: GrowthRow) -> str:

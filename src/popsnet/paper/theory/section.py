@@ -6,17 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
+from popsnet.paper import tables
 from popsnet.paper.rows import shape
-from popsnet.paper.tables import (
-    DISTANCE,
-    RUNS_DONE,
-    SHAPE,
-    N,
-    PaperTable,
-    agreement,
-    explained,
-    formatted,
-)
+from popsnet.paper.tables import PaperTable, agreement, explained, formatted
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.predictions import ExactRow, FluidRow
 from popsnet.paper.theory.separation import RUNS, SeparationRow
@@ -67,13 +59,13 @@ def theory_tables(theory: Theory) -> tuple[PaperTable, ...]:
     largest = max((row.g_largest for row in theory.growth), default=2)
     freedom = max((row.freedom for row in theory.growth), default=0)
     limits = {"sizes": freedom, "largest": log2(log2(largest))}
-    tables = (
+    found = (
         explained("exact", _EXACT, theory.exact, family=family if theory.comparisons else ""),
         explained("fluid", _FLUID, theory.fluid, farthest=_farthest(theory.fluid)),
         explained("growth", _GROWTH, theory.growth, **limits),
         explained("separation", two_hops, theory.separation, runs=RUNS),
     )
-    return tuple(table for table in tables if table.rows)
+    return tuple(table for table in found if table.rows)
 
 
 def _reached(name: str) -> Column:
@@ -99,17 +91,17 @@ _EXACT = (
     ),
     formatted("exact", "=", "{:.4f}"),
     formatted("mean", "sampled", "{:.3f}", error="error", capped="capped"),
-    RUNS_DONE,
-    DISTANCE,
+    tables.RUNS_DONE,
+    tables.DISTANCE,
     Column("verdict", kind="text"),
 )
 
 _FLUID = (
     _ROUTER,
-    N,
-    SHAPE,
+    tables.N,
+    tables.SHAPE,
     formatted("slots", "measured", "{:,.2f}", error="error", capped="capped"),
-    RUNS_DONE,
+    tables.RUNS_DONE,
     Column("exact"),
     Column("limit", "fluid limit"),
     formatted("difference", "diff.", "{:+,.2f}"),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 from popsnet.adversaries import FAMILIES, Separation, separation
 from popsnet.adversaries.two_hop.attack import MOST_ROUNDS
@@ -27,8 +27,11 @@ KEPT = "separation.json"
 RUNS = 20
 """Runs of the randomized algorithm per size."""
 
-_VERSION = 2
-"""Raised if the same attack, or the same randomized algorithm, comes to another result."""
+_DECIDED_BY = {"version": 2, "algorithms": list(FAMILIES), "runs": RUNS, "most_rounds": MOST_ROUNDS}
+"""Everything besides g that affects a row.
+
+The version is raised if the same attack, or the same randomized algorithm, comes to another result.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,11 @@ def attack_all(
     rows = _kept(path)
     for g in sizes:
         if g not in rows:
-            found = separation(Network(g, g), list(FAMILIES.values()), RUNS, MOST_ROUNDS, progress)
-            rows[g] = _row(found)
-            _keep(path, rows)
+            algorithms = list(FAMILIES.values())
+            rows[g] = _row(separation(Network(g, g), algorithms, RUNS, MOST_ROUNDS, progress))
+            kept = [asdict(row) for _, row in sorted(rows.items())]
+            with write_whole(path) as file:
+                json.dump({"decided_by": _DECIDED_BY, "rows": kept}, file, indent=2)
     return tuple(rows[g] for g in sizes)
 
 
@@ -84,36 +89,22 @@ def _row(found: Separation) -> SeparationRow:
     slots = summarize([run.slots for run in found.randomized])
     return SeparationRow(
         *sizes(network), {name: attack.slots for name, attack in attacks.items()},
-        guaranteed=next(iter(attacks.values())).guaranteed,
+        guaranteed=found.guaranteed,
         confirmed=sum(attack.confirmed for attack in attacks.values()),
         randomized_mean=slots.mean,
         randomized_error=sd_of(slots) / sqrt(len(found.randomized)),
         randomized_max=slots.max,
         randomized_runs=len(found.randomized),
-        randomized_capped=sum(run.capped for run in found.randomized),
+        randomized_capped=found.randomized_capped,
         randomized_on_built=max(run.slots for run in found.randomized_on_worst),
         most_slots=2 * MOST_ROUNDS,
     )  # fmt: skip
 
 
-def _decides() -> dict[str, Any]:
-    """Return everything besides g that affects a row."""
-    algorithms, most = list(FAMILIES), MOST_ROUNDS
-    return {"version": _VERSION, "algorithms": algorithms, "runs": RUNS, "most_rounds": most}
-
-
 def _kept(path: Path) -> dict[int, SeparationRow]:
     """Return rows that were done before with the same parameters."""
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads(path.read_text(encoding="utf-8"))
-        if found["decided_by"] == _decides():
+        if found["decided_by"] == _DECIDED_BY:
             return {row["g"]: SeparationRow(**row) for row in found["rows"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
     return {}
-
-
-def _keep(path: Path, rows: dict[int, SeparationRow]) -> None:
-    kept = {"decided_by": _decides(), "rows": [asdict(row) for _, row in sorted(rows.items())]}
-    with write_whole(path) as file:
-        json.dump(kept, file, indent=2)
