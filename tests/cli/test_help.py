@@ -64,6 +64,13 @@ def test_options_have_the_names_of_their_parameters() -> None:
                     assert one.default == f"--{name}", words  # where Typer has a first name
 
 
+def test_every_option_says_what_it_means() -> None:
+    """The meaning comes from a docstring: of the command, of a group of options, or of texts.py."""
+    for words, command in COMMANDS.items():
+        for one in command.params:
+            assert (one.help or "").endswith((".", ")", "]")), (words, one.name)
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that examples read."""

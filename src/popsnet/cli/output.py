@@ -11,12 +11,13 @@ from dataclasses import MISSING, dataclass, fields, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, get_type_hints
 
 import typer
 
 from popsnet.cli import signals
 from popsnet.cli.signals import ExitCode
+from popsnet.cli.texts import described, summary_of, texts_of
 from popsnet.errors import InputError, PopsnetError
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Table
@@ -91,6 +92,7 @@ def reporting(command: Command) -> Callable[..., None]:
             raise typer.Exit(ExitCode.FAILED)
 
     own += _FormOptions.parameters()
+    run.__doc__ = summary_of(command.__doc__)
     run.__signature__ = Signature(own)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in own}
     return run
@@ -100,7 +102,8 @@ def reporting(command: Command) -> Callable[..., None]:
 class Options:
     """Options that make one parameter of a command, which is annotated with the class.
 
-    A field is an option. A parameter ``Annotated[..., Class]`` gets the value of the options.
+    A field is an option, and the docstring says what it means. A parameter
+    ``Annotated[..., Class]`` gets the value of the options.
     """
 
     @classmethod
@@ -112,12 +115,13 @@ class Options:
     def parameters(cls) -> list[Parameter]:
         """Return the options as parameters that typer reads."""
         kinds, only = get_type_hints(cls, include_extras=True), Parameter.KEYWORD_ONLY
+        texts = texts_of(*(one.__doc__ for one in reversed(cls.__mro__)))
         defaults = {
             one.name: Parameter.empty if one.default is MISSING else one.default
             for one in fields(cls)
         }
         return [
-            Parameter(name, only, default=default, annotation=kinds[name])
+            described(Parameter(name, only, default=default, annotation=kinds[name]), texts)
             for name, default in defaults.items()
         ]
 
@@ -139,20 +143,26 @@ class Options:
 
 @dataclass(frozen=True)
 class _FormOptions(Options):
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = (
-        False
-    )
-    csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV instead of text.")] = (
-        False
-    )
+    """How a report is printed.
+
+    Parameters
+    ----------
+    json
+        Print one JSON object instead of text.
+    csv
+        Print the table as CSV instead of text.
+    """
+
+    json: bool = False
+    csv: bool = False
 
 
 def _expanded(command: Command) -> tuple[list[Parameter], dict[str, type[Options]]]:
     """Return the parameters of a command, and those that stand for several options."""
-    parameters, groups = [], {}
+    parameters, groups, texts = [], {}, texts_of(command.__doc__)
     for one in signature(command, eval_str=True).parameters.values():
         if (group := _group_of(one.annotation)) is None:
-            parameters.append(one.replace(kind=Parameter.KEYWORD_ONLY))
+            parameters.append(described(one.replace(kind=Parameter.KEYWORD_ONLY), texts))
         else:
             groups[one.name] = group
             parameters += group.parameters()

@@ -24,16 +24,21 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"\s?-?[0-9]+")
 
+_page = typer.Option("--out", "-o", callback=opt.require_page)
+
 
 @dataclass(frozen=True)
 class _RouterOptions(Options):
-    router: Annotated[
-        opt.Names,
-        opt.of_routers(
-            f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. "
-            "Repeat the option for runs side by side."
-        ),
-    ] = None
+    """Routers.
+
+    Parameters
+    ----------
+    router
+        A router (default mei-rizzi), or a file.py that registers one. Repeat the option for runs
+        side by side.
+    """
+
+    router: opt.Routers = None
 
 
 @dataclass(frozen=True)
@@ -55,20 +60,20 @@ class ViewOptions(opt.ExperimentOptions, _RouterOptions):
 def view(
     *,
     context: typer.Context,
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="D G | TRACE...",
-            help="Processors per group and number of groups, or files that --trace wrote.",
-        ),
-    ],
+    what: Annotated[list[str], typer.Argument(metavar="D G | TRACE...")],
     runs: ViewOptions,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_page)
-    ] = Path("view.html"),
-    no_open: opt.NoOpen = False,
+    out: Annotated[Path, _page] = Path("view.html"),
+    no_open: bool = False,
 ) -> Report:
-    """Play runs slot by slot in the browser."""
+    """Play runs slot by slot in the browser.
+
+    Parameters
+    ----------
+    what
+        Processors per group and number of groups, or files that --trace wrote.
+    out
+        The page to write.
+    """
     from popsnet.notebook import page_of
     from popsnet.viewer import require_showable
 
@@ -140,19 +145,14 @@ _ROUTERS = ("mei-rizzi", "relay:S")
 
 
 @reporting
-def demo(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Write the page to this file (default: demo.html in a new temporary folder).",
-            callback=opt.require_page,
-        ),
-    ] = None,
-    no_open: opt.NoOpen = False,
-) -> Report:
-    """Watch two routers send the same packets, side by side in the browser."""
+def demo(out: Annotated[Path | None, _page] = None, no_open: bool = False) -> Report:
+    """Watch two routers send the same packets, side by side in the browser.
+
+    Parameters
+    ----------
+    out
+        Write the page to this file (default: demo.html in a new temporary folder).
+    """
     page, runs = _runs()
     path = _temporary() if out is None else out
     page.save(path)
