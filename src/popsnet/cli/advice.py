@@ -27,6 +27,10 @@ def compare(
 ) -> Report:
     """Run routers on the same permutations, or on a demand, and compare them in a table.
 
+    Example: popsnet compare 8 8 --router relay --router mei-rizzi --runs 20
+
+    Exit code 1: a run is capped, packets are not delivered, or no router is run.
+
     Parameters
     ----------
     router
@@ -60,6 +64,8 @@ def plan(
 ) -> Report:
     """Recommend a router for POPS(D, G), with the expected slots of each.
 
+    Example: popsnet plan 64 64
+
     Parameters
     ----------
     router
@@ -91,6 +97,10 @@ def faults(
     figure: opt.Figure = None,
 ) -> Report:
     """Run routers with more and more random faults, and count what they lose.
+
+    Example: popsnet faults 8 8 --router relay --router direct --numbers 0,1,4 --runs 10
+
+    Exit code 1: a router that states that it survives the faults did not deliver all packets.
 
     Parameters
     ----------

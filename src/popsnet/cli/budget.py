@@ -50,7 +50,12 @@ class BudgetOptions(opt.Keywords):
 
 @reporting
 def budget(options: BudgetOptions) -> Report:
-    """Compute the power budget of POPS(D, G): loss, margin, and how large a star can be."""
+    """Compute the power budget of POPS(D, G): loss, margin, and how large a star can be.
+
+    Example: popsnet budget 32 32 --preset pon
+
+    Exit code 1: receivers see too little light.
+    """
     if options.preset is None and None in (options.transmit, options.sensitivity):
         raise InputError(
             "Give --transmit and --sensitivity, such as --transmit 4dBm --sensitivity -28dBm, or "

@@ -28,6 +28,10 @@ def sort(
 ) -> Report:
     """Sort D·G values on POPS(D, G), slot by slot.
 
+    Example: popsnet sort 12 8
+
+    Exit code 1: the values are not in order.
+
     Parameters
     ----------
     network
@@ -56,6 +60,10 @@ def compute(
 ) -> Report:
     """Run hypercube moves, sums or prefix sums on POPS(D, G) and check the result.
 
+    Example: popsnet compute prefix-sums 8 16
+
+    Exit code 1: the values are not those that NumPy computes.
+
     Parameters
     ----------
     what
@@ -83,6 +91,10 @@ def sorting_network(
     growth: bool = False,
 ) -> Report:
     """Make a sorting network, draw it, or check that it sorts.
+
+    Example: popsnet sorting-network merge-exchange 16 --check
+
+    Exit code 1: with --check, an input is not sorted.
 
     Parameters
     ----------

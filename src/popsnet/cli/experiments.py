@@ -84,6 +84,10 @@ def sweep(
 ) -> Report:
     """Run the experiments of a file, except for what the store has already.
 
+    Example: popsnet sweep sweep.toml --store results.sqlite
+
+    Exit code 1: a run is capped, or packets are not delivered.
+
     Parameters
     ----------
     file
@@ -147,6 +151,10 @@ def paper(
 ) -> Report:
     """Reproduce the paper's tables and figures, with verdicts; skip finished runs.
 
+    Example: popsnet paper --max-n 64 --runs 20
+
+    Exit code 1: a value differs from the paper's, from its formula or from an exact one.
+
     Parameters
     ----------
     out
@@ -174,7 +182,9 @@ def paper(
 
 
 results = typer.Typer(
-    help="List, show, plot, export, merge, verify and rescue results.", no_args_is_help=True
+    name="results",
+    help="List, show, plot, export, merge, verify and rescue results.",
+    no_args_is_help=True,
 )
 
 
@@ -229,7 +239,10 @@ Only = Annotated["Selection", FilterOptions]
 @results.command("list")
 @reporting
 def list_(only: Only, store: Path = STORE) -> Report:
-    """List experiments with their runs and means, and points of traffic."""
+    """List experiments with their runs and means, and points of traffic.
+
+    Example: popsnet results list --store results.sqlite
+    """
     with popsnet.Store(store) as results:
         return results.report(only)
 
@@ -238,6 +251,8 @@ def list_(only: Only, store: Path = STORE) -> Report:
 @reporting
 def show(experiment: str, store: Path = STORE) -> Report:
     """Show one experiment: what it is, its results, when and where it was run.
+
+    Example: popsnet results show EXPERIMENT --store results.sqlite
 
     Parameters
     ----------
@@ -260,6 +275,8 @@ def plot(
     store: Path = STORE,
 ) -> Report:
     """Draw means with 95 % intervals: one line per router, or per scheduler.
+
+    Example: popsnet results plot --figure results.svg
 
     Parameters
     ----------
@@ -304,6 +321,8 @@ def export(
     only: Only, file: Path, per_run: bool = False, traffic: bool = False, store: Path = STORE
 ) -> Report:
     """Write a table with one row per experiment, one row per run, or one per point of traffic.
+
+    Example: popsnet results export results.csv
 
     Parameters
     ----------
@@ -353,6 +372,8 @@ def merge(
 ) -> Report:
     """Add the results of other stores; results that contradict each other are an error.
 
+    Example: popsnet results merge other.sqlite
+
     Parameters
     ----------
     others
@@ -383,6 +404,32 @@ def _merged(results: Store, other: Store) -> dict[str, Any]:
 
 @results.command()
 @reporting
+def rescue(
+    damaged: Annotated[Path, typer.Argument(metavar="STORE")],
+    new: Path,
+    sweep: Annotated[Path | None, typer.Option(metavar="FILE.toml")] = None,
+) -> Report:
+    """Copy what can be read of a damaged store to a new one.
+
+    Example: popsnet results rescue results.sqlite rescued.sqlite
+
+    Exit code 1: some shards of the store were lost.
+
+    Parameters
+    ----------
+    damaged
+        The damaged store.
+    new
+        The store to write.
+    sweep
+        The sweep that made the store: it describes experiments whose own description is lost.
+    """
+    experiments = popsnet.Sweep.read(sweep) if sweep is not None else ()
+    return popsnet.rescue(damaged, new, experiments).report()
+
+
+@results.command()
+@reporting
 def verify(
     context: typer.Context,
     store: Path = STORE,
@@ -392,6 +439,10 @@ def verify(
     router: Annotated[list[Path] | None, typer.Option(metavar="FILE.PY")] = None,
 ) -> Report:
     """Check a store and run some of its shards and points of traffic again.
+
+    Example: popsnet results verify --shards 2
+
+    Exit code 1: the store is damaged, or a shard that is run again differs.
 
     Parameters
     ----------
@@ -411,25 +462,3 @@ def verify(
     with popsnet.Store(store) as results:
         some = None if every else shards
         return popsnet.verify(results, some, seed, routers=router or ()).report()
-
-
-@results.command()
-@reporting
-def rescue(
-    damaged: Annotated[Path, typer.Argument(metavar="STORE")],
-    new: Path,
-    sweep: Annotated[Path | None, typer.Option(metavar="FILE.toml")] = None,
-) -> Report:
-    """Copy what can be read of a damaged store to a new one.
-
-    Parameters
-    ----------
-    damaged
-        The damaged store.
-    new
-        The store to write.
-    sweep
-        The sweep that made the store: it describes experiments whose own description is lost.
-    """
-    experiments = popsnet.Sweep.read(sweep) if sweep is not None else ()
-    return popsnet.rescue(damaged, new, experiments).report()

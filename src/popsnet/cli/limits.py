@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
     """Show fluid limits, bounds and tail probabilities for POPS(D, G).
 
+    Example: popsnet theory 64 64
+
+    Exit code 1: a run is capped.
+
     Parameters
     ----------
     runs
@@ -62,7 +66,10 @@ class ExactOptions(opt.Keywords):
 
 @reporting
 def exact(options: ExactOptions) -> Report:
-    """Compute the exact distribution of the steps on a tiny POPS(D, G)."""
+    """Compute the exact distribution of the steps on a tiny POPS(D, G).
+
+    Example: popsnet exact 2 2
+    """
     return popsnet.exact.exact_steps(**options.keywords()).report()
 
 
@@ -96,7 +103,12 @@ class DistributionOptions(opt.RoutedOptions):
 def distribution(
     *, experiment: DistributionOptions, figure: opt.Figure = None, timing: opt.Timed
 ) -> Report:
-    """Count the slots and steps of very many runs, and say how likely slow runs are."""
+    """Count the slots and steps of very many runs, and say how likely slow runs are.
+
+    Example: popsnet distribution 2 2 --runs 20000
+
+    Exit code 1: a run is capped, or packets are not delivered.
+    """
     try:
         found = popsnet.distribution(**experiment.keywords())
     except KeyboardInterrupt as stop:
@@ -118,7 +130,8 @@ def _report(found: popsnet.RunsDistribution, timing: popsnet.Timing | None) -> R
 
 
 adversary = typer.Typer(
-    help="Build permutations that an algorithm of a given class cannot route fast."
+    name="adversary",
+    help="Build permutations that an algorithm of a given class cannot route fast.",
 )
 
 
@@ -146,6 +159,10 @@ def oblivious(
     out: Out = None,
 ) -> Report:
     """Build a permutation that crowds one node, for oblivious algorithms.
+
+    Example: popsnet adversary oblivious 8 8 --paths residue
+
+    Exit code 1: the machine does not confirm the congestion.
 
     Parameters
     ----------
@@ -179,6 +196,8 @@ def congestion(
 ) -> Report:
     """Measure the congestion of random permutations on every system of paths.
 
+    Example: popsnet adversary congestion --largest 16
+
     Parameters
     ----------
     largest
@@ -207,6 +226,10 @@ def rigid(
 ) -> Report:
     """Build a transposition on which a rigid router, stopped early, must fail.
 
+    Example: popsnet adversary rigid 8 8 --router batcher
+
+    Exit code 1: there is no such transposition, or the machine does not confirm it.
+
     Parameters
     ----------
     slots
@@ -225,6 +248,10 @@ def two_hop(
     d: int, g: int, algorithm: str = "hashed", most_slots: int = 64, out: Out = None
 ) -> Report:
     """Build a permutation that delays a packet, for two-hop algorithms.
+
+    Example: popsnet adversary two-hop 16 16 --algorithm hashed
+
+    Exit code 1: the machine does not confirm the delay.
 
     Parameters
     ----------
@@ -248,6 +275,10 @@ def separation(
     largest: int = 256, runs: int = 20, most_slots: int = 64, figure: opt.Figure = None
 ) -> Report:
     """Compare the delays of deterministic and randomized two-hop algorithms.
+
+    Example: popsnet adversary separation --largest 16
+
+    Exit code 1: the machine does not confirm a delay.
 
     Parameters
     ----------

@@ -90,6 +90,10 @@ def route(
 ) -> Report:
     """Route permutations, or a demand, on POPS(D, G), slot by slot.
 
+    Example: popsnet route 8 8 --router relay --runs 20
+
+    Exit code 1: a run is capped, or packets are not delivered.
+
     Parameters
     ----------
     runs

@@ -1,7 +1,8 @@
 """What options mean: read from docstrings, so that commands need not repeat it for Typer.
 
 The docstring of a command, or of a group of options, describes its own. An option that several
-commands have is described here, once.
+commands have is described here, once. The rest of a command's docstring is its help: what it does,
+an example, and when it ends with exit code 1.
 
 Parameters
 ----------

@@ -158,6 +158,8 @@ def traffic(
 ) -> Report:
     """Let packets keep arriving: latency, throughput and saturation of schedulers.
 
+    Example: popsnet traffic 8 8 --scheduler rotor --scheduler tdm --loads 0.1,0.4 --slots 5000
+
     Parameters
     ----------
     engine
@@ -339,6 +341,10 @@ def schedule(
     of a matrix, which counts packets between groups, are chosen by the schedule. With --fault the
     schedule goes around dead parts, and lists the packets that have no path.
 
+    Example: popsnet schedule 12 8 --permutation transpose --out schedule.csv
+
+    Exit code 1: packets are not delivered.
+
     Parameters
     ----------
     trace
@@ -399,6 +405,10 @@ def check(trace: Path) -> Report:
     """Check a trace against the rules of the network.
 
     The trace is replayed by a program that shares no code with the simulator.
+
+    Example: popsnet check run.jsonl
+
+    Exit code 1: a rule is broken, or packets are not delivered.
 
     Parameters
     ----------

@@ -67,6 +67,10 @@ def view(
 ) -> Report:
     """Play runs slot by slot in the browser.
 
+    Example: popsnet view 4 4 --router mei-rizzi --router relay:S
+
+    Exit code 1: packets are not delivered, or a trace breaks a rule.
+
     Parameters
     ----------
     what
@@ -147,6 +151,8 @@ _ROUTERS = ("mei-rizzi", "relay:S")
 @reporting
 def demo(out: Annotated[Path | None, _page] = None, no_open: bool = False) -> Report:
     """Watch two routers send the same packets, side by side in the browser.
+
+    Example: popsnet demo
 
     Parameters
     ----------
