@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import typer
 
@@ -34,8 +34,9 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
 
     def complete(incomplete: str) -> list[str]:
         found = getattr(import_module(f"popsnet.{module}"), name)
-        names = [getattr(one, "name", one) for one in found()] if callable(found) else found
-        return [one for one in (*others, *names) if one.startswith(incomplete)]
+        known = get_args(found) or (found() if callable(found) else found)
+        names = (*others, *(getattr(one, "name", one) for one in known))
+        return [one for one in names if one.startswith(incomplete)]
 
     return complete
 
@@ -110,6 +111,7 @@ complete_router = _completing("routing", "all_routers")
 complete_scheduler = _completing("traffic", "all_schedulers")
 complete_permutation = _completing("permutations", "NAMES", "shift:d")
 complete_sorting_network = _completing("sorting", "NETWORKS")
+complete_hops = _completing("schedules.shortest", "Hops")
 complete_link = _completing("hardware", "LINKS")
 complete_timing = _completing("hardware", "TIMINGS")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -114,15 +114,11 @@ class Options:
     @classmethod
     def parameters(cls) -> list[Parameter]:
         """Return the options as parameters that typer reads."""
-        kinds, only = get_type_hints(cls, include_extras=True), Parameter.KEYWORD_ONLY
         texts = texts_of(*(one.__doc__ for one in reversed(cls.__mro__)))
-        defaults = {
-            one.name: Parameter.empty if one.default is MISSING else one.default
-            for one in fields(cls)
-        }
+        kinds, own = get_type_hints(cls, include_extras=True), signature(cls).parameters
         return [
-            described(Parameter(name, only, default=default, annotation=kinds[name]), texts)
-            for name, default in defaults.items()
+            described(own[one.name].replace(annotation=kinds[one.name]), texts)
+            for one in fields(cls)
         ]
 
     @classmethod
@@ -162,7 +158,7 @@ def _expanded(command: Command) -> tuple[list[Parameter], dict[str, type[Options
     parameters, groups, texts = [], {}, texts_of(command.__doc__)
     for one in signature(command, eval_str=True).parameters.values():
         if (group := _group_of(one.annotation)) is None:
-            parameters.append(described(one.replace(kind=Parameter.KEYWORD_ONLY), texts))
+            parameters.append(described(one, texts))
         else:
             groups[one.name] = group
             parameters += group.parameters()

@@ -94,6 +94,7 @@ def described(one: Parameter, texts: Mapping[str, str]) -> Parameter:
 
     Without a default it is an argument. A flag has no second name that switches it off.
     """
+    one = one.replace(kind=Parameter.KEYWORD_ONLY)
     if one.annotation is typer.Context:
         return one
     if get_origin(one.annotation) is Annotated:

@@ -310,14 +310,7 @@ class ScheduleOptions(opt.Keywords):
     demand: Path | None = None
     matrix: Path | None = None
     unit: float | None = None
-    hops: Annotated[
-        str,
-        typer.Option(
-            autocompletion=lambda incomplete: [
-                one for one in ("auto", "1", "2", "mixed") if one.startswith(incomplete)
-            ]
-        ),
-    ] = "auto"
+    hops: Annotated[str, typer.Option(autocompletion=opt.complete_hops)] = "auto"
     wavelengths: opt.Wavelengths = 1
     permutation_seed: int | None = None
     seed: int = 0
