@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -129,12 +127,18 @@ class TrafficOptions(opt.Keywords):
         names = self.scheduler or self._schedulers()
         one = _ANY if self.saturation else self.load
         loads = [one] if self.loads is None else read_loads(self.loads)
-        with _load_of(self.loads):
+        try:
             return [
                 TrafficExperiment(scheduler=name, load=one, **given)
                 for name in names
                 for one in loads
             ]
+        except InputError as error:
+            if self.loads is None or error.parameter != "load":
+                raise
+            # it is one of those that were typed
+            text = f"loads = {self.loads!r}, load {str(error).removeprefix('load = ')}"
+            raise InputError(text, parameter="loads", others=error.others) from None
 
     def _schedulers(self) -> list[str]:
         from popsnet.traffic import all_schedulers
@@ -221,18 +225,6 @@ _REFUSED: dict[str, list[tuple[tuple[str, ...], str]]] = {
 
 _ANY = 1e-6
 """A load that every pattern admits. The bisection replaces it."""
-
-
-@contextmanager
-def _load_of(loads: str | None) -> Iterator[None]:
-    """Say of a load that is refused that it is one of those that were typed."""
-    try:
-        yield
-    except InputError as error:
-        if loads is None or error.parameter != "load":
-            raise
-        text = f"loads = {loads!r}, load {str(error).removeprefix('load = ')}"
-        raise InputError(text, parameter="loads", others=error.others) from None
 
 
 def _point(
