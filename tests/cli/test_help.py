@@ -47,7 +47,7 @@ def test_options_have_the_names_of_their_parameters() -> None:
 
 
 def test_every_option_says_what_it_means() -> None:
-    """The meaning comes from a docstring: of the command, of a group of options, or of texts.py."""
+    """The meaning is in the docstring of the command, of a group of options, or of options.py."""
     for words, command in COMMANDS.items():
         for one in command.params:
             assert (one.help or "").endswith((".", ")", "]")), (words, one.name)

@@ -14,7 +14,7 @@ import typer
 import popsnet
 from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Cluster, Figure
-from popsnet.cli.output import Interrupted, Options, for_people, reporting, with_figure
+from popsnet.cli.output import Interrupted, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
 from popsnet.errors import InputError, wrong
 from popsnet.files import require_writable
@@ -192,7 +192,7 @@ _Range = Annotated[str | None, typer.Option(metavar="RANGE")]
 
 
 @dataclass(frozen=True)
-class FilterOptions(Options):
+class FilterOptions(opt.Options):
     """Options that select experiments of a store.
 
     Parameters

@@ -7,17 +7,17 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
 from popsnet.cli import signals
+from popsnet.cli.options import Options, described, summary_of, texts_of
 from popsnet.cli.signals import ExitCode
-from popsnet.cli.texts import described, summary_of, texts_of
 from popsnet.errors import InputError, PopsnetError
 from popsnet.progress import patient_progress
 from popsnet.report import Fact, Report, Table
@@ -96,45 +96,6 @@ def reporting(command: Command) -> Callable[..., None]:
     run.__signature__ = Signature(own)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in own}
     return run
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options that make one parameter of a command, which is annotated with the class.
-
-    A field is an option, and the docstring says what it means. A parameter
-    ``Annotated[..., Class]`` gets the value of the options.
-    """
-
-    @classmethod
-    def taken(cls, options: dict[str, Any]) -> Self:
-        """Return the group with its options, which are taken out of all options of a command."""
-        return cls(**{one.name: options.pop(one.name) for one in fields(cls)})
-
-    @classmethod
-    def parameters(cls) -> list[Parameter]:
-        """Return the options as parameters that typer reads."""
-        texts = texts_of(*(one.__doc__ for one in reversed(cls.__mro__)))
-        kinds, own = get_type_hints(cls, include_extras=True), signature(cls).parameters
-        return [
-            described(own[one.name].replace(annotation=kinds[one.name]), texts)
-            for one in fields(cls)
-        ]
-
-    @classmethod
-    def typed(cls, options: Options) -> list[str]:
-        """Return these of some options as they would be typed, without those left as they are."""
-        words = []
-        for one in fields(cls):
-            value = getattr(options, one.name)
-            for text in value if isinstance(value, list) else [value]:
-                if value != one.default:
-                    words += [f"--{one.name.replace('_', '-')}", str(text)]
-        return words
-
-    def value(self) -> Any:
-        """Return what the command gets."""
-        return self
 
 
 @dataclass(frozen=True)

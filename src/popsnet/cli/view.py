@@ -13,7 +13,7 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, Options, for_people, reporting
+from popsnet.cli.output import Interrupted, for_people, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report, Table
 
@@ -28,7 +28,7 @@ _page = typer.Option("--out", "-o", callback=opt.require_page)
 
 
 @dataclass(frozen=True)
-class _RouterOptions(Options):
+class _RouterOptions(opt.Options):
     """Routers.
 
     Parameters
