@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from typer import Context
@@ -9,7 +10,6 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from popsnet.cli.main import app
-from popsnet.cli.usage import EXAMPLES, FAILURES
 
 _INTRODUCTION = """\
 # Commands
@@ -46,9 +46,8 @@ def _section(named: tuple[str, TyperCommand], parent: Context) -> str:
     context = Context(command, info_name=name, parent=parent)
     usage = " ".join([f"popsnet {name}", *command.collect_usage_pieces(context)])
     parts = [f"## popsnet {name}", _text(command.help), f"```text\n{usage}\n```"]
-    parts.append(f"Example: `{EXAMPLES[name]}`")
-    if name in FAILURES:
-        parts.append(f"Exit code 1: {_text(FAILURES[name])}")
+    example, *failure = (command.epilog or "").split("\n\n")
+    parts += [re.sub("^Example: (.*)$", r"Example: `\1`", example), *map(_text, failure)]
     parameters = (one for one in command.params if isinstance(one, TyperArgument | TyperOption))
     if rows := [_row(one, context) for one in parameters if one.name not in ("json", "csv")]:
         parts.append("\n".join(["| argument or option | meaning |", "|---|---|", *rows]))

@@ -53,11 +53,6 @@ def recorded(run: Run, room: int = MOST_TEXT) -> Recording:
     return recording
 
 
-def _repeated(what: Run | Experiment, room: int) -> tuple[Run, Recording]:
-    """Record a run, or the first run of an experiment."""
-    return (what, recorded(what, room)) if isinstance(what, Run) else record(what, 0, room)
-
-
 def shown(run: Run) -> str:
     """Return a run as HTML: the page that plays it, or a table and why there is no page."""
     try:
@@ -137,7 +132,9 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
             assert trace is not None
             recording, row = trace, _checked(Path(one))
         else:
-            run, recording = _repeated(one, room)
+            run, recording = (
+                (one, recorded(one, room)) if isinstance(one, Run) else record(one, 0, room)
+            )
             row = _row(run.experiment, run.outcome)
             most = run.experiment.max_steps
             stopped += [most] if run.outcome.capped and run.steps >= most else []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import popsnet
-from popsnet.cli.usage import EXAMPLES
+from tests.commands import COMMANDS
 from tests.project.keywords import keywords_of
 from tests.project.pages import ROOT
 
@@ -97,5 +97,5 @@ def test_every_public_name_is_in_the_table_of_names() -> None:
 
 def test_every_command_is_on_the_page() -> None:
     text = section("Every command")
-    for command in {words.split()[0] for words in EXAMPLES}:
+    for command in {words.split()[0] for words in COMMANDS}:
         assert re.search(rf"`(popsnet )?{command}`", text), command

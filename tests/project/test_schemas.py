@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from popsnet.cli.usage import EXAMPLES
+from tests.commands import EXAMPLES
 from tests.conftest import Cli
 
 from .schemas import SCHEMAS, require_schema

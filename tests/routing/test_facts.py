@@ -219,7 +219,6 @@ EXCEPTIONS = {
     "citation.py": "the authors of the paper",
     "cli/limits.py": "the exact chains are of two routers, and the default router is rigid",
     "cli/options.py": "the default router",
-    "cli/usage.py": "commands as one would type them",
     "cli/view.py": "the two routers that are shown",
     "engines": "compiled and object-oriented engines are of two routers",
     "exact": "the exact chains are of two routers",

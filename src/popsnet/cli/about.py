@@ -50,7 +50,12 @@ class Finding(NamedTuple):
 
 @reporting
 def doctor(cluster: Cluster = None) -> Report:
-    """Check that everything popsnet needs is installed and works here."""
+    """Check that everything popsnet needs is installed and works here.
+
+    Example: popsnet doctor
+
+    Exit code 1: something that popsnet needs, or the cluster of `--cluster`, does not work.
+    """
     from popsnet.sweeps.cluster import local_workers
 
     if cluster is not None:
@@ -199,7 +204,10 @@ def _computer() -> Iterator[Finding]:
 
 @reporting
 def routers() -> Report:
-    """List the routers with their slots, memory, messages and coins."""
+    """List the routers with their slots, memory, messages and coins.
+
+    Example: popsnet routers
+    """
     from popsnet.advice.catalogue import catalogue
 
     return catalogue()
@@ -207,7 +215,10 @@ def routers() -> Report:
 
 @reporting
 def cite() -> Report:
-    """Print BibTeX entries of popsnet and of the paper whose router it executes."""
+    """Print BibTeX entries of popsnet and of the paper whose router it executes.
+
+    Example: popsnet cite
+    """
     from popsnet.citation import PAPER, SOFTWARE, bibtex
 
     facts = Fact("software", SOFTWARE), Fact("paper", PAPER), Fact("bibtex", bibtex())

@@ -17,21 +17,28 @@ from popsnet.report import Report, counted
 @reporting
 def compare(
     *,
-    d: opt.D,
-    g: opt.G,
-    router: Annotated[
-        opt.Names,
-        opt.of_routers(
-            "A router, or a file.py that registers one. Repeat the option for more (default: "
-            "every router that ships, applies and does not take long)."
-        ),
-    ] = None,
-    runs: Annotated[int, typer.Option(help="Runs of each router.")] = 10,
+    d: int,
+    g: int,
+    router: opt.Routers = None,
+    runs: int = 10,
     experiment: opt.ExperimentOptions,
     figure: opt.Figure = None,
     timing: opt.Timed,
 ) -> Report:
-    """Run routers on the same permutations, or on a demand, and compare them in a table."""
+    """Run routers on the same permutations, or on a demand, and compare them in a table.
+
+    Example: popsnet compare 8 8 --router relay --router mei-rizzi --runs 20
+
+    Exit code 1: a run is capped, packets are not delivered, or no router is run.
+
+    Parameters
+    ----------
+    router
+        A router, or a file.py that registers one. Repeat the option for more (default: every router
+        that ships, applies and does not take long).
+    runs
+        Runs of each router.
+    """
     try:
         found = popsnet.compare(d, g, routers=router, runs=runs, **experiment.keywords())
     except KeyboardInterrupt as stop:
@@ -48,19 +55,23 @@ def compare(
 @reporting
 def plan(
     *,
-    d: opt.D,
-    g: opt.G,
+    d: int,
+    g: int,
     router: Annotated[
-        opt.Names,
-        opt.of_routers(
-            "A router to choose from, or a file.py that registers one. Repeat the option for "
-            "more (default: every router that ships).",
-            "NAME",
-        ),
+        opt.Names, typer.Option(metavar="NAME", autocompletion=opt.complete_router)
     ] = None,
     timing: opt.Timed,
 ) -> Report:
-    """Recommend a router for POPS(D, G), with the expected slots of each."""
+    """Recommend a router for POPS(D, G), with the expected slots of each.
+
+    Example: popsnet plan 64 64
+
+    Parameters
+    ----------
+    router
+        A router to choose from, or a file.py that registers one. Repeat the option for more
+        (default: every router that ships).
+    """
     return popsnet.recommend(d, g, routers=router).report(timing)
 
 
@@ -68,34 +79,41 @@ def plan(
 class SurvivalOptions(opt.RunOptions):
     """What decides the runs of a study of faults, which draws the faults itself."""
 
-    max_steps: opt.MaxSteps = 200
-    loss: opt.Loss = None
-    fault_seed: opt.FaultSeed = None
+    max_steps: int = 200
+    loss: float | None = None
+    fault_seed: int | None = None
 
 
 @reporting
 def faults(
     *,
-    d: opt.D,
-    g: opt.G,
-    router: Annotated[
-        opt.Names,
-        opt.of_routers(
-            "A router, or a file.py that registers one. Repeat the option for more (default: "
-            "every router that ships, applies and does not take long, and those that survive)."
-        ),
-    ] = None,
-    kind: Annotated[
-        str, typer.Option(help="Dead parts: couplers, transmitters, receivers or processors.")
-    ] = "couplers",
-    numbers: Annotated[
-        str, typer.Option(help="The numbers of dead parts, with commas between them.")
-    ] = "0,1,2,4,8,16",
-    runs: Annotated[int, typer.Option(help="Runs of each router for each number.")] = 20,
+    d: int,
+    g: int,
+    router: opt.Routers = None,
+    kind: str = "couplers",
+    numbers: str = "0,1,2,4,8,16",
+    runs: int = 20,
     experiment: SurvivalOptions,
     figure: opt.Figure = None,
 ) -> Report:
-    """Run routers with more and more random faults, and count what they lose."""
+    """Run routers with more and more random faults, and count what they lose.
+
+    Example: popsnet faults 8 8 --router relay --router direct --numbers 0,1,4 --runs 10
+
+    Exit code 1: a router that states that it survives the faults did not deliver all packets.
+
+    Parameters
+    ----------
+    router
+        A router, or a file.py that registers one. Repeat the option for more (default: every router
+        that ships, applies and does not take long, and those that survive).
+    kind
+        Dead parts: couplers, transmitters, receivers or processors.
+    numbers
+        The numbers of dead parts, with commas between them.
+    runs
+        Runs of each router for each number.
+    """
     found = popsnet.survival(
         d, g, routers=router, kind=kind, numbers=_numbers(numbers), runs=runs,
         **experiment.keywords(),

@@ -16,28 +16,33 @@ from popsnet.report import Fact, Report
 @reporting
 def sort(
     *,
-    d: opt.D,
-    g: opt.G,
+    d: int,
+    g: int,
     network: Annotated[
-        str,
-        typer.Option(help=opt.SORTING_NETWORKS, autocompletion=opt.complete_sorting_network),
+        str, typer.Option(autocompletion=opt.complete_sorting_network)
     ] = "merge-exchange",
-    keys: Annotated[
-        str, typer.Option(help="random, or a file with D·G numbers: .npy or text.")
-    ] = "random",
-    seed: Annotated[
-        int | None, typer.Option(help="Random seed of the keys and of bag-tree (default 0).")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Write the sorted values to this file: .npy, or text.",
-            callback=opt.require_file,
-        ),
-    ] = None,
+    keys: str = "random",
+    seed: int | None = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", callback=opt.require_file)] = None,
     timing: opt.Timed,
-) -> Report:  # fmt: skip
-    """Sort D·G values on POPS(D, G), slot by slot."""
+) -> Report:
+    """Sort D·G values on POPS(D, G), slot by slot.
+
+    Example: popsnet sort 12 8
+
+    Exit code 1: the values are not in order.
+
+    Parameters
+    ----------
+    network
+        merge-exchange, bitonic or bag-tree.
+    keys
+        random, or a file with D·G numbers: .npy or text.
+    seed
+        Random seed of the keys and of bag-tree (default 0).
+    out
+        Write the sorted values to this file: .npy, or text.
+    """
     from popsnet.computing import write_keys
 
     values = None if keys == "random" else Path(keys)
@@ -51,19 +56,25 @@ def sort(
 
 @reporting
 def compute(
-    *,
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="move, sum or prefix-sums.")],
-    d: opt.D,
-    g: Annotated[
-        int, typer.Argument(metavar="G", help="Number of groups; D·G must be a power of two.")
-    ],
-    dimension: Annotated[
-        int | None, typer.Option(help="Dimension of the move (default 0).")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the values.")] = 0,
-    timing: opt.Timed,
+    *, what: str, d: int, g: int, dimension: int | None = None, seed: int = 0, timing: opt.Timed
 ) -> Report:
-    """Run hypercube moves, sums or prefix sums on POPS(D, G) and check the result."""
+    """Run hypercube moves, sums or prefix sums on POPS(D, G) and check the result.
+
+    Example: popsnet compute prefix-sums 8 16
+
+    Exit code 1: the values are not those that NumPy computes.
+
+    Parameters
+    ----------
+    what
+        move, sum or prefix-sums.
+    g
+        Number of groups; D·G must be a power of two.
+    dimension
+        Dimension of the move (default 0).
+    seed
+        Random seed of the values.
+    """
     network = popsnet.Network(d, g)
     return popsnet.compute(network, what, dimension=dimension, seed=seed).report(timing)
 
@@ -71,34 +82,35 @@ def compute(
 @reporting
 def sorting_network(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help=opt.SORTING_NETWORKS, autocompletion=opt.complete_sorting_network
-        ),
+        str, typer.Argument(metavar="NAME", autocompletion=opt.complete_sorting_network)
     ],
-    n: Annotated[int, typer.Argument(metavar="N", help="Number of wires.")],
-    seed: Annotated[
-        int | None, typer.Option(help="Random seed of bag-tree and of --check (default 0).")
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a Knuth diagram to this file: .svg, .png or .pdf.",
-            callback=opt.require_figure,
-        ),
-    ] = None,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Try all inputs of zeros and ones (for N > 20, a random sample)."
-        ),
-    ] = False,
-    growth: Annotated[
-        bool,
-        typer.Option("--growth", help="Show the depth of bag-tree for every power of two up to N."),
-    ] = False,
+    n: int,
+    seed: int | None = None,
+    figure: opt.Figure = None,
+    check: bool = False,
+    growth: bool = False,
 ) -> Report:
-    """Make a sorting network, draw it, or check that it sorts."""
+    """Make a sorting network, draw it, or check that it sorts.
+
+    Example: popsnet sorting-network merge-exchange 16 --check
+
+    Exit code 1: with --check, an input is not sorted.
+
+    Parameters
+    ----------
+    name
+        merge-exchange, bitonic or bag-tree.
+    n
+        Number of wires.
+    seed
+        Random seed of bag-tree and of --check (default 0).
+    figure
+        Write a Knuth diagram to this file: .svg, .png or .pdf.
+    check
+        Try all inputs of zeros and ones (for N > 20, a random sample).
+    growth
+        Show the depth of bag-tree for every power of two up to N.
+    """
     figures = []
     if figure is not None:  # first: what does not fit a page is refused before any work
         made = popsnet.sorting.make_network(name, n, seed or 0)

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.options import (
-    STORE,
-    Cluster,
-    Figure,
-    StoreFile,
-    complete_permutation,
-    complete_router,
-)
-from popsnet.cli.output import Interrupted, Options, for_people, reporting, with_figure
+from popsnet.cli.options import STORE, Cluster, Figure
+from popsnet.cli.output import Interrupted, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
 from popsnet.errors import InputError, wrong
 from popsnet.files import require_writable
@@ -81,36 +73,37 @@ def _require_usable(store: Path) -> None:
 
 @reporting
 def sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run.")],
-    store: StoreFile = STORE,
-    workers: Annotated[
-        int | None,
-        typer.Option(help="Shards and points to run at once; one per processor by default."),
-    ] = None,
-    until_se: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ERROR",
-            help="Run until the standard error of the mean slots is at most this: 1% of the mean, "
-            "or 0.05 slots. The runs of the file are done in any case. It does not apply to points "
-            "of traffic.",
-        ),
-    ] = None,
-    max_runs: Annotated[
-        int | None,
-        typer.Option(help="The most runs of an experiment with --until-se. (default: 10000)"),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option("--time", metavar="TIME", help="Stop after this time: 90s, 10min, 2h."),
-    ] = None,
-    part: Annotated[
-        str | None,
-        typer.Option(metavar="I/N", help="Do part I of N parts of equal work, for job arrays."),
-    ] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml")],
+    store: Path = STORE,
+    workers: int | None = None,
+    until_se: Annotated[str | None, typer.Option(metavar="ERROR")] = None,
+    max_runs: int | None = None,
+    time: Annotated[str | None, typer.Option(metavar="TIME")] = None,
+    part: Annotated[str | None, typer.Option(metavar="I/N")] = None,
     cluster: Cluster = None,
 ) -> Report:
-    """Run the experiments of a file, except for what the store has already."""
+    """Run the experiments of a file, except for what the store has already.
+
+    Example: popsnet sweep sweep.toml --store results.sqlite
+
+    Exit code 1: a run is capped, or packets are not delivered.
+
+    Parameters
+    ----------
+    file
+        What to run.
+    workers
+        Shards and points to run at once; one per processor by default.
+    until_se
+        Run until the standard error of the mean slots is at most this: 1% of the mean, or 0.05
+        slots. The runs of the file are done in any case. It does not apply to points of traffic.
+    max_runs
+        The most runs of an experiment with --until-se. (default: 10000)
+    time
+        Stop after this time: 90s, 10min, 2h.
+    part
+        Do part I of N parts of equal work, for job arrays.
+    """
     from popsnet.sweeps.cluster import open_cluster
     from popsnet.sweeps.goals import Goals
     from popsnet.sweeps.reports import progress_in_words, sweep_report
@@ -150,27 +143,29 @@ def sweep(
 
 @reporting
 def paper(
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Folder for the report, its figures and tables, and the store of runs.",
-        ),
-    ] = Path("paper"),
-    runs: Annotated[
-        int | None,
-        typer.Option(help="Runs per row, a multiple of ten (default: chosen row by row)."),
-    ] = None,
-    max_n: Annotated[
-        int | None, typer.Option(help="Largest number of processors, 4 to 2^24 (default: 2^24).")
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="At least 100 runs of every row; not with --runs.")
-    ] = False,
+    out: Annotated[Path, typer.Option("--out", "-o")] = Path("paper"),
+    runs: int | None = None,
+    max_n: int | None = None,
+    full: bool = False,
     cluster: Cluster = None,
 ) -> Report:
-    """Reproduce the paper's tables and figures, with verdicts; skip finished runs."""
+    """Reproduce the paper's tables and figures, with verdicts; skip finished runs.
+
+    Example: popsnet paper --max-n 64 --runs 20
+
+    Exit code 1: a value differs from the paper's, from its formula or from an exact one.
+
+    Parameters
+    ----------
+    out
+        Folder for the report, its figures and tables, and the store of runs.
+    runs
+        Runs per row, a multiple of ten (default: chosen row by row).
+    max_n
+        Largest number of processors, 4 to 2^24 (default: 2^24).
+    full
+        At least 100 runs of every row; not with --runs.
+    """
     from popsnet.sweeps.cluster import open_cluster
 
     try:
@@ -187,39 +182,49 @@ def paper(
 
 
 results = typer.Typer(
-    help="List, show, plot, export, merge, verify and rescue results.", no_args_is_help=True
+    name="results",
+    help="List, show, plot, export, merge, verify and rescue results.",
+    no_args_is_help=True,
 )
 
 
-def _only(metavar: str, what: str, complete: Callable[[str], list[str]] | None = None) -> Any:
-    text = f"Only {what}; may be repeated."
-    return typer.Option(metavar=metavar, help=text, autocompletion=complete)
-
-
-def _range(name: str) -> Any:
-    text = f"Only these {name}: a number or a range: 64, 64:1024, 64:, :1024."
-    return typer.Option(f"--{name}", metavar="RANGE", help=text)
-
-
-_Names: TypeAlias = list[str] | None
+_Range = Annotated[str | None, typer.Option(metavar="RANGE")]
 
 
 @dataclass(frozen=True)
-class FilterOptions(Options):
-    """Options that select experiments of a store."""
+class FilterOptions(opt.Options):
+    """Options that select experiments of a store.
 
-    router: Annotated[_Names, _only("NAME[:VARIANT]", "this router", complete_router)] = None
-    scheduler: Annotated[_Names, _only("NAME[:VARIANT]", "points of traffic of this scheduler")] = (
-        None
-    )
-    arrivals: Annotated[
-        _Names, _only("TEXT", "points of traffic with these arrivals, such as uniform")
+    Parameters
+    ----------
+    router
+        Only this router; may be repeated.
+    scheduler
+        Only points of traffic of this scheduler; may be repeated.
+    arrivals
+        Only points of traffic with these arrivals, such as uniform; may be repeated.
+    variant
+        Only this variant; may be repeated.
+    permutation
+        Only this permutation; may be repeated.
+    n
+        Only these n: a number or a range: 64, 64:1024, 64:, :1024.
+    d
+        Only these d: a number or a range: 64, 64:1024, 64:, :1024.
+    g
+        Only these g: a number or a range: 64, 64:1024, 64:, :1024.
+    """
+
+    router: opt.Routers = None
+    scheduler: Annotated[opt.Names, typer.Option(metavar="NAME[:VARIANT]")] = None
+    arrivals: Annotated[opt.Names, typer.Option(metavar="TEXT")] = None
+    variant: Annotated[opt.Names, typer.Option(metavar="NAME")] = None
+    permutation: Annotated[
+        opt.Names, typer.Option(metavar="NAME", autocompletion=opt.complete_permutation)
     ] = None
-    variant: Annotated[_Names, _only("NAME", "this variant")] = None
-    permutation: Annotated[_Names, _only("NAME", "this permutation", complete_permutation)] = None
-    n: Annotated[str | None, _range("n")] = None
-    d: Annotated[str | None, _range("d")] = None
-    g: Annotated[str | None, _range("g")] = None
+    n: _Range = None
+    d: _Range = None
+    g: _Range = None
 
     def value(self) -> Selection:
         """Return what is selected."""
@@ -233,21 +238,27 @@ Only = Annotated["Selection", FilterOptions]
 
 @results.command("list")
 @reporting
-def list_(only: Only, store: StoreFile = STORE) -> Report:
-    """List experiments with their runs and means, and points of traffic."""
+def list_(only: Only, store: Path = STORE) -> Report:
+    """List experiments with their runs and means, and points of traffic.
+
+    Example: popsnet results list --store results.sqlite
+    """
     with popsnet.Store(store) as results:
         return results.report(only)
 
 
 @results.command()
 @reporting
-def show(
-    experiment: Annotated[
-        str, typer.Argument(metavar="EXPERIMENT", help="The first characters of its name.")
-    ],
-    store: StoreFile = STORE,
-) -> Report:
-    """Show one experiment: what it is, its results, when and where it was run."""
+def show(experiment: str, store: Path = STORE) -> Report:
+    """Show one experiment: what it is, its results, when and where it was run.
+
+    Example: popsnet results show EXPERIMENT --store results.sqlite
+
+    Parameters
+    ----------
+    experiment
+        The first characters of its name.
+    """
     from popsnet.sweeps.reports import experiment_report
 
     with popsnet.Store(store) as results:
@@ -259,22 +270,22 @@ def show(
 def plot(
     only: Only,
     figure: Figure = None,
-    x: Annotated[
-        str | None,
-        typer.Option(
-            "--x", help="Horizontal axis: n, d, g or d/g; for delay: load. (default: n, or load)"
-        ),
-    ] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            help="Vertical axis: slots, steps, slots_delivered or lost of runs; delay of traffic. "
-            "(default: slots, or delay if there are no runs)"
-        ),
-    ] = None,
-    store: StoreFile = STORE,
+    x: str | None = None,
+    measure: str | None = None,
+    store: Path = STORE,
 ) -> Report:
-    """Draw means with 95 % intervals: one line per router, or per scheduler."""
+    """Draw means with 95 % intervals: one line per router, or per scheduler.
+
+    Example: popsnet results plot --figure results.svg
+
+    Parameters
+    ----------
+    x
+        Horizontal axis: n, d, g or d/g; for delay: load. (default: n, or load)
+    measure
+        Vertical axis: slots, steps, slots_delivered or lost of runs; delay of traffic. (default:
+        slots, or delay if there are no runs)
+    """
     from popsnet.plots.results import draw_curves
     from popsnet.sweeps.curves import result_curves
 
@@ -307,22 +318,21 @@ def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | 
 @results.command()
 @reporting
 def export(
-    only: Only,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .csv, .json or .parquet.")],
-    per_run: Annotated[
-        bool, typer.Option("--per-run", help="Write a row per run, not a row per experiment.")
-    ] = False,
-    traffic: Annotated[
-        bool,
-        typer.Option(
-            "--traffic",
-            help="Write a row per point of continuous traffic; done in any case if there are no "
-            "runs.",
-        ),
-    ] = False,
-    store: StoreFile = STORE,
+    only: Only, file: Path, per_run: bool = False, traffic: bool = False, store: Path = STORE
 ) -> Report:
-    """Write a table with one row per experiment, one row per run, or one per point of traffic."""
+    """Write a table with one row per experiment, one row per run, or one per point of traffic.
+
+    Example: popsnet results export results.csv
+
+    Parameters
+    ----------
+    file
+        Ends in .csv, .json or .parquet.
+    per_run
+        Write a row per run, not a row per experiment.
+    traffic
+        Write a row per point of continuous traffic; done in any case if there are no runs.
+    """
     from popsnet.sweeps.reports import gap_notes
 
     if per_run and traffic:
@@ -358,10 +368,17 @@ def export(
 @results.command()
 @reporting
 def merge(
-    others: Annotated[list[Path], typer.Argument(metavar="OTHER...", help="Stores to add.")],
-    store: StoreFile = STORE,
+    others: Annotated[list[Path], typer.Argument(metavar="OTHER...")], store: Path = STORE
 ) -> Report:
-    """Add the results of other stores; results that contradict each other are an error."""
+    """Add the results of other stores; results that contradict each other are an error.
+
+    Example: popsnet results merge other.sqlite
+
+    Parameters
+    ----------
+    others
+        Stores to add.
+    """
     for other in others:
         if store.exists() and other.exists() and store.samefile(other):
             raise InputError(f"{other} is the store to merge into; give other stores.")
@@ -387,21 +404,57 @@ def _merged(results: Store, other: Store) -> dict[str, Any]:
 
 @results.command()
 @reporting
+def rescue(
+    damaged: Annotated[Path, typer.Argument(metavar="STORE")],
+    new: Path,
+    sweep: Annotated[Path | None, typer.Option(metavar="FILE.toml")] = None,
+) -> Report:
+    """Copy what can be read of a damaged store to a new one.
+
+    Example: popsnet results rescue results.sqlite rescued.sqlite
+
+    Exit code 1: some shards of the store were lost.
+
+    Parameters
+    ----------
+    damaged
+        The damaged store.
+    new
+        The store to write.
+    sweep
+        The sweep that made the store: it describes experiments whose own description is lost.
+    """
+    experiments = popsnet.Sweep.read(sweep) if sweep is not None else ()
+    return popsnet.rescue(damaged, new, experiments).report()
+
+
+@results.command()
+@reporting
 def verify(
     context: typer.Context,
-    store: StoreFile = STORE,
-    shards: Annotated[int, typer.Option(help="Run this many shards and points again.")] = 5,
-    seed: Annotated[int | None, typer.Option(help="Seed of the choice (default 0).")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Run all of them again.")] = False,
-    router: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE.PY",
-            help="A file with a router or a scheduler that may be run; may be repeated.",
-        ),
-    ] = None,
+    store: Path = STORE,
+    shards: int = 5,
+    seed: int | None = None,
+    every: Annotated[bool, typer.Option("--all")] = False,
+    router: Annotated[list[Path] | None, typer.Option(metavar="FILE.PY")] = None,
 ) -> Report:
-    """Check a store and run some of its shards and points of traffic again."""
+    """Check a store and run some of its shards and points of traffic again.
+
+    Example: popsnet results verify --shards 2
+
+    Exit code 1: the store is damaged, or a shard that is run again differs.
+
+    Parameters
+    ----------
+    shards
+        Run this many shards and points again.
+    seed
+        Seed of the choice (default 0).
+    every
+        Run all of them again.
+    router
+        A file with a router or a scheduler that may be run; may be repeated.
+    """
     if every:
         opt.refuse_given(
             context, ("shards", "seed"), "chooses some, and --all runs all of them; leave it out."
@@ -409,22 +462,3 @@ def verify(
     with popsnet.Store(store) as results:
         some = None if every else shards
         return popsnet.verify(results, some, seed, routers=router or ()).report()
-
-
-@results.command()
-@reporting
-def rescue(
-    damaged: Annotated[Path, typer.Argument(metavar="STORE", help="The damaged store.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The store to write.")],
-    sweep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="The sweep that made the store: it describes experiments whose own description "
-            "is lost.",
-        ),
-    ] = None,
-) -> Report:
-    """Copy what can be read of a damaged store to a new one."""
-    experiments = popsnet.Sweep.read(sweep) if sweep is not None else ()
-    return popsnet.rescue(damaged, new, experiments).report()

@@ -19,82 +19,96 @@ if TYPE_CHECKING:
 
 
 @reporting
-def theory(
-    d: opt.D,
-    g: opt.G,
-    runs: Annotated[int, typer.Option(help="Runs of each randomized router to compare with.")] = 0,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a figure of a run and the phases of the proof: .svg, .png or .pdf.",
-            callback=opt.require_figure,
-        ),
-    ] = None,
-) -> Report:
-    """Show fluid limits, bounds and tail probabilities for POPS(D, G)."""
+def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
+    """Show fluid limits, bounds and tail probabilities for POPS(D, G).
+
+    Example: popsnet theory 64 64
+
+    Exit code 1: a run is capped.
+
+    Parameters
+    ----------
+    runs
+        Runs of each randomized router to compare with.
+    figure
+        Write a figure of a run and the phases of the proof: .svg, .png or .pdf.
+    """
     found = popsnet.predict(d, g, runs=runs, phases=figure is not None)
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_phases(found.phases))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExactOptions(opt.Keywords):
-    """A tiny network, and what is solved."""
+    """A tiny network, and what is solved.
 
-    d: opt.D
-    g: opt.G
-    router: Annotated[str, typer.Option(help="mei-rizzi or relay.")] = "mei-rizzi"
-    variant: Annotated[str | None, typer.Option(help="For relay: its stages, S and Tr.")] = None
-    permutation: Annotated[
-        str,
-        typer.Option(
-            help="random for the average over all permutations, or a name or file.",
-            autocompletion=opt.complete_permutation,
-        ),
-    ] = "random"
-    all_packets: Annotated[
-        bool,
-        typer.Option("--all-packets", help="For D > G: let every packet take part in every step."),
-    ] = False
-    upto: Annotated[int | None, typer.Option(help="List at most this many steps.")] = None
+    Parameters
+    ----------
+    router
+        mei-rizzi or relay.
+    variant
+        For relay: its stages, S and Tr.
+    permutation
+        random for the average over all permutations, or a name or file.
+    all_packets
+        For D > G: let every packet take part in every step.
+    upto
+        List at most this many steps.
+    """
+
+    d: int
+    g: int
+    router: str = "mei-rizzi"
+    variant: str | None = None
+    permutation: opt.Permutation = "random"
+    all_packets: bool = False
+    upto: int | None = None
 
 
 @reporting
 def exact(options: ExactOptions) -> Report:
-    """Compute the exact distribution of the steps on a tiny POPS(D, G)."""
+    """Compute the exact distribution of the steps on a tiny POPS(D, G).
+
+    Example: popsnet exact 2 2
+    """
     return popsnet.exact.exact_steps(**options.keywords()).report()
 
 
 @dataclass(frozen=True, kw_only=True)
 class DistributionOptions(opt.RoutedOptions):
-    """The runs that are counted, and how."""
+    """The runs that are counted, and how.
 
-    runs: Annotated[int, typer.Option(help="Number of runs; memory does not grow with it.")] = (
-        1_000_000
-    )
-    first: Annotated[int, typer.Option(help="The number of the first run.")] = 0
-    confidence: Annotated[float, typer.Option(help="The confidence of each interval.")] = 0.95
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact/--no-exact",
-            help="Solve the exact chain first, if the network is small enough (up to two minutes).",
-        ),
-    ] = True
+    Parameters
+    ----------
+    runs
+        Number of runs; memory does not grow with it.
+    first
+        The number of the first run.
+    confidence
+        The confidence of each interval.
+    exact
+        Solve the exact chain first, if the network is small enough (up to two minutes).
+    keep
+        Keep the finished runs in this file; those that it has are not repeated.
+    """
+
+    runs: int = 1_000_000
+    first: int = 0
+    confidence: float = 0.95
+    exact: Annotated[bool, typer.Option("--exact/--no-exact")] = True
     engine: opt.Engine = "auto"
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.json",
-            help="Keep the finished runs in this file; those that it has are not repeated.",
-        ),
-    ] = None
+    keep: Annotated[Path | None, typer.Option(metavar="FILE.json")] = None
 
 
 @reporting
 def distribution(
     *, experiment: DistributionOptions, figure: opt.Figure = None, timing: opt.Timed
 ) -> Report:
-    """Count the slots and steps of very many runs, and say how likely slow runs are."""
+    """Count the slots and steps of very many runs, and say how likely slow runs are.
+
+    Example: popsnet distribution 2 2 --runs 20000
+
+    Exit code 1: a run is capped, or packets are not delivered.
+    """
     try:
         found = popsnet.distribution(**experiment.keywords())
     except KeyboardInterrupt as stop:
@@ -116,7 +130,8 @@ def _report(found: popsnet.RunsDistribution, timing: popsnet.Timing | None) -> R
 
 
 adversary = typer.Typer(
-    help="Build permutations that an algorithm of a given class cannot route fast."
+    name="adversary",
+    help="Build permutations that an algorithm of a given class cannot route fast.",
 )
 
 
@@ -128,43 +143,41 @@ def _require_out(out: Path | None) -> Path | None:
     return out
 
 
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", "-o", help="Write the permutation to this file: .npy, .csv or .json.",
-        callback=_require_out,
-    ),
-]  # fmt: skip
-Largest = Annotated[int, typer.Option(help="Largest G = D; sizes double from 8.")]
-MostSlots = Annotated[int, typer.Option(help="Longest delay to look for, an even number of slots.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", callback=_require_out)]
 
 
 @adversary.command()
 @reporting
 def oblivious(
-    d: opt.D,
-    g: opt.G,
-    paths: Annotated[
-        str | None,
-        typer.Option(
-            help="direct, grid, hashed, random, residue (the default) or spread; or a file.py that "
-            "defines path(d, g, source, destination)."
-        ),
-    ] = None,
-    router: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help="Take the paths of this router, or of a file.py that registers one.",
-            autocompletion=opt.complete_router,
-        ),
-    ] = None,
-    variant: opt.Variant = None,
-    runs: Annotated[int, typer.Option(help="Random permutations to compare with.")] = 10,
-    permutation_seed: opt.PermutationSeed = 0,
+    d: int,
+    g: int,
+    paths: str | None = None,
+    router: Annotated[str | None, opt.of_routers] = None,
+    variant: str | None = None,
+    runs: int = 10,
+    permutation_seed: int = 0,
     out: Out = None,
 ) -> Report:
-    """Build a permutation that crowds one node, for oblivious algorithms."""
+    """Build a permutation that crowds one node, for oblivious algorithms.
+
+    Example: popsnet adversary oblivious 8 8 --paths residue
+
+    Exit code 1: the machine does not confirm the congestion.
+
+    Parameters
+    ----------
+    paths
+        direct, grid, hashed, random, residue (the default) or spread; or a file.py that defines
+        path(d, g, source, destination).
+    router
+        Take the paths of this router, or of a file.py that registers one.
+    runs
+        Random permutations to compare with.
+    permutation_seed
+        Random seed of the permutations.
+    out
+        Write the permutation to this file: .npy, .csv or .json.
+    """
     attack = popsnet.adversaries.attack_oblivious(
         popsnet.Network(d, g), paths, router=router, variant=variant, runs=runs,
         permutation_seed=permutation_seed,
@@ -175,15 +188,27 @@ def oblivious(
 @adversary.command()
 @reporting
 def congestion(
-    largest: Largest = 128,
-    runs: Annotated[int, typer.Option(help="Random permutations per size.")] = 20,
-    permutation_seed: opt.PermutationSeed = 0,
-    worst: Annotated[
-        int, typer.Option(help="Build the worst permutation as well up to this G; slow above 32.")
-    ] = 16,
+    largest: int = 128,
+    runs: int = 20,
+    permutation_seed: int = 0,
+    worst: int = 16,
     figure: opt.Figure = None,
 ) -> Report:
-    """Measure the congestion of random permutations on every system of paths."""
+    """Measure the congestion of random permutations on every system of paths.
+
+    Example: popsnet adversary congestion --largest 16
+
+    Parameters
+    ----------
+    largest
+        Largest G = D; sizes double from 8.
+    runs
+        Random permutations per size.
+    permutation_seed
+        Random seed of the permutations.
+    worst
+        Build the worst permutation as well up to this G; slow above 32.
+    """
     found = popsnet.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_congestion(found))
 
@@ -191,21 +216,27 @@ def congestion(
 @adversary.command()
 @reporting
 def rigid(
-    d: opt.D,
-    g: opt.G,
+    d: int,
+    g: int,
     router: opt.Router = "datta",
-    variant: opt.Variant = None,
-    slots: Annotated[
-        int | None,
-        typer.Option(
-            help="Truncate the router after this many slots (default: the last slot at which it "
-            "must fail)."
-        ),
-    ] = None,
+    variant: str | None = None,
+    slots: int | None = None,
     figure: opt.Figure = None,
     out: Out = None,
 ) -> Report:
-    """Build a transposition on which a rigid router, stopped early, must fail."""
+    """Build a transposition on which a rigid router, stopped early, must fail.
+
+    Example: popsnet adversary rigid 8 8 --router batcher
+
+    Exit code 1: there is no such transposition, or the machine does not confirm it.
+
+    Parameters
+    ----------
+    slots
+        Truncate the router after this many slots (default: the last slot at which it must fail).
+    out
+        Write the permutation to this file: .npy, .csv or .json.
+    """
     attack = popsnet.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
     report = _with_permutation(attack.report(), attack.destination, out)
     return with_figure(report, figure, lambda: popsnet.plots.draw_growth(attack))
@@ -214,19 +245,24 @@ def rigid(
 @adversary.command()
 @reporting
 def two_hop(
-    d: opt.D,
-    g: opt.G,
-    algorithm: Annotated[
-        str,
-        typer.Option(
-            help="affine, bits, hashed, rotation or shear; or a file.py that defines "
-            "c_out(d, g, processor, slot) and, optionally, c_in."
-        ),
-    ] = "hashed",
-    most_slots: MostSlots = 64,
-    out: Out = None,
+    d: int, g: int, algorithm: str = "hashed", most_slots: int = 64, out: Out = None
 ) -> Report:
-    """Build a permutation that delays a packet, for two-hop algorithms."""
+    """Build a permutation that delays a packet, for two-hop algorithms.
+
+    Example: popsnet adversary two-hop 16 16 --algorithm hashed
+
+    Exit code 1: the machine does not confirm the delay.
+
+    Parameters
+    ----------
+    algorithm
+        affine, bits, hashed, rotation or shear; or a file.py that defines c_out(d, g, processor,
+        slot) and, optionally, c_in.
+    most_slots
+        Longest delay to look for, an even number of slots.
+    out
+        Write the permutation to this file: .npy, .csv or .json.
+    """
     attack = popsnet.adversaries.attack_two_hop(
         algorithm, popsnet.Network(d, g), _rounds(most_slots)
     )
@@ -236,12 +272,23 @@ def two_hop(
 @adversary.command()
 @reporting
 def separation(
-    largest: Largest = 256,
-    runs: Annotated[int, typer.Option(help="Runs of the randomized algorithm per size.")] = 20,
-    most_slots: MostSlots = 64,
-    figure: opt.Figure = None,
+    largest: int = 256, runs: int = 20, most_slots: int = 64, figure: opt.Figure = None
 ) -> Report:
-    """Compare the delays of deterministic and randomized two-hop algorithms."""
+    """Compare the delays of deterministic and randomized two-hop algorithms.
+
+    Example: popsnet adversary separation --largest 16
+
+    Exit code 1: the machine does not confirm a delay.
+
+    Parameters
+    ----------
+    largest
+        Largest G = D; sizes double from 8.
+    runs
+        Runs of the randomized algorithm per size.
+    most_slots
+        Longest delay to look for, an even number of slots.
+    """
     found = popsnet.adversaries.measure_separation(largest, runs, _rounds(most_slots))
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_separation_study(found))
 

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,14 +28,34 @@ from popsnet.cli import (
 )
 from popsnet.cli.output import UserCodeFailed, in_flags, say
 from popsnet.cli.signals import ExitCode
-from popsnet.cli.usage import Command, Group, epilog_of
+from popsnet.cli.usage import Command, Group
 from popsnet.errors import InputError, PopsnetError, lacks_memory
 from popsnet.system import amount, available_memory
 from popsnet.terminal import visible
 
+_COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
+    "Start here": (view.demo, view.view, route.route, advice.compare, advice.plan),
+    "Traffic": (traffic.traffic, traffic.schedule, traffic.check),
+    "Experiments": (experiments.sweep, experiments.results, advice.faults, experiments.paper),
+    "Limits and theory": (limits.theory, limits.exact, limits.distribution, limits.adversary),
+    "Sorting and computing": (computing.sort, computing.compute, computing.sorting_network),
+    "Hardware": (budget.budget,),
+    "About": (about.routers, about.doctor, about.cite),
+}
+"""As ``popsnet --help`` lists them."""
+
+
+class _Popsnet(Group):
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands; Typer would list groups of commands last."""
+        every = (one for members in _COMMANDS.values() for one in members)
+        names = (one.info.name if isinstance(one, typer.Typer) else one.__name__ for one in every)
+        return [str(name).replace("_", "-") for name in names]
+
+
 app = typer.Typer(
     name="popsnet",
-    cls=Group,
+    cls=_Popsnet,
     help="Simulate routing on Partitioned Optical Passive Star networks.\n\nA POPS(D, G) has G "
     "groups of D processors, and an optical coupler from every group to every group. In a slot a "
     "coupler carries one message to every listener in a group; two messages at once destroy each "
@@ -64,31 +84,14 @@ def _popsnet(
     pass
 
 
-_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Start here": (view.demo, view.view, route.route, advice.compare, advice.plan),
-    "Traffic": (traffic.traffic, traffic.schedule, traffic.check),
-    "Experiments": (experiments.sweep, advice.faults, experiments.paper),
-    "Limits and theory": (limits.theory, limits.exact, limits.distribution),
-    "Sorting and computing": (computing.sort, computing.compute, computing.sorting_network),
-    "Hardware": (budget.budget,),
-    "About": (about.routers, about.doctor, about.cite),
-}
-"""As ``popsnet --help`` lists them, beside the groups of commands."""
-
-_GROUPS = {
-    "results": ("Experiments", experiments.results),
-    "adversary": ("Limits and theory", limits.adversary),
-}
-
-for panel, commands in _COMMANDS.items():
-    for command in commands:
-        epilog = epilog_of(command.__name__)
-        app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
-for name, (panel, group) in _GROUPS.items():
-    app.add_typer(group, name=name, cls=Group, rich_help_panel=panel)
-    for one in group.registered_commands:
-        assert one.callback is not None
-        one.cls, one.epilog = Command, epilog_of(f"{name} {one.name or one.callback.__name__}")
+for panel, members in _COMMANDS.items():
+    for one in members:
+        if isinstance(one, typer.Typer):
+            app.add_typer(one, cls=Group, rich_help_panel=panel)
+            for command in one.registered_commands:
+                command.cls = Command
+        else:
+            app.command(cls=Command, rich_help_panel=panel)(one)
 
 
 def main() -> None:

@@ -1,18 +1,86 @@
-"""Arguments and options: one name and one meaning each, for all commands."""
+"""Arguments and options: one name and one meaning each, for all commands.
+
+What an option means is read from docstrings, so that commands need not repeat it for Typer. The
+docstring of a command, or of a group of options, describes its own. An option that several commands
+have is described here, once. The rest of a command's docstring is its help: what it does, an
+example, and when it ends with exit code 1.
+
+Parameters
+----------
+d
+    Processors per group.
+g
+    Number of groups.
+router
+    A router (popsnet routers lists them) or a file.py that registers one, and a variant of it.
+variant
+    A variant of the router.
+permutation
+    random, keyed, identity, reversal, transpose, bit-reversal, shuffle, shift (by 1), shift:K,
+    shift:d, group-permutation, tornado; or a file: .npy, .csv or .json.
+demand
+    A file with a row per packet (source, destination), or with amounts in a third column: .csv,
+    .npy or .parquet.
+matrix
+    A file with G × G numbers of packets, a row per source group, or with rows source, destination,
+    amount: .csv, .npy or .parquet.
+unit
+    The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
+engine
+    auto, objects, slots, fused, or one of a plug-in.
+permutation_seed
+    Random seed of the permutations, if they are drawn (default 0).
+fault
+    A part that is dead: coupler:B,A (from group A to group B), transmitter:P, receiver:P or
+    processor:P, with @SLOT from that slot on; or random:couplers=N. Give it several times for
+    several faults.
+loss
+    The probability that a message is lost.
+loss_per
+    Whether a message is lost for all listeners of its coupler (the default), or for each by itself.
+fault_seed
+    Random seed of faults and lost messages (default 0).
+wavelengths
+    Wavelengths per coupler: messages on different ones do not collide.
+store
+    File with the results.
+cluster
+    Run on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local:N for N
+    worker processes on this machine.
+no_open
+    Do not open a browser.
+trace
+    Write a trace, everything that happens in a run, to this file.
+figure
+    Write a figure to this file: .svg, .png or .pdf.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Parameter, cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Self,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
+from typer.models import OptionInfo
 
 import popsnet
-from popsnet.cli.output import Options
 from popsnet.errors import InputError, how_to_install
 from popsnet.files import require_writable
 
@@ -29,13 +97,96 @@ FIGURES = (".svg", ".png", ".pdf")
 """The endings of figures."""
 
 
+_HEADING = "Parameters\n----------\n"
+
+
+def texts_of(*docstrings: str | None) -> dict[str, str]:
+    """Return what the options of docstrings mean, by their names; the last docstring decides."""
+    return {name: text for one in (__doc__, *docstrings) for name, text in _section(one or "")}
+
+
+@cache
+def _section(docstring: str) -> list[tuple[str, str]]:
+    """Return the names below the heading, with their meaning."""
+    _, _, section = cleandoc(docstring).partition(_HEADING)
+    _, *parts = re.split(r"^(\w+)$", section, flags=re.MULTILINE)
+    return [
+        (name, " ".join(text.split())) for name, text in zip(parts[::2], parts[1::2], strict=True)
+    ]
+
+
+def summary_of(docstring: str | None) -> str:
+    """Return a docstring without the meaning of options."""
+    return cleandoc(docstring or "").partition(_HEADING)[0].rstrip()
+
+
+def described(one: Parameter, texts: Mapping[str, str]) -> Parameter:
+    """Return a parameter as Typer reads it: with its meaning, and named as it is in Python.
+
+    Without a default it is an argument. A flag has no second name that switches it off.
+    """
+    one = one.replace(kind=Parameter.KEYWORD_ONLY)
+    if one.annotation is typer.Context:
+        return one
+    if get_origin(one.annotation) is Annotated:
+        kind, info = get_args(one.annotation)
+    else:
+        is_argument, kind = one.default is Parameter.empty, one.annotation
+        info = typer.Argument(metavar=one.name.upper()) if is_argument else typer.Option()
+    info = copy(info)
+    info.help = texts.get(one.name)
+    if isinstance(info, OptionInfo) and info.default is ...:
+        info.default = f"--{one.name.replace('_', '-')}"
+    return one.replace(annotation=Annotated[kind, info])
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options that make one parameter of a command, which is annotated with the class.
+
+    A field is an option, and the docstring says what it means. A parameter
+    ``Annotated[..., Class]`` gets the value of the options.
+    """
+
+    @classmethod
+    def taken(cls, options: dict[str, Any]) -> Self:
+        """Return the group with its options, which are taken out of all options of a command."""
+        return cls(**{one.name: options.pop(one.name) for one in fields(cls)})
+
+    @classmethod
+    def parameters(cls) -> list[Parameter]:
+        """Return the options as parameters that typer reads."""
+        texts = texts_of(*(one.__doc__ for one in reversed(cls.__mro__)))
+        kinds, own = get_type_hints(cls, include_extras=True), signature(cls).parameters
+        return [
+            described(own[one.name].replace(annotation=kinds[one.name]), texts)
+            for one in fields(cls)
+        ]
+
+    @classmethod
+    def typed(cls, options: Options) -> list[str]:
+        """Return these of some options as they would be typed, without those left as they are."""
+        words = []
+        for one in fields(cls):
+            value = getattr(options, one.name)
+            for text in value if isinstance(value, list) else [value]:
+                if value != one.default:
+                    words += [f"--{one.name.replace('_', '-')}", str(text)]
+        return words
+
+    def value(self) -> Any:
+        """Return what the command gets."""
+        return self
+
+
 def _completing(module: str, name: str, *others: str) -> Callable[[str], list[str]]:
     """Complete by what the package has under a name, which is looked up when it is needed."""
 
     def complete(incomplete: str) -> list[str]:
         found = getattr(import_module(f"popsnet.{module}"), name)
-        names = [getattr(one, "name", one) for one in found()] if callable(found) else found
-        return [one for one in (*others, *names) if one.startswith(incomplete)]
+        known = get_args(found) or (found() if callable(found) else found)
+        names = (*others, *(getattr(one, "name", one) for one in known))
+        return [one for one in names if one.startswith(incomplete)]
 
     return complete
 
@@ -110,145 +261,52 @@ complete_router = _completing("routing", "all_routers")
 complete_scheduler = _completing("traffic", "all_schedulers")
 complete_permutation = _completing("permutations", "NAMES", "shift:d")
 complete_sorting_network = _completing("sorting", "NETWORKS")
+complete_hops = _completing("schedules.shortest", "Hops")
 complete_link = _completing("hardware", "LINKS")
 complete_timing = _completing("hardware", "TIMINGS")
 
-SORTING_NETWORKS = "merge-exchange, bitonic or bag-tree."
-PERMUTATIONS = (
-    "random, keyed, identity, reversal, transpose, bit-reversal, shuffle, shift (by 1), shift:K, "
-    "shift:d, group-permutation, tornado; or a file: .npy, .csv or .json."
-)
-
-D = Annotated[int, typer.Argument(metavar="D", help="Processors per group.")]
-G = Annotated[int, typer.Argument(metavar="G", help="Number of groups.")]
-
-
-def of_routers(text: str, metavar: str = "NAME[:VARIANT]") -> Any:
-    """Return an option that takes a router, or several."""
-    return typer.Option(metavar=metavar, help=text, autocompletion=complete_router)
-
+of_routers = typer.Option(metavar="NAME[:VARIANT]", autocompletion=complete_router)
+"""An option that takes a router, or several."""
 
 Names: TypeAlias = list[str] | None
-Router = Annotated[
-    str,
-    of_routers(
-        "A router (popsnet routers lists them) or a file.py that registers one, and a variant of "
-        "it."
-    ),
-]
-Variant = Annotated[str | None, typer.Option(help="A variant of the router.")]
-Permutation = Annotated[str, typer.Option(help=PERMUTATIONS, autocompletion=complete_permutation)]
-Demand = Annotated[
-    Path | None,
-    typer.Option(
-        help="A file with a row per packet (source, destination), or with amounts in a third "
-        "column: .csv, .npy or .parquet."
-    ),
-]
-Matrix = Annotated[
-    Path | None,
-    typer.Option(
-        help="A file with G × G numbers of packets, a row per source group, or with rows source, "
-        "destination, amount: .csv, .npy or .parquet."
-    ),
-]
-Unit = Annotated[
-    float | None,
-    typer.Option(
-        help="The amount of one packet, for amounts that are not numbers of packets; they are "
-        "rounded up."
-    ),
-]
-Engine = Annotated[
-    str,
-    typer.Option(
-        help="auto, objects, slots, fused, or one of a plug-in.",
-        autocompletion=_completing("engines", "engine_names", "auto"),
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Random seed of the router.")]
-PermutationSeed = Annotated[int, typer.Option(help="Random seed of the permutations.")]
-SomePermutationSeed = Annotated[
-    int | None,
-    typer.Option(
-        "--permutation-seed", help="Random seed of the permutations, if they are drawn (default 0)."
-    ),
-]
-MaxSteps = Annotated[int, typer.Option(help="Stop a run after this many steps.")]
-Fault = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fault",
-        metavar="FAULT",
-        help="A part that is dead: coupler:B,A (from group A to group B), transmitter:P, "
-        "receiver:P or processor:P, with @SLOT from that slot on; or random:couplers=N. Give it "
-        "several times for several faults.",
-    ),
-]
-Loss = Annotated[float | None, typer.Option(help="The probability that a message is lost.")]
-LossPer = Annotated[
-    str | None,
-    typer.Option(
-        metavar="coupler|listener",
-        help="Whether a message is lost for all listeners of its coupler (the default), or for "
-        "each by itself.",
-    ),
-]
-Wavelengths = Annotated[
-    int,
-    typer.Option(
-        metavar="W", help="Wavelengths per coupler: messages on different ones do not collide."
-    ),
-]
-FaultSeed = Annotated[
-    int | None, typer.Option(help="Random seed of faults and lost messages (default 0).")
-]
-StoreFile = Annotated[Path, typer.Option("--store", help="File with the results.")]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Run on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or "
-        "local:N for N worker processes on this machine.",
-    ),
-]
-NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")]
-Trace = Annotated[
-    Path | None, typer.Option(help="Write a trace, everything that happens in a run, to this file.")
-]
-Figure = Annotated[
-    Path | None,
-    typer.Option(help="Write a figure to this file: .svg, .png or .pdf.", callback=require_figure),
-]
+Router = Annotated[str, of_routers]
+Routers = Annotated[Names, of_routers]
+Permutation = Annotated[str, typer.Option(autocompletion=complete_permutation)]
+Engine = Annotated[str, typer.Option(autocompletion=_completing("engines", "engine_names", "auto"))]
+Fault = Annotated[Names, typer.Option(metavar="FAULT")]
+LossPer = Annotated[str | None, typer.Option(metavar="coupler|listener")]
+Wavelengths = Annotated[int, typer.Option(metavar="W")]
+Cluster = Annotated[str | None, typer.Option(metavar="ADDRESS")]
+Figure = Annotated[Path | None, typer.Option(callback=require_figure)]
 
 
-def _of_time(name: str, unit: str, text: str, complete: Any = None) -> Any:
-    return typer.Option(
-        f"--{name}", metavar=unit, help=text, rich_help_panel="Time", autocompletion=complete
-    )
+def _of_time(metavar: str, complete: Any = None) -> Any:
+    return typer.Option(metavar=metavar, rich_help_panel="Time", autocompletion=complete)
 
 
 @dataclass(frozen=True)
 class TimeOptions(Options):
-    """The length of a slot: options that let a report have times."""
+    """The length of a slot: options that let a report have times.
 
-    timing: Annotated[
-        str | None,
-        _of_time(
-            "timing", "PRESET",
-            "Slots of pulse, sirius or shale. Options below replace theirs.", complete_timing,
-        ),
-    ] = None  # fmt: skip
-    slot: Annotated[
-        str | None, _of_time("slot", "TIME", "Length of a slot, such as 20ns: print times, too.")
-    ] = None
-    guard: Annotated[
-        str | None, _of_time("guard", "TIME", "Part of a slot without bits, such as 2ns.")
-    ] = None
-    rate: Annotated[str | None, _of_time("rate", "RATE", "Line rate, such as 100Gbps.")] = None
-    fibre: Annotated[
-        str | None, _of_time("fibre", "LENGTH", "Fibre from processor to processor, such as 10m.")
-    ] = None
+    Parameters
+    ----------
+    timing
+        Slots of pulse, sirius or shale. Options below replace theirs.
+    slot
+        Length of a slot, such as 20ns: print times, too.
+    guard
+        Part of a slot without bits, such as 2ns.
+    rate
+        Line rate, such as 100Gbps.
+    fibre
+        Fibre from processor to processor, such as 10m.
+    """
+
+    timing: Annotated[str | None, _of_time("PRESET", complete_timing)] = None
+    slot: Annotated[str | None, _of_time("TIME")] = None
+    guard: Annotated[str | None, _of_time("TIME")] = None
+    rate: Annotated[str | None, _of_time("RATE")] = None
+    fibre: Annotated[str | None, _of_time("LENGTH")] = None
 
     def value(self) -> Timing | None:
         """Return the timing that is asked for, None if none is."""
@@ -286,15 +344,23 @@ class Keywords(Options):
 
 @dataclass(frozen=True)
 class RunOptions(Keywords):
-    """What decides the runs of any router on a network, if everything works."""
+    """What decides the runs of any router on a network, if everything works.
+
+    Parameters
+    ----------
+    seed
+        Random seed of the router.
+    max_steps
+        Stop a run after this many steps.
+    """
 
     permutation: Permutation = "random"
-    demand: Demand = None
-    matrix: Matrix = None
-    unit: Unit = None
-    seed: Seed = 0
-    permutation_seed: SomePermutationSeed = None
-    max_steps: MaxSteps = 1000
+    demand: Path | None = None
+    matrix: Path | None = None
+    unit: float | None = None
+    seed: int = 0
+    permutation_seed: int | None = None
+    max_steps: int = 1000
     wavelengths: Wavelengths = 1
 
     def keywords(self) -> dict[str, Any]:
@@ -338,19 +404,19 @@ class ExperimentOptions(RunOptions):
     """What decides the runs of any router on a network, with what does not work."""
 
     fault: Fault = None
-    loss: Loss = None
+    loss: float | None = None
     loss_per: LossPer = None
-    fault_seed: FaultSeed = None
+    fault_seed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouterOptions(Options):
     """A router on a network."""
 
-    d: D
-    g: G
+    d: int
+    g: int
     router: Router = DEFAULT_ROUTER
-    variant: Variant = None
+    variant: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,15 +7,16 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, redirect_stdout, suppress
 from contextvars import ContextVar
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
 from popsnet.cli import signals
+from popsnet.cli.options import Options, described, summary_of, texts_of
 from popsnet.cli.signals import ExitCode
 from popsnet.errors import InputError, PopsnetError
 from popsnet.progress import patient_progress
@@ -91,68 +92,34 @@ def reporting(command: Command) -> Callable[..., None]:
             raise typer.Exit(ExitCode.FAILED)
 
     own += _FormOptions.parameters()
+    run.__doc__ = summary_of(command.__doc__)
     run.__signature__ = Signature(own)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in own}
     return run
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options that make one parameter of a command, which is annotated with the class.
+class _FormOptions(Options):
+    """How a report is printed.
 
-    A field is an option. A parameter ``Annotated[..., Class]`` gets the value of the options.
+    Parameters
+    ----------
+    json
+        Print one JSON object instead of text.
+    csv
+        Print the table as CSV instead of text.
     """
 
-    @classmethod
-    def taken(cls, options: dict[str, Any]) -> Self:
-        """Return the group with its options, which are taken out of all options of a command."""
-        return cls(**{one.name: options.pop(one.name) for one in fields(cls)})
-
-    @classmethod
-    def parameters(cls) -> list[Parameter]:
-        """Return the options as parameters that typer reads."""
-        kinds, only = get_type_hints(cls, include_extras=True), Parameter.KEYWORD_ONLY
-        defaults = {
-            one.name: Parameter.empty if one.default is MISSING else one.default
-            for one in fields(cls)
-        }
-        return [
-            Parameter(name, only, default=default, annotation=kinds[name])
-            for name, default in defaults.items()
-        ]
-
-    @classmethod
-    def typed(cls, options: Options) -> list[str]:
-        """Return these of some options as they would be typed, without those left as they are."""
-        words = []
-        for one in fields(cls):
-            value = getattr(options, one.name)
-            for text in value if isinstance(value, list) else [value]:
-                if value != one.default:
-                    words += [f"--{one.name.replace('_', '-')}", str(text)]
-        return words
-
-    def value(self) -> Any:
-        """Return what the command gets."""
-        return self
-
-
-@dataclass(frozen=True)
-class _FormOptions(Options):
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = (
-        False
-    )
-    csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV instead of text.")] = (
-        False
-    )
+    json: bool = False
+    csv: bool = False
 
 
 def _expanded(command: Command) -> tuple[list[Parameter], dict[str, type[Options]]]:
     """Return the parameters of a command, and those that stand for several options."""
-    parameters, groups = [], {}
+    parameters, groups, texts = [], {}, texts_of(command.__doc__)
     for one in signature(command, eval_str=True).parameters.values():
         if (group := _group_of(one.annotation)) is None:
-            parameters.append(one.replace(kind=Parameter.KEYWORD_ONLY))
+            parameters.append(described(one, texts))
         else:
             groups[one.name] = group
             parameters += group.parameters()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, replace
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 import popsnet
 from popsnet.cli import options as opt
@@ -27,29 +25,31 @@ _MOST_SEEN = 2**10
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmOptions(opt.RouterOptions):
-    """A router, its variant, and other ways to choose that."""
+    """A router, its variant, and other ways to choose that.
 
-    schedule: Annotated[
-        str | None, typer.Option(help='A schedule for relay, for example "P2 P1 R2".')
-    ] = None
-    survive: Annotated[
-        bool,
-        typer.Option(
-            "--survive", help="Lose no packet, whatever faults there are, with --router relay."
-        ),
-    ] = False
+    Parameters
+    ----------
+    schedule
+        A schedule for relay, for example "P2 P1 R2".
+    survive
+        Lose no packet, whatever faults there are, with --router relay.
+    """
+
+    schedule: str | None = None
+    survive: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouteOptions(opt.RoutedOptions, AlgorithmOptions):
-    """What decides the runs."""
+    """What decides the runs.
 
-    detect: Annotated[
-        bool,
-        typer.Option(
-            "--detect", help="After every step, let all processors find out whether they are done."
-        ),
-    ] = False
+    Parameters
+    ----------
+    detect
+        After every step, let all processors find out whether they are done.
+    """
+
+    detect: bool = False
 
     @property
     def chosen(self) -> str | None:
@@ -83,14 +83,22 @@ class RouteOptions(opt.RoutedOptions, AlgorithmOptions):
 def route(
     *,
     options: RouteOptions,
-    runs: Annotated[
-        int, typer.Option(help="Number of runs, each with its own permutation and coins.")
-    ] = 1,
+    runs: int = 1,
     engine: opt.Engine = "auto",
-    trace: opt.Trace = None,
+    trace: Path | None = None,
     timing: opt.Timed,
 ) -> Report:
-    """Route permutations, or a demand, on POPS(D, G), slot by slot."""
+    """Route permutations, or a demand, on POPS(D, G), slot by slot.
+
+    Example: popsnet route 8 8 --router relay --runs 20
+
+    Exit code 1: a run is capped, or packets are not delivered.
+
+    Parameters
+    ----------
+    runs
+        Number of runs, each with its own permutation and coins.
+    """
     experiment = options.experiment()
     try:
         done = popsnet.route(experiment, runs=runs, engine=engine, trace=trace)

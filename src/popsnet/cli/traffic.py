@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -32,94 +30,77 @@ _NEXT = (
     "One load: --load LOAD. Several: --loads FROM:TO:COUNT. The largest stable load: --saturation."
 )
 
-_PATTERNS = (
-    "uniform, uniform-with-self, group-shift, hotspot:H:F (a fraction F to H destinations), "
-    "incast:M (M sources, one destination), gravity, gravity:SEED; or a permutation: transpose, "
-    "shift:d, random, …, or a file of one."
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrafficOptions(opt.Keywords):
-    """One or several points of traffic."""
+    """One or several points of traffic.
 
-    d: opt.D
-    g: opt.G
+    Parameters
+    ----------
+    scheduler
+        tdm, rotor, vlb, hop3, aloha, relay, ideal or epochs, or a file.py that registers one.
+        Repeat the option for more (default: rotor; with --loads or --saturation all that are
+        on-line).
+    load
+        Packets per processor and slot: one point.
+    loads
+        Several loads: FROM:TO:COUNT, FROM:TO:COUNT:log (equal ratios), or 0.1,0.2,0.5.
+    saturation
+        Find the largest stable load, as a bracket.
+    pattern
+        uniform, uniform-with-self, group-shift, hotspot:H:F (a fraction F to H destinations),
+        incast:M (M sources, one destination), gravity, gravity:SEED; or a permutation: transpose,
+        shift:d, random, …, or a file of one.
+    burst
+        Packets arrive in bursts of this mean length, one destination each.
+    matrix
+        Rates instead of a pattern: n x n or g x g, a .csv or .npy file.
+    arrivals
+        Packets, one per line: slot,source,destination[,packets].
+    buffer
+        Packets of its own that a processor may hold, and as many of others. [0: any number]
+    slots
+        Slots to measure. (default: until the mean delay is precise)
+    precision
+        Precise is a 95 % interval of ± this share of the mean. (default: 0.02)
+    max_slots
+        The most slots to measure.
+    overload
+        Allow loads that no scheduler can carry.
+    seed
+        Random seed of the scheduler.
+    arrival_seed
+        Random seed of the arrivals.
+    known_faults
+        Every processor knows the dead parts: packets without a path are refused when they arrive,
+        and dead couplers and relays are not used.
+    """
+
+    d: int
+    g: int
     scheduler: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:VARIANT]",
-            help="tdm, rotor, vlb, hop3, aloha, relay, ideal or epochs, or a file.py that "
-            f"registers one. Repeat the option for more (default: {_DEFAULT}; with --loads or "
-            "--saturation all that are on-line).",
-            autocompletion=opt.complete_scheduler,
-        ),
+        opt.Names, typer.Option(metavar="NAME[:VARIANT]", autocompletion=opt.complete_scheduler)
     ] = None
-    load: Annotated[
-        float | None, typer.Option(help="Packets per processor and slot: one point.")
-    ] = None
-    loads: Annotated[
-        str | None,
-        typer.Option(
-            "--loads",
-            metavar="LOADS",
-            help="Several loads: FROM:TO:COUNT, FROM:TO:COUNT:log (equal ratios), or 0.1,0.2,0.5.",
-        ),
-    ] = None
-    saturation: Annotated[
-        bool, typer.Option("--saturation", help="Find the largest stable load, as a bracket.")
-    ] = False
-    pattern: Annotated[str, typer.Option(help=_PATTERNS)] = "uniform"
-    burst: Annotated[
-        float | None,
-        typer.Option(help="Packets arrive in bursts of this mean length, one destination each."),
-    ] = None
-    matrix: Annotated[
-        Path | None,
-        typer.Option(help="Rates instead of a pattern: n x n or g x g, a .csv or .npy file."),
-    ] = None
-    arrivals: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv", help="Packets, one per line: slot,source,destination[,packets]."
-        ),
-    ] = None
-    buffer: Annotated[
-        int,
-        typer.Option(
-            help="Packets of its own that a processor may hold, and as many of others. "
-            "[0: any number]"
-        ),
-    ] = 0
-    slots: Annotated[
-        int | None,
-        typer.Option(help="Slots to measure. (default: until the mean delay is precise)"),
-    ] = None
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            help="Precise is a 95 % interval of ± this share of the mean. (default: 0.02)"
-        ),
-    ] = None
-    max_slots: Annotated[int | None, typer.Option(help="The most slots to measure.")] = None
+    load: float | None = None
+    loads: Annotated[str | None, typer.Option(metavar="LOADS")] = None
+    saturation: bool = False
+    pattern: str = "uniform"
+    burst: float | None = None
+    matrix: Path | None = None
+    arrivals: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None
+    buffer: int = 0
+    slots: int | None = None
+    precision: float | None = None
+    max_slots: int | None = None
     wavelengths: opt.Wavelengths = 1
-    overload: Annotated[
-        bool, typer.Option("--overload", help="Allow loads that no scheduler can carry.")
-    ] = False
-    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0
-    arrival_seed: Annotated[int, typer.Option(help="Random seed of the arrivals.")] = 0
+    overload: bool = False
+    seed: int = 0
+    arrival_seed: int = 0
     fault: opt.Fault = None
-    loss: opt.Loss = None
+    loss: float | None = None
     loss_per: opt.LossPer = None
-    fault_seed: opt.FaultSeed = None
-    known_faults: Annotated[
-        bool,
-        typer.Option(
-            "--known-faults",
-            help="Every processor knows the dead parts: packets without a path are refused when "
-            "they arrive, and dead couplers and relays are not used.",
-        ),
-    ] = False
+    fault_seed: int | None = None
+    known_faults: bool = False
 
     @property
     def chosen(self) -> str:
@@ -146,12 +127,18 @@ class TrafficOptions(opt.Keywords):
         names = self.scheduler or self._schedulers()
         one = _ANY if self.saturation else self.load
         loads = [one] if self.loads is None else read_loads(self.loads)
-        with _load_of(self.loads):
+        try:
             return [
                 TrafficExperiment(scheduler=name, load=one, **given)
                 for name in names
                 for one in loads
             ]
+        except InputError as error:
+            if self.loads is None or error.parameter != "load":
+                raise
+            # it is one of those that were typed
+            text = f"loads = {self.loads!r}, load {str(error).removeprefix('load = ')}"
+            raise InputError(text, parameter="loads", others=error.others) from None
 
     def _schedulers(self) -> list[str]:
         from popsnet.traffic import all_schedulers
@@ -167,15 +154,23 @@ def traffic(
     *,
     context: typer.Context,
     options: TrafficOptions,
-    engine: Annotated[str, typer.Option(help="auto, slots or fused.")] = "auto",
-    trace: opt.Trace = None,
-    trace_slots: Annotated[
-        int | None, typer.Option(help="Slots of the trace, from the first on. (default: 200)")
-    ] = None,
+    engine: str = "auto",
+    trace: Path | None = None,
+    trace_slots: int | None = None,
     figure: opt.Figure = None,
     timing: opt.Timed,
 ) -> Report:
-    """Let packets keep arriving: latency, throughput and saturation of schedulers."""
+    """Let packets keep arriving: latency, throughput and saturation of schedulers.
+
+    Example: popsnet traffic 8 8 --scheduler rotor --scheduler tdm --loads 0.1,0.4 --slots 5000
+
+    Parameters
+    ----------
+    engine
+        auto, slots or fused.
+    trace_slots
+        Slots of the trace, from the first on. (default: 200)
+    """
     for parameters, why in _REFUSED.get(options.chosen, ()):
         opt.refuse_given(context, parameters, why)
     if options.chosen == "overview":
@@ -230,18 +225,6 @@ _REFUSED: dict[str, list[tuple[tuple[str, ...], str]]] = {
 
 _ANY = 1e-6
 """A load that every pattern admits. The bisection replaces it."""
-
-
-@contextmanager
-def _load_of(loads: str | None) -> Iterator[None]:
-    """Say of a load that is refused that it is one of those that were typed."""
-    try:
-        yield
-    except InputError as error:
-        if loads is None or error.parameter != "load":
-            raise
-        text = f"loads = {loads!r}, load {str(error).removeprefix('load = ')}"
-        raise InputError(text, parameter="loads", others=error.others) from None
 
 
 def _point(
@@ -302,50 +285,38 @@ _MOST_GROUPS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleOptions(opt.Keywords):
-    """The packets of a schedule, and what is dead."""
+    """The packets of a schedule, and what is dead.
 
-    d: opt.D
-    g: opt.G
-    permutation: Annotated[
-        str | None, typer.Option(help=opt.PERMUTATIONS, autocompletion=opt.complete_permutation)
-    ] = None
-    demand: opt.Demand = None
-    matrix: opt.Matrix = None
-    unit: opt.Unit = None
-    hops: Annotated[
-        str,
-        typer.Option(
-            help="1: straight; 2: through relays; mixed: some straight, the others through relays; "
-            "auto: the shortest of these.",
-            autocompletion=lambda incomplete: [
-                one for one in ("auto", "1", "2", "mixed") if one.startswith(incomplete)
-            ],
-        ),
-    ] = "auto"
+    Parameters
+    ----------
+    hops
+        1: straight; 2: through relays; mixed: some straight, the others through relays; auto: the
+        shortest of these.
+    seed
+        Random seed of the scheduler.
+    """
+
+    d: int
+    g: int
+    permutation: Annotated[str | None, typer.Option(autocompletion=opt.complete_permutation)] = None
+    demand: Path | None = None
+    matrix: Path | None = None
+    unit: float | None = None
+    hops: Annotated[str, typer.Option(autocompletion=opt.complete_hops)] = "auto"
     wavelengths: opt.Wavelengths = 1
-    permutation_seed: opt.SomePermutationSeed = None
-    seed: Annotated[int, typer.Option(help="Random seed of the scheduler.")] = 0
+    permutation_seed: int | None = None
+    seed: int = 0
     fault: opt.Fault = None
-    fault_seed: opt.FaultSeed = None
+    fault_seed: int | None = None
 
 
 @reporting
 def schedule(
     *,
     options: ScheduleOptions,
-    trace: Annotated[
-        Path | None, typer.Option(help="Write a trace of the schedule to this file.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write the schedule as .csv with a row per message."),
-    ] = None,
-    ports: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write what every processor sends and listens to in every slot, as .csv."
-        ),
-    ] = None,
+    trace: Path | None = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+    ports: Path | None = None,
     figure: opt.Figure = None,
     timing: opt.Timed,
 ) -> Report:
@@ -354,6 +325,19 @@ def schedule(
     Without --permutation, --demand or --matrix the traffic is a random permutation. The processors
     of a matrix, which counts packets between groups, are chosen by the schedule. With --fault the
     schedule goes around dead parts, and lists the packets that have no path.
+
+    Example: popsnet schedule 12 8 --permutation transpose --out schedule.csv
+
+    Exit code 1: packets are not delivered.
+
+    Parameters
+    ----------
+    trace
+        Write a trace of the schedule to this file.
+    out
+        Write the schedule as .csv with a row per message.
+    ports
+        Write what every processor sends and listens to in every slot, as .csv.
     """
     tables = {"--out": out, "--ports": ports}
     files = {"--demand": options.demand, "--matrix": options.matrix, **tables}
@@ -402,12 +386,19 @@ def _require_files(tables: dict[str, Path | None], files: dict[str, Path | None]
 
 
 @reporting
-def check(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file that --trace wrote.")],
-) -> Report:
+def check(trace: Path) -> Report:
     """Check a trace against the rules of the network.
 
     The trace is replayed by a program that shares no code with the simulator.
+
+    Example: popsnet check run.jsonl
+
+    Exit code 1: a rule is broken, or packets are not delivered.
+
+    Parameters
+    ----------
+    trace
+        A file that --trace wrote.
     """
     refuse_table(trace)
     size = trace.stat().st_size if is_file(trace) else None

@@ -1,4 +1,4 @@
-"""How commands read what was typed: their help, examples, and suggestions for other names."""
+"""How commands read what was typed: their help, and suggestions for other names."""
 
 from __future__ import annotations
 
@@ -11,69 +11,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from popsnet.cli import output
 from popsnet.errors import InputError, closest
-
-EXAMPLES = {
-    "demo": "popsnet demo",
-    "view": "popsnet view 4 4 --router mei-rizzi --router relay:S",
-    "route": "popsnet route 8 8 --router relay --runs 20",
-    "compare": "popsnet compare 8 8 --router relay --router mei-rizzi --runs 20",
-    "plan": "popsnet plan 64 64",
-    "traffic": "popsnet traffic 8 8 --scheduler rotor --scheduler tdm --loads 0.1,0.4 --slots 5000",
-    "schedule": "popsnet schedule 12 8 --permutation transpose --out schedule.csv",
-    "check": "popsnet check run.jsonl",
-    "sweep": "popsnet sweep sweep.toml --store results.sqlite",
-    "results list": "popsnet results list --store results.sqlite",
-    "results show": "popsnet results show EXPERIMENT --store results.sqlite",
-    "results plot": "popsnet results plot --figure results.svg",
-    "results export": "popsnet results export results.csv",
-    "results merge": "popsnet results merge other.sqlite",
-    "results rescue": "popsnet results rescue results.sqlite rescued.sqlite",
-    "results verify": "popsnet results verify --shards 2",
-    "faults": "popsnet faults 8 8 --router relay --router direct --numbers 0,1,4 --runs 10",
-    "paper": "popsnet paper --max-n 64 --runs 20",
-    "theory": "popsnet theory 64 64",
-    "exact": "popsnet exact 2 2",
-    "distribution": "popsnet distribution 2 2 --runs 20000",
-    "adversary oblivious": "popsnet adversary oblivious 8 8 --paths residue",
-    "adversary congestion": "popsnet adversary congestion --largest 16",
-    "adversary rigid": "popsnet adversary rigid 8 8 --router batcher",
-    "adversary two-hop": "popsnet adversary two-hop 16 16 --algorithm hashed",
-    "adversary separation": "popsnet adversary separation --largest 16",
-    "sort": "popsnet sort 12 8",
-    "compute": "popsnet compute prefix-sums 8 16",
-    "sorting-network": "popsnet sorting-network merge-exchange 16 --check",
-    "budget": "popsnet budget 32 32 --preset pon",
-    "routers": "popsnet routers",
-    "doctor": "popsnet doctor",
-    "cite": "popsnet cite",
-}
-"""By the words of the command."""
-
-FAILURES = {
-    "view": "packets are not delivered, or a trace breaks a rule.",
-    "route": "a run is capped, or packets are not delivered.",
-    "compare": "a run is capped, packets are not delivered, or no router is run.",
-    "schedule": "packets are not delivered.",
-    "check": "a rule is broken, or packets are not delivered.",
-    "sweep": "a run is capped, or packets are not delivered.",
-    "results rescue": "some shards of the store were lost.",
-    "results verify": "the store is damaged, or a shard that is run again differs.",
-    "faults": "a router that states that it survives the faults did not deliver all packets.",
-    "paper": "a value differs from the paper's, from its formula or from an exact one.",
-    "theory": "a run is capped.",
-    "distribution": "a run is capped, or packets are not delivered.",
-    "adversary oblivious": "the machine does not confirm the congestion.",
-    "adversary rigid": "there is no such transposition, or the machine does not confirm it.",
-    "adversary two-hop": "the machine does not confirm the delay.",
-    "adversary separation": "the machine does not confirm a delay.",
-    "sort": "the values are not in order.",
-    "compute": "the values are not those that NumPy computes.",
-    "sorting-network": "with --check, an input is not sorted.",
-    "budget": "receivers see too little light.",
-    "doctor": "something that popsnet needs, or the cluster of `--cluster`, does not work.",
-}
-"""When a command ends with exit code 1: the check that it makes, if it makes one."""
-
 
 _SIZES = ("D", "G", "N")
 
@@ -94,7 +31,11 @@ _LIKE_NUMBERS = re.compile(r"-\d+")
 
 
 class Command(TyperCommand):
-    """A command whose errors repeat what was typed."""
+    """A command whose errors repeat what was typed, and whose help ends with its example."""
+
+    def __init__(self, *arguments: Any, help: str | None, **more: Any) -> None:  # noqa: A002
+        text, begin, example = (help or "").partition("Example: ")
+        super().__init__(*arguments, **more | {"help": text.rstrip(), "epilog": begin + example})
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; a flag has no type that its help would have to name."""
@@ -168,13 +109,6 @@ class Group(TyperGroup):
             _refuse_option(ctx, error)
             raise
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, in the order of their examples."""
-        prefix, names = f"{words_of(ctx)} ".lstrip(), super().list_commands(ctx)
-        examples = [words for words in EXAMPLES if words.startswith(prefix)]
-        order = [words.removeprefix(prefix).split()[0] for words in examples]
-        return sorted(names, key=[*order, *names].index)
-
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command, or say which one may have been meant."""
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
@@ -192,15 +126,6 @@ class Group(TyperGroup):
             meant = prefix + close
         cure = f"Did you mean popsnet {meant}?" if meant else f"Give one of: {', '.join(known)}."
         raise InputError(f"There is no command {words!r}. {cure}")
-
-
-def epilog_of(command: str) -> str | None:
-    """Return the last lines of a command's help, given its words."""
-    words = command.rstrip("_").replace("_", "-")
-    if words not in EXAMPLES:
-        return None
-    failure = f"\n\nExit code 1: {FAILURES[words]}" if words in FAILURES else ""
-    return f"Example: {EXAMPLES[words]}{failure}"
 
 
 def words_of(ctx: Any) -> str:

@@ -13,7 +13,7 @@ import typer
 
 import popsnet
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, Options, for_people, reporting
+from popsnet.cli.output import Interrupted, for_people, reporting
 from popsnet.errors import InputError
 from popsnet.report import Fact, Report, Table
 
@@ -24,16 +24,21 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"\s?-?[0-9]+")
 
+_page = typer.Option("--out", "-o", callback=opt.require_page)
+
 
 @dataclass(frozen=True)
-class _RouterOptions(Options):
-    router: Annotated[
-        opt.Names,
-        opt.of_routers(
-            f"A router (default {opt.DEFAULT_ROUTER}), or a file.py that registers one. "
-            "Repeat the option for runs side by side."
-        ),
-    ] = None
+class _RouterOptions(opt.Options):
+    """Routers.
+
+    Parameters
+    ----------
+    router
+        A router (default mei-rizzi), or a file.py that registers one. Repeat the option for runs
+        side by side.
+    """
+
+    router: opt.Routers = None
 
 
 @dataclass(frozen=True)
@@ -55,20 +60,24 @@ class ViewOptions(opt.ExperimentOptions, _RouterOptions):
 def view(
     *,
     context: typer.Context,
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="D G | TRACE...",
-            help="Processors per group and number of groups, or files that --trace wrote.",
-        ),
-    ],
+    what: Annotated[list[str], typer.Argument(metavar="D G | TRACE...")],
     runs: ViewOptions,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page to write.", callback=opt.require_page)
-    ] = Path("view.html"),
-    no_open: opt.NoOpen = False,
+    out: Annotated[Path, _page] = Path("view.html"),
+    no_open: bool = False,
 ) -> Report:
-    """Play runs slot by slot in the browser."""
+    """Play runs slot by slot in the browser.
+
+    Example: popsnet view 4 4 --router mei-rizzi --router relay:S
+
+    Exit code 1: packets are not delivered, or a trace breaks a rule.
+
+    Parameters
+    ----------
+    what
+        Processors per group and number of groups, or files that --trace wrote.
+    out
+        The page to write.
+    """
     from popsnet.notebook import page_of
     from popsnet.viewer import require_showable
 
@@ -140,19 +149,16 @@ _ROUTERS = ("mei-rizzi", "relay:S")
 
 
 @reporting
-def demo(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Write the page to this file (default: demo.html in a new temporary folder).",
-            callback=opt.require_page,
-        ),
-    ] = None,
-    no_open: opt.NoOpen = False,
-) -> Report:
-    """Watch two routers send the same packets, side by side in the browser."""
+def demo(out: Annotated[Path | None, _page] = None, no_open: bool = False) -> Report:
+    """Watch two routers send the same packets, side by side in the browser.
+
+    Example: popsnet demo
+
+    Parameters
+    ----------
+    out
+        Write the page to this file (default: demo.html in a new temporary folder).
+    """
     page, runs = _runs()
     path = _temporary() if out is None else out
     page.save(path)

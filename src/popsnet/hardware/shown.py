@@ -9,7 +9,7 @@ from popsnet.hardware.propagation import Propagation
 from popsnet.hardware.timing import Timing
 from popsnet.hardware.units import TIME
 from popsnet.network import Network
-from popsnet.report import Column, Fact, Report, Row, Table
+from popsnet.report import Column, Fact, Report, Table
 
 
 def time_column(key: str, heading: str, before: str = "") -> Column:
@@ -24,11 +24,7 @@ def time_column(key: str, heading: str, before: str = "") -> Column:
     before : str
         A text before every time, such as ``"≥ "``.
     """
-
-    def show(row: Row) -> str:
-        return shown_time(row[key], before)
-
-    return Column(key, heading, "number", show)
+    return Column(key, heading, "number", lambda row: shown_time(row[key], before))
 
 
 def shown_time(nanoseconds: float | None, before: str = "") -> str:

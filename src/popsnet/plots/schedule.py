@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from popsnet.network import F64, I64, require_one_wavelength
 from popsnet.plots import style
+from popsnet.report import counted
 from popsnet.schedules.schedule import Schedule
 
 _MOST_FIELDS = 600
@@ -72,7 +73,7 @@ def draw_schedule(schedule: Schedule) -> Figure:
 
 
 def _title(schedule: Schedule) -> str:
-    slots = "1 slot" if schedule.slots == 1 else f"{schedule.slots:,} slots"
+    slots = counted(schedule.slots, "slot")
     return f"{schedule.network}: {schedule.packets:,} packets in {slots}"
 
 

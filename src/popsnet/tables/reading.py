@@ -15,14 +15,12 @@ import numpy.typing as npt
 
 from popsnet.arrays import load_npy, named_errors
 from popsnet.errors import InputError, how_to_install
-from popsnet.tables.table import FileTable, name_in_list, names_of_list
+from popsnet.tables.table import LARGEST, FileTable, name_in_list, names_of_list
 from popsnet.tables.text import Head, can_be_heading, find_head, number_test, read_any, split
 
 _MARK = b"\xef\xbb\xbf"
 _BEGINNING = 2**14
 """Bytes in which the heading and the first row must be."""
-_MOST = 2**62
-"""Up to here integers stay integers, as they do in :mod:`popsnet.tables.text`."""
 
 
 def read_plain(path: Path, data: bytes, has_labels: bool = True) -> FileTable | None:
@@ -94,7 +92,7 @@ def _parse(
         return None
     if values.shape != (body.count(b"\n") + 1, columns):
         return None  # NumPy skips empty lines
-    if kind is np.int64 and max(values.max(), -values.min()) > _MOST:
+    if kind is np.int64 and max(values.max(), -values.min()) > LARGEST:
         return None
     return np.asarray(values)
 

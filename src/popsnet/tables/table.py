@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from popsnet.errors import InputError
 
-_LARGEST = 2**62
+LARGEST = 2**62
+"""Up to here integers stay integers."""
 
 _SOURCES = (
     "source", "src", "from", "from_group", "src_group", "source_group", "source group",
@@ -109,10 +110,10 @@ def require_integers(
 ) -> npt.NDArray[np.int64]:
     """Return numbers of one dimension as integers, and refuse the first that is not one."""
     if values.dtype.kind in "iu":
-        wrong = (values > _LARGEST) | (values < -_LARGEST)
+        wrong = (values > LARGEST) | (values < -LARGEST)
     else:
         with np.errstate(invalid="ignore"):
-            wrong = ~((np.rint(values) == values) & (np.abs(values) <= _LARGEST))
+            wrong = ~((np.rint(values) == values) & (np.abs(values) <= LARGEST))
     if wrong.any():
         i = int(np.argmax(wrong))
         if np.rint(values[i]) == values[i]:

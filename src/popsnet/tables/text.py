@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from popsnet.errors import InputError
-from popsnet.tables.table import FileTable, names_of_list
+from popsnet.tables.table import LARGEST, FileTable, names_of_list
 
 _QUOTED_MOST = 2**14
 """The most characters of a quoted cell with several lines in the first row."""
@@ -32,8 +32,6 @@ _NO_LABEL = re.compile(
     re.IGNORECASE,
 )
 """Cells that stand for a number that is missing or is written in a way that is not read."""
-_MOST = 2**62
-
 
 CellTest: TypeAlias = Callable[[str], bool]
 
@@ -234,7 +232,7 @@ def _numbers(path: Path, body: list[Row], kept: Sequence[int], separator: str) -
                 number: float = int(cell)
             elif _INTEGER.fullmatch(cell) and len(cell) < 99:
                 number = int(cell)
-                if abs(number) > _MOST:
+                if abs(number) > LARGEST:
                     number, all_integers = float(number), False
             else:
                 all_integers = False
