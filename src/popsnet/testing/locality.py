@@ -41,7 +41,7 @@ from popsnet.testing.cone import Journal, Moment, PrivateCoins, check_program, p
 from popsnet.traffic.arrivals import Block, make_arrivals
 from popsnet.traffic.engine import TrafficExecution, private_coins, public_coins
 from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.memory import Arrived, TrafficMemory
+from popsnet.traffic.memory import Arrived
 from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant
 
 _OTHER = 0x5DEECE66D
@@ -343,11 +343,9 @@ def check_scheduler_locality(
     def changes(x: int, y: int) -> list[tuple[str, Block]]:
         return [("arrivals", _with_others(usual, others, (x, y), since[x, y]))]
 
+    found, given = find_scheduler_variant(scheduler)[0], faults_of(faults)
+    open_faults = partial(TrafficFaults, network, found, given, fault_seed, known_faults)
     for name, schedule in _schedules(scheduler, variants):
-        open_faults = None
-        if given := faults_of(faults):
-            found = find_scheduler_variant(scheduler)[0]
-            open_faults = partial(TrafficFaults, network, found, given, fault_seed, known_faults)
         run = partial(_traffic_moments, network, name, schedule, buffer, seed, open_faults)
         check_program(name, run, usual, changes, couples, n)
 
@@ -414,23 +412,22 @@ def _traffic_moments(
     schedule: Schedule,
     buffer: int,
     seed: int,
-    open_faults: Callable[[], TrafficFaults] | None,
+    open_faults: Callable[[], TrafficFaults],
     arrivals: Block,
     changed: Sequence[int],
 ) -> Iterator[Moment]:
     """Run the scheduler and yield, in turn, what processors did in each slot and after it."""
-    faults = None if open_faults is None else open_faults()
-    kind = mixed(_TrafficJournal, TrafficMemory if faults is None else faults.memory)
-    journal: Any = kind(network, buffer)
-    machine = Machine.of(make_medium(network, None if faults is None else faults.active), journal)
+    faults = open_faults()
+    memory: Any = faults.memory
+    journal: Any = mixed(_TrafficJournal, memory)(network, buffer)
+    machine = Machine.of(faults.medium, journal)
     coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
-    told = {} if faults is None else faults.told
-    running = schedule(network, public_coins(seed), coins, journal, **told)
+    running = schedule(network, public_coins(seed), coins, journal, **faults.told)
     execution = TrafficExecution(name, running, machine)
     for t in range(arrivals.slots):
         rows = slice(arrivals.starts[t], arrivals.starts[t + 1])
         ends = arrivals.sources[rows], arrivals.destinations[rows]
-        if faults is not None and faults.known:
+        if faults.known:
             offered = ~faults.unreachable(t, *ends)
             ends = ends[0][offered], ends[1][offered]
         execution.advance(journal.admit(t, *ends)[0])
