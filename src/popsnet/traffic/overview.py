@@ -96,17 +96,15 @@ class TrafficOverview(Reported):
         """Say what the formulas assume."""
         delay = "Least delay: of a packet that is alone, in slots."
         if self._is_uniform:
-            return f"{delay} The largest loads of aloha and relay are approximate{self._rotor()}."
+            d, channels = self.network.d, self.network.channels
+            is_exact = d <= channels or d % channels == 0
+            rotor = "" if is_exact else ", and that of rotor is a lower bound"
+            return f"{delay} The largest loads of aloha and relay are approximate{rotor}."
         return (
             f"{delay} Carried: at this load no processor sends, or is sent, more packets per slot "
             "than the scheduler carries of any traffic. It may carry more; popsnet traffic with "
             "--saturation finds out."
         )
-
-    def _rotor(self) -> str:
-        """Say where the formula of rotor is not exact."""
-        d, channels = self.network.d, self.network.channels
-        return ", and that of rotor is a lower bound" if d > channels and d % channels else ""
 
     def _row(self, scheduler: Scheduler, timing: Timing | None) -> Row:
         load = largest_load(scheduler, self.pattern, self.bounds)

@@ -162,15 +162,11 @@ def open_session(
     """Return an engine at slot 0."""
     from popsnet.traffic import fused
 
+    network, faults = experiment.network, experiment.open_faults()
+    how = experiment.variant, experiment.seed, experiment.buffer
     if engine == "fused":
-        return fused.open_session(
-            experiment.network, experiment.scheduler, experiment.variant, experiment.seed,
-            experiment.buffer, experiment.open_faults(),
-        )  # fmt: skip
-    return MessageSession(
-        experiment.network, experiment.resolved_scheduler, experiment.variant, experiment.seed,
-        experiment.buffer, observers, experiment.open_faults(),
-    )  # fmt: skip
+        return fused.open_session(network, experiment.scheduler, *how, faults)
+    return MessageSession(network, experiment.resolved_scheduler, *how, observers, faults)
 
 
 _TRACED = 200
