@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet import Network
-from popsnet.traffic.block import Block
-from popsnet.traffic.log import Log
+from popsnet.traffic.log import Block, Log
 
 
 def block_of(begin: int, slots: int, rows: list[tuple[int, int, int]]) -> Block:

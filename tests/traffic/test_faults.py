@@ -66,7 +66,7 @@ def run(
     quiet = popsnet.traffic.arrivals.Block(slots, np.zeros(rest + 1, np.int64), none, none)
     first, later = session.advance(arrivals.block(0, slots)), session.advance(quiet)
     for _ in range(100 if name == "relay" else 9):
-        if session.memory.inside <= session.hopeless:
+        if session.memory.inside <= len(session.hopeless):
             break
         more = session.advance(quiet)
         assert later.faults is not None

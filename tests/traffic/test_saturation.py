@@ -61,8 +61,9 @@ def test_nothing_stable_ends_too() -> None:
     assert found.unstable <= 1e-4
 
 
-def test_points_are_limited() -> None:
-    found = find_saturation(lambda load: judged(load, 0.3, 0.3), 1.0, most_points=3)
+def test_points_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("popsnet.traffic.saturation._MOST_POINTS", 3)
+    found = find_saturation(lambda load: judged(load, 0.3, 0.3), 1.0)
     assert (found.stable, found.unstable) == (0.25, 0.5)
 
 
@@ -104,7 +105,6 @@ def test_an_unstable_load_below_no_undecided_one_is_not_repeated() -> None:
         ({"upper": 0}, "upper = 0: a load must be above 0"),
         ({"upper": 1.5}, "upper = 1.5: a load must be above 0 and at most 1"),
         ({"width": 0}, "width = 0: it must be between 0 and 1"),
-        ({"most_points": 0}, "most_points = 0: it must be at least 1"),
     ],
 )
 def test_wrong_parameters_are_refused(wrong: dict[str, float], message: str) -> None:

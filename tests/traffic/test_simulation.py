@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from popsnet import InputError, Network
-from popsnet.traffic.block import Block
-from popsnet.traffic.log import Log
+from popsnet.traffic.log import Block, Log
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.simulation import Plan, run_point
 from tests.each import each, rarely

@@ -407,9 +407,9 @@ def _traffic_moments(
 ) -> Iterator[Moment]:
     """Run the scheduler and yield, in turn, what processors did in each slot and after it."""
     faults = open_faults()
-    kind: type = faults.memory
-    journal: Any = mixed(_TrafficJournal, kind)(network, buffer)
-    machine = Machine.of(make_medium(network, faults.active), journal)
+    memory: Any = faults.memory
+    journal: Any = mixed(_TrafficJournal, memory)(network, buffer)
+    machine = Machine.of(faults.medium, journal)
     coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
     running = schedule(network, public_coins(seed), coins, journal, **faults.told)
     execution = TrafficExecution(name, running, machine)

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from popsnet.coins import Coins, number_of
 from popsnet.compiled import compiled
 from popsnet.errors import InputError, wrong
-from popsnet.network import Network, require_network
+from popsnet.network import F64, I32, I64, U8, U64, Network, require_network
 from popsnet.splitmix import step_key, word
-from popsnet.traffic.block import Block
 from popsnet.traffic.bounds import Rates
+from popsnet.traffic.log import Block
 from popsnet.traffic.matrices import resolve_matrix
 from popsnet.traffic.packet_list import read_packet_list
 from popsnet.traffic.patterns import Pattern, resolve_pattern
@@ -30,11 +30,6 @@ from popsnet.traffic.targets import Targets
 
 __all__ = ["Arrivals", "Bernoulli", "Block", "OnOff", "make_arrivals", "require_load"]
 
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-U64 = npt.NDArray[np.uint64]
 
 ARRIVAL = "arrival"
 DESTINATION = "destination"

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum, sqrt
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from popsnet.network import F64, I64, Ints
 
 BATCH = 5
 """Slots per batch in MSER-5."""
@@ -87,8 +86,6 @@ def _scores(y: F64) -> F64:
     return scores
 
 
-I64 = npt.NDArray[np.int64]
-
 MOST_SUMS = 2048
 """Sums that are kept per series. One more, and neighbours are merged."""
 BATCHES = (30, 25, 20)
@@ -110,8 +107,8 @@ class Sums:
     >>> from popsnet.traffic.batch_means import Sums
     >>> sums = Sums(most=4)
     >>> sums.add(np.arange(6))
-    >>> sums.width, sums.values.tolist(), sums.slots
-    (2, [1, 5, 9], 6)
+    >>> sums.width, sums.means.tolist(), sums.slots
+    (2, [0.5, 2.5, 4.5], 6)
     """
 
     def __init__(self, width: int = 1, most: int = MOST_SUMS) -> None:
@@ -119,7 +116,7 @@ class Sums:
         self.slots = 0
         self._sums = np.zeros(most, np.int64)
 
-    def add(self, values: npt.NDArray[np.integer[Any]]) -> None:
+    def add(self, values: Ints) -> None:
         """Add the values of the next slots."""
         if not len(values):
             return
@@ -129,11 +126,6 @@ class Sums:
         begins = np.flatnonzero(np.diff(places, prepend=-1))
         self._sums[places[begins]] += np.add.reduceat(values, begins, dtype=np.int64)
         self.slots += len(values)
-
-    @property
-    def values(self) -> I64:
-        """The sums. The last batch may have fewer slots than the others."""
-        return self._sums[: -(-self.slots // self.width)]
 
     @property
     def means(self) -> F64:
@@ -164,12 +156,6 @@ class BatchMeans:
         The lag-1 correlation of the batch means.
     independent : bool
         Whether the test found no correlation.
-
-    Examples
-    --------
-    >>> from popsnet.traffic.batch_means import BatchMeans
-    >>> BatchMeans(10.0, 0.5, 30, 0.1, True).interval
-    (9.5, 10.5)
     """
 
     mean: float
@@ -177,11 +163,6 @@ class BatchMeans:
     batches: int
     lag1: float
     independent: bool
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval."""
-        return self.mean - self.half_width, self.mean + self.half_width
 
 
 def batch_means(sums: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> BatchMeans | None:

@@ -15,13 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.errors import wrong
-from popsnet.network import Network
+from popsnet.network import F64, I64, Network
 
 if TYPE_CHECKING:
     from popsnet.traffic.live_parts import LiveParts
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 _TINY = 1e-300
 _ROUNDING = 1e-9
@@ -196,52 +194,37 @@ class Bounds:
     @property
     def any(self) -> Limit:
         """The largest load for any scheduler: the least of all bounds but *pairs*."""
-        return min(self._all()[:-1], key=_load)
+        return min(self.report_rows()[:-1], key=lambda bound: bound.load)
 
     @property
     def one_hop(self) -> Limit:
         """The largest load for schedulers that send every packet once: the least of all bounds."""
-        return min(self._all(), key=_load)
+        return min(self.report_rows(), key=lambda bound: bound.load)
 
     def report_rows(self) -> list[Limit]:
         """Return all bounds for printing: name, load and meaning."""
-        return self._all()
-
-    def _all(self) -> list[Limit]:
-        if self.carried is not None:
-            return self._with_dead_parts(self.carried)
         most, several = min(self.network.d, self.network.channels), self.network.wavelengths
-        pair = "one" if several == 1 else several
+        coupler, number = ("coupler", "one") if several == 1 else ("channel", several)
+        out = into = f"at most {most} per slot"
+        carried, dead, pair = self.network.g * most, "", "a group sends a group"
+        if self.carried is not None:
+            out, into = (
+                f"at most one packet per slot and live {part} or {coupler}"
+                for part in ("transmitter", "receiver")
+            )
+            carried, dead = self.carried, ", or 0 if the coupler is dead"
+            pair = "a live coupler carries"
+        hops = (
+            f"all groups send at most {carried} per slot, and one group to one group at most "
+            f"{several}{dead}; other packets make two hops"
+        )
         return [
             Limit("rows", self.rows, "a processor sends at most one packet per slot"),
             Limit("columns", self.columns, "a processor hears at most one packet per slot"),
-            Limit("groups out", self.groups_out, f"a group sends at most {most} per slot"),
-            Limit("groups in", self.groups_in, f"a group hears at most {most} per slot"),
-            Limit(
-                "hops",
-                self.hops,
-                f"all groups send at most {self.network.g * most} per slot, and one group to one "
-                f"group at most {several}; other packets make two hops",
-            ),
-            Limit("pairs", self.pairs, f"one hop: a group sends a group at most {pair} per slot"),
-        ]
-
-    def _with_dead_parts(self, carried: int) -> list[Limit]:
-        several = self.network.wavelengths
-        coupler, pair = ("coupler", "one") if several == 1 else ("channel", several)
-        limit = "at most one packet per slot and live"
-        return [
-            Limit("rows", self.rows, "a processor sends at most one packet per slot"),
-            Limit("columns", self.columns, "a processor hears at most one packet per slot"),
-            Limit("groups out", self.groups_out, f"a group sends {limit} transmitter or {coupler}"),
-            Limit("groups in", self.groups_in, f"a group hears {limit} receiver or {coupler}"),
-            Limit(
-                "hops",
-                self.hops,
-                f"all groups send at most {carried} per slot, and one group to one group at most "
-                f"{several}, or 0 if the coupler is dead; other packets make two hops",
-            ),
-            Limit("pairs", self.pairs, f"one hop: a live coupler carries at most {pair} per slot"),
+            Limit("groups out", self.groups_out, f"a group sends {out}"),
+            Limit("groups in", self.groups_in, f"a group hears {into}"),
+            Limit("hops", self.hops, hops),
+            Limit("pairs", self.pairs, f"one hop: {pair} at most {number} per slot"),
         ]
 
 
@@ -274,10 +257,6 @@ def require_admissible(bounds: Bounds, load: float) -> None:
             f"processor and slot of this pattern ({bound.name}: {bound.meaning}). Choose a smaller "
             "load; overload = True allows it."
         )
-
-
-def _load(bound: Limit) -> float:
-    return bound.load
 
 
 def _least(most: npt.NDArray[np.signedinteger[Any]], rates: F64) -> float:

@@ -108,7 +108,11 @@ class LoadCurves(Reported):
             if one.verdict != "stable":
                 yield f"{one.label} at {one.load:.4g} is {one.verdict}: {one.reason}"
             if one.faults:
-                yield _missing(one)
+                yield (
+                    f"{one.label} at {one.load:.4g}: {one.lost:,} of "
+                    f"{counted(one.arrived, 'packet')} lost, {one.unreachable:,} unreachable, "
+                    f"{one.duplicated:,} delivered again."
+                )
 
 
 def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
@@ -126,13 +130,6 @@ def heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fa
     )
     same = facts_of(one, "network", "arrivals", "arrival_seed")
     return title, (*same, *bounds, *fault_facts(one))
-
-
-def _missing(one: TrafficResult) -> str:
-    return (
-        f"{one.label} at {one.load:.4g}: {one.lost:,} of {counted(one.arrived, 'packet')} lost, "
-        f"{one.unreachable:,} unreachable, {one.duplicated:,} delivered again."
-    )
 
 
 def bound_facts(bounds: Mapping[str, float]) -> tuple[Fact, ...]:

@@ -11,14 +11,13 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.engines.execution import ENDED, Execution
 from popsnet.errors import InputError
+from popsnet.faults import Faults
 from popsnet.machine import Counters, Machine
-from popsnet.medium import make_medium
 from popsnet.network import I32, Network
 from popsnet.slot import Slot
 from popsnet.trace import Observer
-from popsnet.traffic.arrivals import Block
 from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.log import FaultLog, Log
+from popsnet.traffic.log import Block, FaultLog, Log
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Running, Scheduler
 
@@ -90,64 +89,58 @@ class MessageSession:
         observers: Sequence[Observer] = (),
         faults: TrafficFaults | None = None,
     ) -> None:
+        faults = faults or TrafficFaults(network, scheduler, Faults())
         self.network, self._faults = network, faults
-        kind = TrafficMemory if faults is None else faults.memory
-        self.memory = kind(network, buffer)
-        medium = make_medium(network, None if faults is None else faults.active)
-        self.machine = Machine.of(medium, self.memory)
-        self._hopeless: set[int] = set()  # packets inside that have no path
+        self.memory = faults.memory(network, buffer)
+        self.machine = Machine.of(faults.medium, self.memory)
+        self.hopeless: set[int] = set()
+        """The packets inside that have no path."""
         self.lost: list[int] = []
         """The packets that were lost so far."""
         _, schedule = scheduler.variant(variant)
-        known = {} if faults is None else faults.told
         coins = public_coins(seed), private_coins(seed)
-        running = scheduler.begin(schedule, network, *coins, self.memory, **known)
+        running = scheduler.begin(schedule, network, *coins, self.memory, **faults.told)
         self._execution = TrafficExecution(scheduler.name, running, self.machine, observers)
 
     def advance(self, block: Block) -> Log:
         """Execute the slots of a block and return what happened."""
-        record = _Record(self.memory, self.machine.counters, self._faults is not None)
+        record = _Record(self.memory, self.machine.counters, bool(self._faults.kinds))
         starts = block.starts.tolist()
         for begin, end in pairwise(starts):
             arrived = self._admit(begin, end, block, record)
             lost = self._execution.advance(arrived)
             self.lost += lost
             delivered = self.memory.delivered_now()
-            record.add(self.machine.counters, lost, delivered, self._hopeless)
-            if self._hopeless:
-                self._hopeless.difference_update(lost, delivered[1].tolist())
+            record.add(lost, delivered, self.hopeless)
+            if self.hopeless:
+                self.hopeless.difference_update(lost, delivered[1].tolist())
         return record.log()
 
     def _admit(self, begin: int, end: int, block: Block, record: _Record) -> Arrived:
         """Let packets arrive, and note those that are refused and those that have no path."""
         slot = self._execution.slot
         ends = block.sources[begin:end].copy(), block.destinations[begin:end].copy()
-        if self._faults is None:
+        if not self._faults.has_dead_parts:
             arrived, refused = self.memory.admit(slot, *ends)
-            record.refuse(refused + begin)
+            record.refused += (refused + begin).tolist()
             return arrived
         rows = np.arange(begin, end)
         hopeless = self._faults.unreachable(slot, *ends)
-        record.give_up(rows[hopeless])
+        record.unreachable += rows[hopeless].tolist()
         offered = rows[~hopeless] if self._faults.known else rows
         arrived, refused = self.memory.admit(
             slot, block.sources[offered], block.destinations[offered]
         )
-        record.refuse(np.setdiff1d(offered[refused], rows[hopeless]))
+        record.refused += np.setdiff1d(offered[refused], rows[hopeless]).tolist()
         if not self._faults.known:
             admitted = ~np.isin(np.arange(len(offered)), refused)
-            self._hopeless.update(arrived.packets[hopeless[admitted]].tolist())
+            self.hopeless.update(arrived.packets[hopeless[admitted]].tolist())
         return arrived
 
     @property
     def delivered(self) -> int:
         """The packets that were delivered so far."""
         return self.memory.delivered
-
-    @property
-    def hopeless(self) -> int:
-        """The packets inside that have no path."""
-        return len(self._hopeless)
 
     def close(self) -> None:
         """End the scheduler."""
@@ -157,63 +150,51 @@ class MessageSession:
 class _Record:
     """The rows of a log, collected slot by slot."""
 
-    def __init__(self, memory: TrafficMemory, before: Counters, is_faulty: bool) -> None:
-        self._memory, self._is_faulty = memory, is_faulty
-        self._slots: list[tuple[int, ...]] = []
-        self._deliveries: list[I32] = []
-        self._refused: list[int] = []
-        self._refused_now = 0
+    def __init__(self, memory: TrafficMemory, counters: Counters, is_faulty: bool) -> None:
+        self._memory, self._counters, self._is_faulty = memory, counters, is_faulty
+        self._unheard, self._tolerated = counters.unheard, (memory.duplicated, memory.skipped)
+        self.refused: list[int] = []
+        """The arrivals that were refused."""
+        self.unreachable: list[int] = []
+        """The arrivals that have no path."""
+        self._lost: list[int] = []
+        self._deliveries = [np.empty((3, 0), dtype=np.int32)]
         self._most_own = int(memory.held_own.max())
         self._most_relayed = int(memory.held_relayed.max())
-        self._counted = before.messages, before.collisions, before.destroyed
-        self._counters, self._unheard = before, before.unheard
-        self._unreachable: list[int] = []
-        self._lost: list[int] = []
-        self._tolerated = memory.duplicated, memory.skipped
+        self._held: list[tuple[int, int]] = []
+        self._totals = [self._counted()]
 
-    def give_up(self, rows: Any) -> None:
-        """Note which arrivals of the slot have no path."""
-        self._unreachable += rows.tolist()
+    def _counted(self) -> tuple[int, ...]:
+        """Return what is counted up to now, in the order of a log."""
+        of = self._counters
+        return len(self.refused), len(self._lost), of.messages, of.collisions, of.destroyed
 
-    def refuse(self, rows: Any) -> None:
-        """Note which arrivals of the slot were refused."""
-        self._refused_now = len(rows)
-        if self._refused_now:
-            self._refused += rows.tolist()
-
-    def add(
-        self, counters: Counters, lost: Sequence[int], delivered: I32, hopeless: Set[int]
-    ) -> None:
+    def add(self, lost: Sequence[int], delivered: I32, hopeless: Set[int]) -> None:
         """Note what happened in a slot, except to packets that have no path."""
         memory = self._memory
         if hopeless:
             lost = [packet for packet in lost if packet not in hopeless]
             known = [packet not in hopeless for packet in delivered[1].tolist()]
             delivered = delivered[:, np.array(known, dtype=np.bool_)]
-        counts = counters.messages, counters.collisions, counters.destroyed
-        counted, self._counted = self._counted, counts
-        self._slots.append((
-            self._refused_now, len(lost), counts[0] - counted[0], counts[1] - counted[1],
-            counts[2] - counted[2], memory.own, memory.relayed,
-        ))  # fmt: skip
-        if self._is_faulty:
-            self._lost += lost
+        self._lost += lost
         self._deliveries.append(delivered)
+        self._totals.append(self._counted())
+        self._held.append((memory.own, memory.relayed))
         self._most_own = int(np.maximum.reduce(memory.held_own, initial=self._most_own))
         relayed = np.maximum.reduce(memory.held_relayed, initial=self._most_relayed)
         self._most_relayed = int(relayed)
 
     def log(self) -> Log:
         """Return the log."""
-        slots = np.array(self._slots, dtype=np.int32).reshape(-1, 7)
-        refused, lost, messages, collisions, destroyed, own, relayed = slots.T.copy()
-        ends = np.cumsum([rows.shape[1] for rows in self._deliveries], dtype=np.int64)
-        none = np.empty((3, 0), dtype=np.int32)
-        destination, packets, hops = np.concatenate([none, *self._deliveries], axis=1)
+        counts = np.diff(self._totals, axis=0).astype(np.int32).T.copy()
+        refused, lost, messages, collisions, destroyed = counts
+        own, relayed = np.array(self._held, dtype=np.int32).reshape(-1, 2).T.copy()
+        ends = np.cumsum([rows.shape[1] for rows in self._deliveries[1:]], dtype=np.int64)
+        destination, packets, hops = np.concatenate(self._deliveries, axis=1)
         source, arrival = self._memory.origins(packets)
         return Log(
             refused, lost, messages, collisions, destroyed, own, relayed, ends,
-            arrival.astype(np.int64), source, destination, hops, np.array(self._refused, np.int64),
+            arrival.astype(np.int64), source, destination, hops, np.array(self.refused, np.int64),
             self._most_own, self._most_relayed, self._fault_log() if self._is_faulty else None,
         )  # fmt: skip
 
@@ -222,7 +203,7 @@ class _Record:
         lost = np.array(self._lost, np.int32)
         flows = np.stack([memory.origins(lost)[0], memory.destinations(lost)], axis=1)
         return FaultLog(
-            np.array(self._unreachable, np.int64), flows,
+            np.array(self.unreachable, np.int64), flows,
             memory.duplicated - duplicated, memory.skipped - skipped,
             self._counters.unheard - self._unheard,
         )  # fmt: skip

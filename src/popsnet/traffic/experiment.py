@@ -26,13 +26,7 @@ from popsnet.network import Network
 from popsnet.traffic.arrivals import Arrivals, make_arrivals
 from popsnet.traffic.bounds import Bounds, require_admissible
 from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.scheduler import (
-    Schedule,
-    Scheduler,
-    find_scheduler,
-    find_scheduler_variant,
-    scheduler_label,
-)
+from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant, scheduler_label
 from popsnet.traffic.simulation import Plan
 
 PRECISION = 0.02
@@ -343,10 +337,8 @@ class TrafficExperiment(Experiment):
     @property
     def resolved_scheduler(self) -> Scheduler:
         """The scheduler itself."""
-        if self._parts is None:
-            return find_scheduler(self.given.get("scheduler_file") or self.scheduler)
-        found: Scheduler = self._parts.scheduler
-        return found
+        name = self.given.get("scheduler_file") or self.scheduler
+        return Scheduler.find(name if self._parts is None else self._parts.scheduler)
 
     @property
     def resolved_arrivals(self) -> Arrivals:
@@ -363,7 +355,7 @@ class TrafficExperiment(Experiment):
         has died.
         """
         arrivals, faults = self.resolved_arrivals, self.open_faults()
-        if faults is None or not faults.has_dead_parts or self.network.n > _MOST_FLOWS:
+        if not faults.has_dead_parts or self.network.n > _MOST_FLOWS:
             return Bounds.of(self.network, arrivals.rates())
         paths = self.resolved_scheduler.paths
         return Bounds.with_faults(self.network, arrivals.flows(), faults.live, paths)
@@ -373,10 +365,8 @@ class TrafficExperiment(Experiment):
         """Whether a store keeps results: name and version of the scheduler tell what it does."""
         return self._parts is None or self._parts.scheduler.is_storable
 
-    def open_faults(self) -> TrafficFaults | None:
-        """Return the faults of a run, with the random ones drawn, None if there are none."""
-        if not self.faults:
-            return None
+    def open_faults(self) -> TrafficFaults:
+        """Return the faults of a run, with the random ones drawn."""
         return TrafficFaults(
             self.network, self.resolved_scheduler, Faults.parse(self.faults), self.fault_seed,
             self.known_faults,

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.faults import ActiveFaults, Faults
-from popsnet.loops import Bools
+from popsnet.medium import Medium, make_medium
 from popsnet.memory import Tolerant, mixed
-from popsnet.network import Network
-from popsnet.slot import Ints
+from popsnet.network import Bools, Ints, Network
 from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.scheduler import Scheduler
 
 
 class TrafficFaults:
-    """The faults of a run, with the random ones drawn.
+    """The faults of a run, with the random ones drawn; there may be none.
 
     Parameters
     ----------
@@ -51,15 +51,23 @@ class TrafficFaults:
     ) -> None:  # fmt: skip
         self.network, self._scheduler, self.known = network, scheduler, known
         self.active = ActiveFaults(network, faults, Coins(seed).for_run(0))
-        self.live = LiveParts(network, self.active.faults, known)
-        self.has_dead_parts = bool(faults.kinds - {"loss"})
-        self._slots = self.active.faults.slots
-        self._begun, self._working = len(self._slots), self.live
+        self.kinds, self.has_dead_parts = faults.kinds, bool(faults.kinds - {"loss"})
+        self._slots, self._begun = self.active.faults.slots, -1
+
+    @cached_property
+    def live(self) -> LiveParts:
+        """The parts that work to the end."""
+        return LiveParts(self.network, self.active.faults, self.known)
+
+    @property
+    def medium(self) -> Medium:
+        """The medium of the run."""
+        return make_medium(self.network, self.active if self.kinds else None)
 
     @property
     def survives(self) -> bool:
         """Whether the scheduler states that it survives these faults."""
-        return self._scheduler.expects(self.active.faults.kinds, self.known)
+        return self._scheduler.expects(self.kinds, self.known)
 
     @property
     def memory(self) -> type[TrafficMemory]:

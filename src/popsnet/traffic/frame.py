@@ -33,9 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.loops import Bools
-from popsnet.network import Network
-from popsnet.slot import Inbox, Ints
+from popsnet.network import Bools, Ints, Network
+from popsnet.slot import Inbox
 
 
 class Meeting(NamedTuple):
@@ -90,36 +89,20 @@ class Frame:
 
     def meeting_at(self, t0: int, t2: int) -> Meeting:
         """Return who meets whom in the slot (t0, t2) of the frame."""
-        d, g = self.network.d, self.network.g
-        a, i, processors = self._groups, self._indices, self._processors.copy()
-        if self.network.wavelengths > 1:
-            return self._tuned_meeting(t0, t2)
-        if d <= g:
-            listening = (a - (i - t2) % d + t0) % g
-            return Meeting(processors, *self._met((a + i - t0) % g, (i + t2) % d), listening)
-        j = (i - t0) % d
-        sends = j < g
-        j, listening = j[sends], (a - (i - t2) % g) % g
-        met = self._met((a[sends] + j) % g, (j + t2) % g)
-        return Meeting(processors[sends], *met, listening)
-
-    def _tuned_meeting(self, t0: int, t2: int) -> Meeting:
-        """Return the same for several wavelengths."""
         d, g, c = self.network.d, self.network.g, self.network.channels
-        a, i, processors = self._groups, self._indices, self.network.processors
+        a, i = self._groups, self._indices
+        channel = (i - t0) % max(c, d)
         if d <= c:
-            sends = np.ones(len(processors), dtype=np.bool_)
-            channel, residue, heard = (i - t0) % c, (i + t2) % d, ((i - t2) % d - t0) % c
+            sends = np.ones(len(channel), dtype=np.bool_)
+            residue, heard = (i + t2) % d, ((i - t2) % d - t0) % c
         else:
-            channel = (i - t0) % d
             sends = channel < c
             residue, heard = (channel + t2) % c, (i - t2) % c
         channel = channel[sends]
-        met = self._met((a[sends] + channel) % g, residue[sends])
-        return Meeting(processors[sends], *met, (a - heard) % g, channel // g, heard // g)
-
-    def _met(self, groups: Ints, residues: Ints) -> tuple[Ints, Ints]:
-        return groups, groups * self.residues + residues
+        groups = (a[sends] + channel) % g
+        met = groups * self.residues + residue[sends]
+        tuned = (channel // g, heard // g) if self.network.wavelengths > 1 else ()
+        return Meeting(self._processors[sends], groups, met, (a - heard) % g, *tuned)
 
     def classes(self, processors: Ints) -> Ints:
         """Return the class of each processor: its group times M, plus its residue."""

@@ -6,12 +6,9 @@ from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.faults import Faults, WorkingParts
-from popsnet.loops import Bools
-from popsnet.network import Network
-from popsnet.slot import Ints
+from popsnet.network import Bools, Ints, Network
 from popsnet.traffic.frame import Frame, Meeting
 
 Paths: TypeAlias = Literal[
@@ -175,5 +172,5 @@ class LiveParts(WorkingParts):
 
 def _product(first: Bools, second: Bools) -> Bools:
     """Return whether there is a middle for each pair of a row and a column."""
-    found: npt.NDArray[np.bool_] = first.astype(np.float32) @ second.astype(np.float32) > 0.5
+    found: Bools = first.astype(np.float32) @ second.astype(np.float32) > 0.5
     return found

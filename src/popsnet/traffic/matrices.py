@@ -17,14 +17,12 @@ import numpy.typing as npt
 
 from popsnet.arrays import named_errors
 from popsnet.errors import InputError, wrong
-from popsnet.network import Network
+from popsnet.network import F64, Network
 from popsnet.tables import FileTable, table_of
 from popsnet.tables.reading import require_suffix
 from popsnet.traffic.bounds import Rates
 from popsnet.traffic.patterns import Pattern
-from popsnet.traffic.targets import Rows, Targets
-
-F64 = npt.NDArray[np.float64]
+from popsnet.traffic.targets import Targets, by_rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,7 +43,7 @@ class Matrix(Pattern):
 
     def targets(self) -> Targets:
         """Return a table of the entries above zero."""
-        return Rows.of(self.values, self._d)
+        return by_rows(self.values, self._d)
 
     def flows(self) -> F64:
         """Return the entries, divided among the processors of a group; none sends to itself."""

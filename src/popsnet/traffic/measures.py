@@ -14,14 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.network import Network
+from popsnet.network import F64, I32, I64, Bools, Network
 from popsnet.traffic.batch_means import MOST_SUMS, BatchMeans, Sums, batch_means, dot, merged
-from popsnet.traffic.block import Block
-from popsnet.traffic.log import FaultLog, Log
+from popsnet.traffic.log import Block, FaultLog, Log
 
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.signedinteger[Any]]
 
 EXACT = 2048
@@ -349,7 +345,7 @@ class Window:
         """Arrivals and deliveries, a row per flow, source and destination."""
         return self._flows, self._sources, self._destinations
 
-    def _worst_of(self, candidates: Sequence[npt.NDArray[np.bool_]]) -> Worst | None:
+    def _worst_of(self, candidates: Sequence[Bools]) -> Worst | None:
         """Return the candidate that got the smallest share of its arrivals delivered."""
         worst: list[Worst] = []
         for kind, counts, chosen in zip(KINDS, self._tables, candidates, strict=True):
@@ -367,9 +363,9 @@ class Window:
         return (row, None) if kind == "source" else (None, row)
 
 
-def _enough(counts: Counts) -> npt.NDArray[np.bool_]:
+def _enough(counts: Counts) -> Bools:
     """Return which rows have enough arrivals to be judged."""
-    enough: npt.NDArray[np.bool_] = counts[:, 0] >= ENOUGH_ARRIVALS
+    enough: Bools = counts[:, 0] >= ENOUGH_ARRIVALS
     return enough
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from popsnet import loops
 from popsnet.buffers import Hashed
 from popsnet.errors import InputError, Rule
-from popsnet.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, Bools, plain_each
+from popsnet.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, plain_each
 from popsnet.memory import Memory, first_of_each, pairs
-from popsnet.network import I32, I64, Network
-from popsnet.slot import Inbox, Ints, Kind, Slot
+from popsnet.network import I32, I64, Bools, Ints, Network
+from popsnet.slot import Inbox, Kind, Slot
 
 _PACKET = Kind.PACKET  # members of an Enum are slow to look up
 

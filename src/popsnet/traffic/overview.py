@@ -15,7 +15,7 @@ from popsnet.traffic.arrivals import make_arrivals
 from popsnet.traffic.bounds import Bounds
 from popsnet.traffic.saturation import UNIFORM, largest_load, load_in_any_case, pattern_of
 from popsnet.traffic.scheduler import Scheduler, all_schedulers
-from popsnet.traffic.times import time_facts, time_notes
+from popsnet.traffic.times import with_rules
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,8 +79,8 @@ class TrafficOverview(Reported):
         if timing is None:
             return report
         tau = timing.propagation_slots
-        of = timing, {one.name: one.propagation(network, tau) for one in self.schedulers}
-        return report.plus(*time_facts(*of), *time_notes(*of))
+        rules = {one.name: one.propagation(network, tau) for one in self.schedulers}
+        return with_rules(report, timing, rules)
 
     @property
     def _is_uniform(self) -> bool:
@@ -96,22 +96,20 @@ class TrafficOverview(Reported):
         """Say what the formulas assume."""
         delay = "Least delay: of a packet that is alone, in slots."
         if self._is_uniform:
-            return f"{delay} The largest loads of aloha and relay are approximate{self._rotor()}."
+            d, channels = self.network.d, self.network.channels
+            is_exact = d <= channels or d % channels == 0
+            rotor = "" if is_exact else ", and that of rotor is a lower bound"
+            return f"{delay} The largest loads of aloha and relay are approximate{rotor}."
         return (
             f"{delay} Carried: at this load no processor sends, or is sent, more packets per slot "
             "than the scheduler carries of any traffic. It may carry more; popsnet traffic with "
             "--saturation finds out."
         )
 
-    def _rotor(self) -> str:
-        """Say where the formula of rotor is not exact."""
-        d, channels = self.network.d, self.network.channels
-        return ", and that of rotor is a lower bound" if d > channels and d % channels else ""
-
     def _row(self, scheduler: Scheduler, timing: Timing | None) -> Row:
         load = largest_load(scheduler, self.pattern, self.bounds)
         delay = None if scheduler.delay is None else scheduler.delay(self.network)
-        return {
+        row: Row = {
             "scheduler": scheduler.name,
             "online": scheduler.online,
             "saturation": load,
@@ -120,18 +118,14 @@ class TrafficOverview(Reported):
             "hops": scheduler.hops,
             "variants": list(scheduler.variants),
             "summary": scheduler.summary,
-            **({} if timing is None else self._times(scheduler, load, delay, timing)),
         }
-
-    def _times(
-        self, scheduler: Scheduler, load: float | None, delay: float | None, timing: Timing
-    ) -> Row:
-        longer = None
-        if delay is not None:
+        if timing is not None:
             tau = timing.propagation_slots
             rule = scheduler.propagation(self.network, tau)
-            longer = timing.nanoseconds(rule.slots(self.network, delay, tau=tau))
-        return {"delay_ns": longer, "saturation_tbps": timing.terabits(load, self.network.n)}
+            longer = None if delay is None else rule.slots(self.network, delay, tau=tau)
+            row["delay_ns"] = timing.nanoseconds(longer)
+            row["saturation_tbps"] = timing.terabits(load, self.network.n)
+        return row
 
 
 def _number(value: float | None) -> str:

@@ -17,19 +17,15 @@ from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.arrays import named_errors
 from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.network import F64, I32, I64, Network
 from popsnet.tables import FileTable, table_of
 from popsnet.tables.reading import TEXTS
 from popsnet.tables.table import require_integers
-from popsnet.traffic.block import Block
 from popsnet.traffic.bounds import Rates
-
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
+from popsnet.traffic.log import Block
 
 COLUMNS = ("slot", "source", "destination", "packets")
 _FORM = "slot,source,destination or slot,source,destination,packets"
@@ -95,7 +91,7 @@ class PacketList:
             source, destination = np.repeat(source, counts), np.repeat(destination, counts)
         return Block(begin, self.ends[rows] - ends[0], source, destination)
 
-    def flows(self) -> npt.NDArray[np.float64]:
+    def flows(self) -> F64:
         """Return the rates from each processor to each, n × n, scaled to a mean load of 1."""
         n, counts = self.network.n, np.diff(self.ends)
         codes = self.source.astype(np.int64) * n + self.destination
@@ -147,22 +143,14 @@ def read_packet_list(path: str | Path, network: Network) -> PacketList:
     with named_errors(path, InputError):
         data = path.read_bytes()
     table = table_of(path, data, has_labels=False)
-    slot, source, destination, packets = _sorted(_fitting(table, _columns(table), network))
+    rows = _fitting(table, _columns(table), network)
+    slot, source, destination, packets = rows[:, np.lexsort((rows[1], rows[0]))]  # stable
     ends = np.concatenate(([0], np.cumsum(packets)))
     name = f"packets.csv:{blake2b(data, digest_size=16).hexdigest()}"
     return PacketList(
         network, name, str(path.resolve()), slot, source.astype(np.int32),
         destination.astype(np.int32), ends,
     )  # fmt: skip
-
-
-def _sorted(table: I64) -> I64:
-    """Return the rows by slot and source, those that are equal in their order."""
-    slot, source = table[0], table[1]
-    later = slot[1:] > slot[:-1]
-    if (later | ((slot[1:] == slot[:-1]) & (source[1:] >= source[:-1]))).all():
-        return table
-    return table[:, np.lexsort((source, slot))]
 
 
 def _columns(table: FileTable) -> list[int]:

@@ -12,25 +12,13 @@ import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean, wrong
-from popsnet.network import Network
+from popsnet.network import F64, I32, I64, Network
 from popsnet.permutations import NAMES
 from popsnet.permutations.files import SUFFIXES
 from popsnet.permutations.resolved import resolve_permutation
+from popsnet.traffic import targets
 from popsnet.traffic.bounds import Bounds, Rates
-from popsnet.traffic.targets import (
-    Anyone,
-    Fixed,
-    Hot,
-    NextGroup,
-    Others,
-    Targets,
-    Weighted,
-    thresholds_of,
-)  # fmt: skip
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
+from popsnet.traffic.targets import Targets
 
 WEIGHT = "weight"
 """The purpose of the coins that choose the weights of processors."""
@@ -83,7 +71,7 @@ class Uniform(Pattern):
 
     def targets(self) -> Targets:
         """Return all processors but the source."""
-        return Others(self.network.n)
+        return Targets(targets.draw_others, (self.network.n,))
 
     def flows(self) -> F64:
         """Return 1/(n - 1) for all pairs of different processors."""
@@ -105,7 +93,7 @@ class UniformWithSelf(Pattern):
 
     def targets(self) -> Targets:
         """Return all processors."""
-        return Anyone(self.network.n)
+        return Targets(targets.draw_anyone, (self.network.n,))
 
     def flows(self) -> F64:
         """Return 1/n for all pairs."""
@@ -123,7 +111,7 @@ class GroupShift(Pattern):
 
     def targets(self) -> Targets:
         """Return the processors of the next group."""
-        return NextGroup(self.network.d, self.network.g)
+        return Targets(targets.draw_next_group, (self.network.d, self.network.g))
 
     def flows(self) -> F64:
         """Return 1/d to each processor of the next group."""
@@ -144,7 +132,7 @@ class ToOne(Pattern):
 
     def targets(self) -> Targets:
         """Return the permutation."""
-        return Fixed(self.destinations)
+        return Targets(targets.look_up, (self.destinations,))
 
     def flows(self) -> F64:
         """Return 1 to the one processor."""
@@ -180,7 +168,7 @@ class Hotspot(Pattern):
 
     def targets(self) -> Targets:
         """Return the hot processors and the others."""
-        return Hot(self.network.n, self.hot, self.threshold)
+        return Targets(targets.draw_hot, (self.network.n, self.hot, np.uint64(self.threshold)))
 
     def flows(self) -> F64:
         """Add the rates to hot processors and to all others."""
@@ -247,7 +235,7 @@ class Incast(Pattern):
 
     def targets(self) -> Targets:
         """Return processor 0."""
-        return Fixed(np.zeros(self.network.n, np.int32))
+        return Targets(targets.look_up, (np.zeros(self.network.n, np.int32),))
 
     def flows(self) -> F64:
         """Return the rates to processor 0."""
@@ -294,7 +282,8 @@ class Gravity(Pattern):
 
     def targets(self) -> Targets:
         """Return all processors by weight."""
-        return Weighted(thresholds_of(self.weights().astype(np.float64)))
+        thresholds = targets.thresholds_of(self.weights().astype(np.float64))
+        return Targets(targets.draw_weighted, (thresholds,))
 
     def flows(self) -> F64:
         """Return the products of the weights, scaled."""

@@ -6,11 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from popsnet.loops import Bools
-from popsnet.network import I64
-from popsnet.slot import NO_PACKET, Ints
+from popsnet.network import I64, Bools, Ints
+from popsnet.slot import NO_PACKET
 
 _Key = tuple[int, int]
 
@@ -43,7 +41,7 @@ class Queues:
         for key, packet in zip(_pairs(processors, keys), packets.tolist(), strict=True):
             self._queues.setdefault(key, deque()).append(packet)
 
-    def heads(self, processors: Ints, keys: Ints, place: int = 0) -> npt.NDArray[np.int64]:
+    def heads(self, processors: Ints, keys: Ints, place: int = 0) -> I64:
         """Return the oldest packet of each queue, or the one at a place; -1 if there is none."""
         found, get = [], self._queues.get
         for key in _pairs(processors, keys):
@@ -67,9 +65,7 @@ class Queues:
         found = np.array((rows, places, packets), dtype=np.int64)
         return found[0], found[1], found[2]
 
-    def first(
-        self, processors: Ints, keys: Ints, may: Callable[[Ints, Ints], Bools]
-    ) -> npt.NDArray[np.int64]:
+    def first(self, processors: Ints, keys: Ints, may: Callable[[Ints, Ints], Bools]) -> I64:
         """Return the oldest packet of each queue that may be taken, -1 if there is none.
 
         ``may(rows, packets)`` says whether the queue of each row may give the packet.
@@ -84,12 +80,12 @@ class Queues:
             rows, place = rows[~taken], place + 1
         return found
 
-    def lengths(self, processors: Ints, keys: Ints) -> npt.NDArray[np.int64]:
+    def lengths(self, processors: Ints, keys: Ints) -> I64:
         """Return the number of packets in each queue."""
         get = self._queues.get
         return np.array([len(get(key, ())) for key in _pairs(processors, keys)], dtype=np.int64)
 
-    def pop(self, processors: Ints, keys: Ints) -> npt.NDArray[np.int64]:
+    def pop(self, processors: Ints, keys: Ints) -> I64:
         """Remove and return the oldest packet of each queue, -1 if there is none."""
         taken, get = [], self._queues.get
         for key in _pairs(processors, keys):

@@ -505,9 +505,8 @@ class TrafficResult(Reported):
         )  # fmt: skip
 
     def _table(self, timing: Timing | None) -> Table:
-        caption = ""
-        if self.undelivered:
-            caption = f"{self.undelivered:,} packets not delivered count as longer than all others."
+        left = f"{self.undelivered:,} packets not delivered count as longer than all others."
+        caption = left * bool(self.undelivered)
         return Table("points", "Delay in slots", DELAY_COLUMNS, [self.row(timing)], caption)
 
 

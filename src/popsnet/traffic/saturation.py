@@ -22,6 +22,7 @@ from popsnet.traffic.result import COLUMNS, TrafficResult
 from popsnet.traffic.scheduler import Scheduler
 from popsnet.traffic.times import with_times
 
+_MOST_POINTS = 40
 _LEAST = 1e-4
 """Loads below this share of the upper end are not tried."""
 
@@ -93,7 +94,6 @@ def find_saturation(
     *,
     repeat: Callable[[float], TrafficResult] | None = None,
     width: float = 0.02,
-    most_points: int = 40,
 ) -> Saturation:
     """Return a bracket of the largest stable load.
 
@@ -108,8 +108,6 @@ def find_saturation(
         unstable though larger ones are undecided.
     width : float
         The width of the bracket that is enough, as a share of its upper end.
-    most_points : int
-        The most points to run.
 
     Returns
     -------
@@ -136,10 +134,10 @@ def find_saturation(
     >>> found.stable, found.unstable
     (0.296875, 0.30078125)
     """
-    _check(upper, width, most_points)
+    _check(upper, width)
     points: list[TrafficResult] = []
     load: float | None = upper
-    while load is not None and len(points) < most_points:
+    while load is not None and len(points) < _MOST_POINTS:
         points.append(run(load))
         doubtful = max(_undecided(_verdicts(points)), default=0)
         if repeat and points[-1].stable is False and load < doubtful:
@@ -176,13 +174,11 @@ def _verdicts(points: Sequence[TrafficResult]) -> dict[float, bool | None]:
     return verdicts
 
 
-def _check(upper: float, width: float, most_points: int) -> None:
+def _check(upper: float, width: float) -> None:
     if not 0 < upper <= 1:
         raise wrong("upper", upper)("a load must be above 0 and at most 1.")
     if not 0 < width < 1:
         raise wrong("width", width)("it must be between 0 and 1, such as 0.02 for 2 %.")
-    if most_points < 1:
-        raise wrong("most_points", most_points)("it must be at least 1.")
 
 
 def _bracket(verdicts: dict[float, bool | None]) -> tuple[float | None, float | None]:
@@ -352,13 +348,10 @@ def find_saturations(
         finished.add(number)
 
     def so_far() -> Saturations:
-        begun = [number for number, there in enumerate(points) if there]
+        begun = [(experiments[number], there) for number, there in enumerate(points) if there]
         return Saturations(
-            {experiments[number].label: bracket_of(points[number]) for number in begun},
-            {
-                experiments[number].label: expected_saturation(experiments[number])
-                for number in begun
-            },
+            {one.label: bracket_of(there) for one, there in begun},
+            {one.label: expected_saturation(one) for one, _ in begun},
             tuple(one.label for number, one in enumerate(experiments) if number not in finished),
         )
 
@@ -474,7 +467,7 @@ def expected_saturation(experiment: TrafficExperiment) -> float | None:
     0.5
     """
     scheduler = experiment.resolved_scheduler
-    if experiment.open_faults() or experiment.variant != next(iter(scheduler.variants)):
+    if experiment.open_faults().kinds or experiment.variant != next(iter(scheduler.variants)):
         return None
     return largest_load(scheduler, experiment.arrivals, experiment.bounds)
 

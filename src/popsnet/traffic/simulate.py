@@ -100,8 +100,7 @@ def simulate(
         bounds={one.name: one.load for one in experiment.bounds.report_rows()},
         faults=experiment.faults, fault_seed=experiment.fault_seed,
         known_faults=experiment.known_faults,
-        drawn_faults="" if faults is None else str(faults.active.faults),
-        survives=faults is None or faults.survives,
+        drawn_faults=str(faults.active.faults), survives=faults.survives,
     )  # fmt: skip
     arrivals, slots = experiment.resolved_arrivals, experiment.slots
     window: dict[str, Any] = {"slots": slots}
@@ -163,15 +162,11 @@ def open_session(
     """Return an engine at slot 0."""
     from popsnet.traffic import fused
 
+    network, faults = experiment.network, experiment.open_faults()
+    how = experiment.variant, experiment.seed, experiment.buffer
     if engine == "fused":
-        return fused.open_session(
-            experiment.network, experiment.scheduler, experiment.variant, experiment.seed,
-            experiment.buffer, experiment.open_faults(),
-        )  # fmt: skip
-    return MessageSession(
-        experiment.network, experiment.resolved_scheduler, experiment.variant, experiment.seed,
-        experiment.buffer, observers, experiment.open_faults(),
-    )  # fmt: skip
+        return fused.open_session(network, experiment.scheduler, *how, faults)
+    return MessageSession(network, experiment.resolved_scheduler, *how, observers, faults)
 
 
 _TRACED = 200
@@ -205,13 +200,12 @@ def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int | No
     slots = whole_number("trace_slots", _TRACED if slots is None else slots, 1, most)
     require_writable(as_path("trace", path))
     scheduler, network = experiment.resolved_scheduler, experiment.network
-    faults = experiment.open_faults()
     with write_whole(Path(path)) as file:
         trace = TraceWriter(file)
         trace.begin_traffic(
             network, experiment.scheduler, experiment.variant, experiment.seed,
             experiment.buffer or None, scheduler.words_on(network),
-            None if faults is None else faults.active.faults.to_dict(),
+            experiment.open_faults().active.faults.to_dict() or None,
         )  # fmt: skip
         session = open_session(experiment, "slots", [trace])
         assert isinstance(session, MessageSession)

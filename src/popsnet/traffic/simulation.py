@@ -16,10 +16,10 @@ from popsnet.errors import wrong
 from popsnet.experiment import whole_number
 from popsnet.network import Network
 from popsnet.progress import Progress, Update, patient_progress
+from popsnet.traffic.arrivals import Arrivals
 from popsnet.traffic.batch_means import BATCH, Sums, find_cut
-from popsnet.traffic.block import Block
-from popsnet.traffic.log import Log
-from popsnet.traffic.measures import I64, Window, backlog_after
+from popsnet.traffic.log import Block, Log
+from popsnet.traffic.measures import Window, backlog_after
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.verdict import RunConditions, judge, strong_growth
 
@@ -45,21 +45,6 @@ relay there. In 8 to 16 times as many, it does not try once with a probability o
 """
 _DELIVERED_PART = 0.9
 """The part of an open window whose packets count as delivered when its precision is looked at."""
-
-
-class Incoming(Protocol):
-    """Packets that arrive: the part of :class:`~popsnet.traffic.arrivals.Arrivals` in use."""
-
-    @property
-    def name(self) -> str:
-        """What arrives, as a text."""
-
-    @property
-    def load(self) -> float:
-        """The mean number of packets per processor and slot."""
-
-    def block(self, begin: int, slots: int) -> Block:
-        """Return the arrivals of the slots ``begin`` to ``begin + slots - 1``."""
 
 
 class TrafficSession(Protocol):
@@ -156,7 +141,7 @@ class Plan:
 
 
 def run_point(
-    arrivals: Incoming,
+    arrivals: Arrivals,
     session: TrafficSession,
     network: Network,
     *,
@@ -251,7 +236,7 @@ def run_point(
 class _Point:
     """A point while it runs."""
 
-    arrivals: Incoming
+    arrivals: Arrivals
     session: TrafficSession
     plan: Plan
     setting: Setting
@@ -273,30 +258,41 @@ class _Point:
     def run(self) -> None:
         """Run warm-up, window and drain."""
         self._warm_up()
-        self.window = Window(self.network, self.slot)
+        self.window = window = Window(self.network, self.slot)
         if self.growth or self.is_full:
-            self._advance_to(self.slot + self._short_window(), anyway=True)
+            # Memory is finite, so a run that has failed is measured in a few slots.
+            slots = min(self.slot // (8 if self.is_full else 2), self.plan.longest)
+            self._advance_to(self.slot + max(1, slots), anyway=True)
         else:
-            self._measure()
-        self.window.end_arrivals()
+            self._measure(window)
+        window.end_arrivals()
         if not self.plan.until_delivered:
-            self.window.close()
+            window.close()
         if self.is_full and not self.growth:
-            self._explain_limit()
+            self.growth = strong_growth(self.backlog, self.arrived)
+            if not self.growth:
+                self.limit = f"More than {self.plan.max_inside:,} packets were inside."
         if not (self.growth or self.is_full):
-            self._drain()
+            self._drain(window)
             self.has_drained = True
-        if self.window.is_open:
-            self.window.close_with_last_delivery()
+        if window.is_open:
+            window.close_with_last_delivery()
 
     def _advance_to(self, end: int, *, anyway: bool = False) -> None:
         """Execute slots up to an end, or until too many packets are inside."""
         while self.slot < end and (anyway or not self.is_full):
-            for block, log, backlog in self._blocks(min(end, self._next_stride())):
-                self._add(block, log, backlog)
+            stop = min(end, (self.slot // self.stride + 1) * self.stride)
+            while self.slot < stop:
+                self._execute(min(self.most, stop - self.slot))
             self.is_full = self.is_full or self.inside > self.plan.max_inside
 
-    def _add(self, block: Block, log: Log, backlog: I64) -> None:
+    def _execute(self, slots: int) -> None:
+        """Execute the next slots, and measure them."""
+        block = self.arrivals.block(self.slot, slots)
+        log = self.session.advance(block)
+        if log.faults is not None:
+            block = block.without(log.faults.unreachable_rows)
+        backlog = backlog_after(self.inside, block, log)
         if self.window is None:
             self.cold.add(backlog)
         if self.window is None or self.window.is_open:
@@ -304,22 +300,10 @@ class _Point:
             self.arrived.add(np.diff(block.starts))
         if self.window is not None:
             self.window.add(block, log, backlog)
-
-    def _next_stride(self) -> int:
-        return (self.slot // self.stride + 1) * self.stride
-
-    def _blocks(self, end: int) -> Iterator[tuple[Block, Log, I64]]:
-        while self.slot < end:
-            block = self.arrivals.block(self.slot, min(self.most, end - self.slot))
-            log = self.session.advance(block)
-            if log.faults is not None:
-                block = block.without(log.faults.unreachable_rows)
-            backlog = backlog_after(self.inside, block, log)
-            yield block, log, backlog
-            self.inside, self.slot = int(backlog[-1]), self.slot + block.slots
-            begin = 0 if self.window is None else self.window.begin
-            done = min(self.slot - begin, self.plan.longest)
-            self.report(done, f"slot {self.slot:,}, {self.inside:,} packets inside")
+        self.inside, self.slot = int(backlog[-1]), self.slot + slots
+        begin = 0 if self.window is None else self.window.begin
+        done = min(self.slot - begin, self.plan.longest)
+        self.report(done, f"slot {self.slot:,}, {self.inside:,} packets inside")
 
     def _warm_up(self) -> None:
         if self.plan.warm_up is not None:
@@ -340,15 +324,8 @@ class _Point:
             self.growth = strong_growth(self.backlog, self.arrived)
         return bool(self.growth)
 
-    def _short_window(self) -> int:
-        """Return the slots to measure in a run that has failed: few, as memory is finite."""
-        part = 8 if self.is_full else 2
-        return max(1, min(self.slot // part, self.plan.longest))
-
-    def _measure(self) -> None:
+    def _measure(self, window: Window) -> None:
         """Measure until the window is long enough, or the run has failed."""
-        window = self.window
-        assert window is not None
         length = max(self.plan.hopeless_after, window.begin)  # a long warm-up is a long memory
         ends = list(self._looks(window.begin, length))
         self._advance_to((window.begin + ends[0]) // 2)
@@ -382,26 +359,18 @@ class _Point:
         share = 1.0 if found.independent else _CORRELATED_PART
         return found.half_width <= share * self.plan.precision * found.mean
 
-    def _drain(self) -> None:
+    def _drain(self, window: Window) -> None:
         """Let packets of the window be delivered. How long is found out in short steps."""
-        window = self.window
-        assert window is not None
         quiet, step = self.plan.first_warm_up, max(1, self.plan.frame // 4)
         end = self.slot + max(window.slots, self.plan.first_warm_up)
         if self.plan.is_list:
             end += self.plan.frame * window.inside
-            if self.setting is None or self.setting.survives:
+            if self.setting.survives:
                 end += _LONGEST_BACKOFF * self.network.n
         while window.inside and self.slot < end and not self.is_full:
             if window.lost + window.lost_later and self.slot - window.counts.last > quiet:
                 return
             self._advance_to(min(self.slot + step, end))
-
-    def _explain_limit(self) -> None:
-        if growth := strong_growth(self.backlog, self.arrived):
-            self.growth = growth
-        else:
-            self.limit = f"More than {self.plan.max_inside:,} packets were inside."
 
     def result(self) -> TrafficResult:
         """Return the result."""

@@ -6,19 +6,15 @@ platforms draw the same destinations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
+from popsnet.network import F64, I32, I64, U64
 from popsnet.splitmix import mix
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
 
 BITS = 53
 """The upper bits of a word that are compared with the thresholds of a table."""
@@ -27,118 +23,26 @@ _LOW, _GOLDEN = np.uint64(0xFFFFFFFF), np.uint64(0x9E3779B97F4A7C15)
 _32, _SHIFT = np.uint64(32), np.uint64(64 - BITS)
 
 
-class Targets(Protocol):
-    """Draws destinations."""
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Draws destinations with a function of words and sources, and of what it needs besides."""
+
+    fill: Callable[..., None]
+    given: tuple[Any, ...]
 
     def draw(self, words: U64, sources: I32) -> I32:
         """Return a destination for each word and source."""
-
-
-@dataclass(frozen=True)
-class Anyone:
-    """All n processors, equally likely."""
-
-    n: int
-
-    def draw(self, words: U64, sources: I32) -> I32:
-        """Draw from all processors."""
         drawn = np.empty(len(words), np.int32)
-        _draw_anyone(words, self.n, drawn)
+        self.fill(words, sources, *self.given, drawn)
         return drawn
 
 
-@dataclass(frozen=True)
-class Others:
-    """All n processors but the source, equally likely."""
-
-    n: int
-
-    def draw(self, words: U64, sources: I32) -> I32:
-        """Draw from all processors but the source."""
-        drawn = np.empty(len(words), np.int32)
-        _draw_others(words, sources, self.n, drawn)
-        return drawn
-
-
-@dataclass(frozen=True, eq=False)
-class Fixed:
-    """One destination for each source."""
-
-    destinations: I32
-
-    def draw(self, words: U64, sources: I32) -> I32:
-        """Look up the destinations."""
-        return self.destinations[sources]
-
-
-@dataclass(frozen=True)
-class NextGroup:
-    """The processors of the next group, equally likely."""
-
-    d: int
-    g: int
-
-    def draw(self, words: U64, sources: I32) -> I32:
-        """Draw from the group after that of the source."""
-        drawn = np.empty(len(words), np.int32)
-        _draw_next_group(words, sources, self.d, self.g, drawn)
-        return drawn
-
-
-@dataclass(frozen=True)
-class Hot:
-    """One of ``hot`` processors with probability ``threshold`` / 2^32, else any other processor."""
-
-    n: int
-    hot: int
-    threshold: int
-
-    def draw(self, words: U64, sources: I32) -> I32:
-        """Draw, and never the source."""
-        drawn = np.empty(len(words), np.int32)
-        _draw_hot(words, sources, self.n, self.hot, np.uint64(self.threshold), drawn)
-        return drawn
-
-
-@dataclass(frozen=True, eq=False)
-class Weighted:
-    """All processors but the source, with probabilities proportional to weights."""
-
-    thresholds: U64
-
-    def draw(self, words: U64, sources: I32) -> I32:
-        """Draw by the thresholds, and again from a new word for as long as it is the source."""
-        drawn = np.empty(len(words), np.int32)
-        _draw_weighted(words, sources, self.thresholds, drawn)
-        return drawn
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """A table with a row of probabilities for each processor, or for each group if ``d`` > 1.
-
-    A row for a group gives the group of the destination, which is then drawn from all processors of
-    that group but the source.
-    """
-
-    d: int
-    starts: I64
-    columns: I32
-    thresholds: U64
-
-    @staticmethod
-    def of(rates: F64, d: int) -> Rows:
-        """Keep what is above zero in a square matrix of rates."""
-        columns = [np.flatnonzero(row).astype(np.int32) for row in rates]
-        thresholds = [thresholds_of(row[kept]) for row, kept in zip(rates, columns, strict=True)]
-        starts = np.cumsum([0, *map(len, columns)], dtype=np.int64)
-        return Rows(d, starts, np.concatenate(columns), np.concatenate(thresholds))
-
-    def draw(self, words: U64, sources: I32) -> I32:
-        """Draw by the row of each source."""
-        drawn = np.empty(len(words), np.int32)
-        _draw_rows(words, sources, self.d, self.starts, self.columns, self.thresholds, drawn)
-        return drawn
+def by_rows(rates: F64, d: int) -> Targets:
+    """Return targets by a matrix with a row for each processor, or for each group if ``d`` > 1."""
+    columns = [np.flatnonzero(row).astype(np.int32) for row in rates]
+    thresholds = [thresholds_of(row[kept]) for row, kept in zip(rates, columns, strict=True)]
+    starts = np.cumsum([0, *map(len, columns)], dtype=np.int64)
+    return Targets(_draw_rows, (d, starts, np.concatenate(columns), np.concatenate(thresholds)))
 
 
 def thresholds_of(weights: F64) -> U64:
@@ -183,27 +87,36 @@ def find(w: np.uint64, thresholds: U64, begin: int, end: int) -> int:
     return begin
 
 
+def look_up(words: U64, sources: I32, destinations: I32, drawn: I32) -> None:
+    """Write the one destination of each source."""
+    drawn[:] = destinations[sources]
+
+
 @compiled
-def _draw_anyone(words: U64, n: int, drawn: I32) -> None:
+def draw_anyone(words: U64, sources: I32, n: int, drawn: I32) -> None:
+    """Draw from all processors."""
     for k in range(len(words)):
         drawn[k] = below(words[k], n)
 
 
 @compiled
-def _draw_others(words: U64, sources: I32, n: int, drawn: I32) -> None:
+def draw_others(words: U64, sources: I32, n: int, drawn: I32) -> None:
+    """Draw from all processors but the source."""
     for k in range(len(words)):
         drawn[k] = other_than(sources[k], words[k], n)
 
 
 @compiled
-def _draw_next_group(words: U64, sources: I32, d: int, g: int, drawn: I32) -> None:
+def draw_next_group(words: U64, sources: I32, d: int, g: int, drawn: I32) -> None:
+    """Draw from the processors of the next group."""
     for k in range(len(words)):
         group = sources[k] // d + 1
         drawn[k] = (group if group < g else 0) * d + below(words[k], d)
 
 
 @compiled
-def _draw_hot(words: U64, sources: I32, n: int, hot: int, threshold: np.uint64, drawn: I32) -> None:
+def draw_hot(words: U64, sources: I32, n: int, hot: int, threshold: np.uint64, drawn: I32) -> None:
+    """Draw one of the hot processors with probability ``threshold`` / 2^32, else any other one."""
     for k in range(len(words)):
         source = int(sources[k])
         rank = (source * hot + n - 1) // n  # the number of hot processors before the source
@@ -217,7 +130,8 @@ def _draw_hot(words: U64, sources: I32, n: int, hot: int, threshold: np.uint64, 
 
 
 @compiled
-def _draw_weighted(words: U64, sources: I32, thresholds: U64, drawn: I32) -> None:
+def draw_weighted(words: U64, sources: I32, thresholds: U64, drawn: I32) -> None:
+    """Draw by thresholds, and again from a new word for as long as it is the source."""
     for k in range(len(words)):
         w = words[k]
         j = find(w, thresholds, 0, len(thresholds))

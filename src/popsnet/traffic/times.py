@@ -113,20 +113,12 @@ Rules: TypeAlias = Mapping[str, Propagation]
 """The rules of propagation of schedulers, by name."""
 
 
-def rules_of(results: Iterable[TrafficResult], timing: Timing) -> Rules:
-    """Return the rules of the schedulers of points."""
-    return {one.scheduler: propagation_of(one, timing) for one in results}
-
-
-def time_facts(timing: Timing, rules: Rules) -> tuple[Fact, ...]:
-    """Return the timing, and the rule of every scheduler, as facts for programs."""
+def with_rules(report: Report, timing: Timing, rules: Rules, *tables: Table) -> Report:
+    """Return a report with the timing, the rule of every scheduler, and tables of times as well."""
     told = {name: rule.to_dict() for name, rule in rules.items()}
-    return Fact("timing", timing.to_dict()), Fact("propagation", told)
-
-
-def time_notes(timing: Timing, rules: Rules) -> tuple[str, ...]:
-    """Return the timing in words, and the rule of every scheduler if there is propagation."""
-    return timing_notes(timing, "; ".join(f"{name}: {rule}" for name, rule in rules.items()))
+    facts = Fact("timing", timing.to_dict()), Fact("propagation", told)
+    words = "; ".join(f"{name}: {rule}" for name, rule in rules.items())
+    return report.plus(*facts, *tables, *timing_notes(timing, words))
 
 
 def time_table(columns: tuple[Column, ...], rows: Sequence[Row]) -> Table:
@@ -140,5 +132,5 @@ def with_times(
     """Return a report of points with their times as well, if the length of a slot is known."""
     if timing is None:
         return report
-    of = timing, rules_of(results, timing)
-    return report.plus(*time_facts(*of), *tables, *time_notes(*of))
+    rules = {one.scheduler: propagation_of(one, timing) for one in results}
+    return with_rules(report, timing, rules, *tables)

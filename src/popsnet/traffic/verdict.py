@@ -7,14 +7,11 @@ from math import log, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from popsnet.network import F64, I64
 from popsnet.report import counted
 from popsnet.traffic.batch_means import BATCHES, Sums, dot, grouped, inflation, lag1_correlation
 from popsnet.traffic.measures import ENOUGH_ARRIVALS, Window
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 Kind: TypeAlias = Literal["stable", "unstable", "undecided"]
 

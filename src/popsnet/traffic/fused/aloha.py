@@ -2,97 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from popsnet.compiled import compiled
-from popsnet.traffic.block import Block
-from popsnet.traffic.fused.dead import DeadParts
+from popsnet.traffic.fused import attempts, packets
+from popsnet.traffic.fused.attempts import Chances, Couplers, Tries
 from popsnet.traffic.fused.frame import reduced
-from popsnet.traffic.fused.register import COUPLERS, NOTHING, Opening, register_kernel
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
+from popsnet.traffic.fused.register import COUPLERS, NOTHING, Opening
+from popsnet.traffic.fused.segments import Segments, enlarge, new_segments, settled
 from popsnet.traffic.fused.session import FusedSession
-from popsnet.traffic.fused.state import (
-    COLLISIONS,
-    DESTINATION,
-    DESTROYED,
-    MESSAGES,
-    NEXT,
-    OWN,
-    PENDING,
-    SOURCE,
-    KernelState,
-    LogBuffers,
-    accept,
-    deliver,
-    gather,
-    note_slot,
-    release,
-)
-from popsnet.traffic.fused.stripes import (
-    HEAD,
-    KEY,
-    LENGTH,
-    TAIL,
-    QueuesByStripe,
-    enlarge,
-    enqueue,
-    find,
-    new_queues,
-    remove,
-    settled,
-)
-from popsnet.traffic.fused.tries import (
-    Chances,
-    Couplers,
-    Tries,
-    chances_of,
-    make_keys,
-    mark_alone,
-    new_couplers,
-    new_tries,
-    passes,
-    pick,
-    put,
-    unlink,
-)
+from popsnet.traffic.fused.stripes import HEAD, KEY, LENGTH, TAIL, enqueue, find, remove
+from popsnet.traffic.log import Block
 from popsnet.traffic.schedulers.aloha import aloha_patience
 from popsnet.traffic.schedulers.attempts import one_coin
 
 
-@dataclass
-class Aloha:
+class Aloha(FusedSession):
     """The kernel of aloha: packets by turn. The queues of a turn are scanned in its data slots."""
 
-    turns: QueuesByStripe
-    couplers: Couplers
-    chances: Chances
-    tries: Tries
+    survives, survives_known = NOTHING, COUPLERS
 
-    def advance(
-        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
-    ) -> None:
-        """Execute the slots of a block.
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        d, g, variant = opening.network.d, opening.network.g, opening.variant
+        patience = aloha_patience(d) if variant == "backoff" else one_coin(float(variant))
+        self._chances = attempts.chances_of(opening, patience)
+        self._couplers, self._tries = attempts.new_couplers(d, g), attempts.new_tries(d * g)
+        self._turns = new_segments(g, 4)
 
-        No packet that is inside needs a dead coupler: they are known, or there are none.
-        """
-        grown = _advance(state, block, log, self.turns, self.couplers, self.chances, self.tries)
-        self.turns = settled(self.turns, grown)
+    @staticmethod
+    def has_variant(variant: str) -> bool:
+        """Return whether the kernel runs a variant."""
+        try:
+            return variant == "backoff" or 0 < float(variant) <= 1
+        except ValueError:
+            return False
 
-
-def _has_variant(variant: str) -> bool:
-    try:
-        return variant == "backoff" or 0 < float(variant) <= 1
-    except ValueError:
-        return False
-
-
-@register_kernel("aloha", has_variant=_has_variant, survives=NOTHING, survives_known=COUPLERS)
-def open_aloha(opening: Opening) -> FusedSession:
-    """Open a session of a variant of aloha."""
-    d, g, variant = opening.network.d, opening.network.g, opening.variant
-    patience = aloha_patience(d) if variant == "backoff" else one_coin(float(variant))
-    chances = chances_of(opening, patience)
-    kernel = Aloha(new_queues(g), new_couplers(d, g), chances, new_tries(d * g))
-    return FusedSession(opening, kernel)
+    def execute(self, block: Block, log: LogBuffers) -> None:
+        """Execute the slots of a block, and write the log."""
+        # No packet that is inside needs a dead coupler: they are known, or there are none.
+        parts = self._couplers, self._chances, self._tries
+        grown = _advance(self.state, block, log, self._turns, *parts)
+        self._turns = settled(self._turns, grown)
 
 
 @compiled
@@ -100,16 +50,16 @@ def _advance(
     state: KernelState,
     block: Block,
     log: LogBuffers,
-    turns: QueuesByStripe,
+    turns: Segments,
     couplers: Couplers,
     chances: Chances,
     tries: Tries,
-) -> QueuesByStripe:
+) -> Segments:
     counters, counts, g = state.counters, log.counts, state.g
     state.hops[:] = 1
     for k in range(len(block.starts) - 1):
         t = block.begin + k
-        m = accept(k, block, state, log)
+        m = packets.accept(k, block, state, log)
         _by_turn(m, state)
         done = 0
         while done < m:
@@ -118,26 +68,27 @@ def _advance(
                 turns = enlarge(turns, state.stripes[done])
         s = t // 2
         if t % 2 == 0:
-            make_keys(chances, s)
+            attempts.make_keys(chances, s)
             out = _choose(s % g, turns, state, chances, tries)
             for q in range(out):
                 a = int(state.group[tries.sources[q]])
-                tries.couplers[q] = a * g + state.group[state.pool[tries.rows[q], DESTINATION]]
-            met = put(couplers, tries.couplers, tries.cells, out)
-            counts[COLLISIONS, k], counts[DESTROYED, k] = met
-            mark_alone(couplers, tries.cells, out, tries.alone)
-            heard = pick(out, tries.alone, tries, state)
-            gather(heard, state)
-            deliver(t, heard, state, log)
-            counters[PENDING], counts[MESSAGES, k] = out, out
+                to = state.pool[tries.rows[q], packets.DESTINATION]
+                tries.couplers[q] = a * g + state.group[to]
+            met = attempts.put(couplers, tries.couplers, tries.cells, out)
+            counts[packets.COLLISIONS, k], counts[packets.DESTROYED, k] = met
+            attempts.mark_alone(couplers, tries.cells, out, tries.alone)
+            heard = attempts.pick(out, tries.alone, tries, state)
+            packets.gather(heard, state)
+            packets.deliver(t, heard, state, log)
+            counters[packets.PENDING], counts[packets.MESSAGES, k] = out, out
         else:
-            out = counters[PENDING]
+            out = counters[packets.PENDING]
             _conclude(s % g, out, turns, state, tries)
-            heard = pick(out, tries.alone, tries, state)
-            release(heard, state)
-            counters[OWN] -= heard
-            counters[PENDING], counts[MESSAGES, k] = 0, heard
-        note_slot(k, m, block, state, log)
+            heard = attempts.pick(out, tries.alone, tries, state)
+            packets.release(heard, state)
+            counters[packets.OWN] -= heard
+            counters[packets.PENDING], counts[packets.MESSAGES, k] = 0, heard
+        packets.note_slot(k, m, block, state, log)
     return turns
 
 
@@ -149,15 +100,13 @@ def _by_turn(m: int, state: KernelState) -> None:
     """
     nodes, pool, group, residue, g = state.nodes, state.pool, state.group, state.residue, state.g
     for k in range(m):
-        source, to = pool[nodes[k], SOURCE], pool[nodes[k], DESTINATION]
+        source, to = pool[nodes[k], packets.SOURCE], pool[nodes[k], packets.DESTINATION]
         state.stripes[k] = reduced(reduced(group[source] - group[to], g) - residue[to], g)
         state.keys[k] = source
 
 
 @compiled
-def _choose(
-    turn: int, turns: QueuesByStripe, state: KernelState, chances: Chances, tries: Tries
-) -> int:
+def _choose(turn: int, turns: Segments, state: KernelState, chances: Chances, tries: Tries) -> int:
     """Write what sources try in a data slot, and return how many do."""
     records, pool, fails = turns.records, state.pool, state.fails
     keys, most, fixed = chances.keys, chances.most, chances.fixed
@@ -170,18 +119,18 @@ def _choose(
             continue
         last, row = -1, records[at, HEAD]
         for w in range(len(keys)):
-            if passes(keys, w, source, fails[row], most, fixed):
+            if attempts.passes(keys, w, source, fails[row], most, fixed):
                 tries.sources[m], tries.rows[m], tries.before[m] = source, row, last
                 m += 1
                 break
-            last, row = row, pool[row, NEXT]
+            last, row = row, pool[row, packets.NEXT]
             if row < 0:
                 break
     return m
 
 
 @compiled
-def _conclude(turn: int, m: int, turns: QueuesByStripe, state: KernelState, tries: Tries) -> None:
+def _conclude(turn: int, m: int, turns: Segments, state: KernelState, tries: Tries) -> None:
     """Remove packets that were acknowledged from their queues, and count failures of others."""
     records, pool, fails, held = turns.records, state.pool, state.fails, state.held
     for q in range(m):
@@ -194,7 +143,7 @@ def _conclude(turn: int, m: int, turns: QueuesByStripe, state: KernelState, trie
         if records[record, LENGTH] == 1:
             remove(turns, turn, record)
         else:
-            records[record, HEAD], records[record, TAIL] = unlink(
+            records[record, HEAD], records[record, TAIL] = attempts.unlink(
                 row, tries.before[q], pool, records[record, HEAD], records[record, TAIL]
             )
             records[record, LENGTH] -= 1

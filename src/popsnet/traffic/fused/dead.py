@@ -10,25 +10,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
-from popsnet.network import I32, I64
+from popsnet.network import I32, I64, Bools
 from popsnet.traffic.faulty import TrafficFaults
+from popsnet.traffic.fused import packets
+from popsnet.traffic.fused.attempts import unlink
 from popsnet.traffic.fused.frame import keeper_of, met, turn_of
 from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO
-from popsnet.traffic.fused.state import (
-    DESTINATION,
-    LOST_ROWS,
-    NEXT,
-    UNHEARD,
-    KernelState,
-    LogBuffers,
-    note_lost,
-)
-from popsnet.traffic.fused.tries import unlink
-
-Bools = npt.NDArray[np.bool_]
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -124,7 +114,7 @@ def lose(
         works = dead.couplers[b, a] > slot
         if dead.sends[p] > slot:
             for other in range(b * d + r, (b + 1) * d, residues):
-                state.counters[UNHEARD] += not (works and dead.hears[other] > slot)
+                state.counters[packets.UNHEARD] += not (works and dead.hears[other] > slot)
             works = works and dead.hears[listener] > slot
         else:
             works = False
@@ -133,9 +123,9 @@ def lose(
                 events[into, column] = events[q, column]
             into += 1
         else:
-            at = state.counters[LOST_ROWS]
-            note_lost(t, events[q, FROM], to, events[q, SINCE], log.lost, at)
-            state.counters[LOST_ROWS] += 1
+            at = state.counters[packets.LOST_ROWS]
+            packets.note_lost(t, events[q, FROM], to, events[q, SINCE], log.lost, at)
+            state.counters[packets.LOST_ROWS] += 1
     return into
 
 
@@ -159,7 +149,7 @@ def take_passed_on(t: int, hops: int, state: KernelState, dead: DeadParts) -> in
         by = int(dead.meets[p, 0])
         before, row = -1, int(head[p]) if by >= 0 else -1
         while row >= 0:
-            to = int(class_of[pool[row, DESTINATION]])
+            to = int(class_of[pool[row, packets.DESTINATION]])
             passes = can_pass_on(by, to, residues, blocked, relays)
             if hops == 3:
                 passes = passes and by % residues == to % residues
@@ -170,5 +160,5 @@ def take_passed_on(t: int, hops: int, state: KernelState, dead: DeadParts) -> in
                 state.held[p] -= 1
                 m += 1
                 break
-            before, row = row, int(pool[row, NEXT])
+            before, row = row, int(pool[row, packets.NEXT])
     return m

@@ -2,135 +2,79 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import deque
 
 import numpy as np
 
-from popsnet.loops import Bools
-from popsnet.network import I32, I64
+from popsnet.network import I32
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
-from popsnet.schedules.schedule import TO_DESTINATION
-from popsnet.traffic.arrivals import Block
-from popsnet.traffic.fused.register import NOTHING, Opening, register_kernel
-from popsnet.traffic.fused.session import Lost, advance_with_dead_parts
-from popsnet.traffic.log import Log
-from popsnet.traffic.schedulers.epochs import Sends, around, hops_of
-
-_COUNTS = 7
-_REFUSED, _MESSAGES, _OWN, _RELAYED = 0, 2, 5, 6
+from popsnet.schedules.schedule import TO_DESTINATION, Messages
+from popsnet.traffic.fused import packets
+from popsnet.traffic.fused.packets import LogBuffers
+from popsnet.traffic.fused.register import NOTHING, Opening
+from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.log import Block
+from popsnet.traffic.schedulers.epochs import around
 
 
-class _Epoch(NamedTuple):
-    """A schedule that is executed, and of each packet: source, slot of arrival, if it was sent."""
-
-    slots: list[Sends]
-    source: I64
-    arrival: I64
-    is_sent: Bools
-
-
-@register_kernel("epochs", survives=NOTHING)
-class EpochsSession:
+class Epochs(FusedSession):
     """Executes schedules of the packets that wait, one after another.
 
     No message collides, and a relay holds a packet for one slot only, so nothing is lost. Where
     parts are dead, they are known.
     """
 
-    def __init__(self, opening: Opening) -> None:
-        self._network, self._most = opening.network, opening.buffer or np.iinfo(np.int64).max
-        self._dead = opening.dead
-        self._held = np.zeros(opening.network.n, dtype=np.int64)
-        self._waiting: list[I64] = []
-        self._epoch: _Epoch | None = None
-        self._number = 0
-        self._relayed = 0
+    survives = NOTHING
 
-    def advance(self, block: Block) -> Log:
-        """Execute the slots of a block and return what happened."""
-        if self._dead is None:
-            return self._advance(block)
-        nothing = Lost(np.empty((0, 3), dtype=np.int64), 0)
-        return advance_with_dead_parts(
-            self._dead, block, lambda offered: (self._advance(offered), nothing)
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        self._waiting: list[I32] = []
+        self._packets = np.empty(0, dtype=np.int32)
+        self._slots: deque[Messages] = deque()
+
+    def execute(self, block: Block, log: LogBuffers) -> None:
+        """Execute the slots of a block, and write the log."""
+        for k in range(block.slots):
+            m = packets.accept(k, block, self.state, log)
+            self._waiting.append(self.state.nodes[:m].copy())
+            if not self._slots:
+                self._schedule()
+            if self._slots:
+                slot = self._slots.popleft()
+                log.counts[packets.MESSAGES, k] = self._send(block.begin + k, slot, log)
+            packets.note_slot(k, m, block, self.state, log)
+
+    def _schedule(self) -> None:
+        """Begin a schedule of all packets that wait."""
+        self._packets, self._waiting = np.concatenate(self._waiting), []
+        if not len(self._packets):
+            return
+        rows = self.state.pool[self._packets].astype(np.int64)
+        demand = Demand(
+            self._opening.network, rows[:, packets.SOURCE], rows[:, packets.DESTINATION]
+        )
+        schedule, dead = make_two_hops(demand), self._opening.dead
+        self._slots.extend(
+            schedule.messages if dead is None else around(schedule, demand, dead.live)
         )
 
-    def _advance(self, block: Block) -> Log:
-        slots = len(block.starts) - 1
-        counts = np.zeros((_COUNTS, slots), dtype=np.int32)
-        refused: list[I64] = []
-        delivered: list[I64] = []
-        most_own, most_relayed = int(self._held.max()), int(self._relayed > 0)
-        ends = np.zeros(slots, dtype=np.int64)
-        for k in range(slots):
-            rows = np.arange(block.starts[k], block.starts[k + 1])
-            taken = self._admit(block.sources[rows])
-            refused.append(rows[~taken])
-            counts[_REFUSED, k] = len(rows) - taken.sum()
-            self._wait(block, rows[taken], block.begin + k)
-            counts[_MESSAGES, k], home = self._execute()
-            delivered.append(home)
-            ends[k] = home.shape[1]
-            counts[_OWN, k], counts[_RELAYED, k] = self._held.sum(), self._relayed
-            most_own = max(most_own, int(self._held.max()))
-            most_relayed = max(most_relayed, int(self._relayed > 0))
-        arrival, *rest = np.concatenate(delivered, axis=1)
-        source, destination, hops = (column.astype(np.int32) for column in rest)
-        ends = np.cumsum(ends)
-        refused_now, lost, messages, collisions, destroyed, own, relayed = counts
-        return Log(
-            refused_now, lost, messages, collisions, destroyed, own, relayed, ends, arrival.copy(),
-            source, destination, hops, np.concatenate(refused), most_own, most_relayed,
-        )  # fmt: skip
-
-    def close(self) -> None:
-        """Free the memory of the session."""
-        self._epoch, self._waiting = None, []
-
-    def _admit(self, sources: I32) -> np.ndarray:
-        """Return which packets their sources have room for, and count those."""
-        if len(np.unique(sources)) == len(sources):
-            taken = self._held[sources] < self._most
-            self._held[sources[taken]] += 1
-            return taken
-        taken = np.zeros(len(sources), dtype=np.bool_)
-        for row, source in enumerate(sources.tolist()):
-            taken[row] = self._held[source] < self._most
-            self._held[source] += taken[row]
-        return taken
-
-    def _wait(self, block: Block, rows: I64, slot: int) -> None:
-        packets = block.sources[rows], block.destinations[rows], np.full(len(rows), slot)
-        self._waiting.append(np.array(packets, dtype=np.int64))
-        if self._epoch is None:
-            sources, destinations, arrival = np.concatenate(self._waiting, axis=1)
-            self._waiting, self._number = [], 0
-            if len(sources):
-                demand = Demand(self._network, sources, destinations)
-                schedule, sent = make_two_hops(demand), np.zeros(len(sources), dtype=np.bool_)
-                slots = hops_of(schedule)
-                if self._dead is not None:
-                    slots = around(schedule, demand, self._dead.live)
-                self._epoch = _Epoch(slots, sources, arrival, sent)
-
-    def _execute(self) -> tuple[int, I64]:
-        """Execute a slot; return the messages, and a column per delivered packet."""
-        nothing = np.empty((4, 0), dtype=np.int64)
-        if self._epoch is None:
-            return 0, nothing
-        slots, source, arrival, is_sent = self._epoch
-        senders, listeners, packets, phase = slots[self._number]
-        from_relay = is_sent[packets]
-        np.subtract.at(self._held, senders[~from_relay], 1)
-        self._relayed -= int(from_relay.sum())
-        self._number += 1
-        if self._number == len(slots):
-            self._epoch = None
-        if phase != TO_DESTINATION:
-            is_sent[packets] = True
-            self._relayed += len(packets)
-            return len(packets), nothing
-        order = np.argsort(listeners)
-        home = np.array((arrival[packets], source[packets], listeners, 1 + from_relay))
-        return len(packets), home[:, order]
+    def _send(self, t: int, slot: Messages, log: LogBuffers) -> int:
+        """Execute a slot of the schedule, and return the number of its messages."""
+        state, m, relays = self.state, len(slot.packets), slot.senders[slot.from_relay]
+        state.held[slot.senders[~slot.from_relay]] -= 1
+        state.kept[relays] -= 1
+        state.counters[packets.OWN] -= m - len(relays)
+        state.counters[packets.RELAYED] -= len(relays)
+        if slot.phase == TO_DESTINATION:
+            state.sent[:m], state.senders[:m] = self._packets[slot.packets], slot.senders
+            state.hops[:m] = 1 + slot.from_relay
+            packets.gather(m, state)
+            packets.deliver(t, m, state, log)
+            packets.release(m, state)
+        else:
+            state.kept[slot.listeners] += 1
+            state.counters[packets.RELAYED] += m
+            most = state.kept[slot.listeners].max(initial=state.counters[packets.MOST_RELAYED])
+            state.counters[packets.MOST_RELAYED] = most
+        return m

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,41 +9,15 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32
 from popsnet.splitmix import step_key
-from popsnet.traffic.block import Block
+from popsnet.traffic.fused import lists, packets
 from popsnet.traffic.fused.dead import DeadParts, can_pass_on, lose, meet, take_passed_on
 from popsnet.traffic.fused.frame import draw_at, keeper_of, met, reduced, turn_of
-from popsnet.traffic.fused.lists import (
-    CHUNK,
-    FROM,
-    KEY,
-    SINCE,
-    TO,
-    Lists,
-    append_all,
-    new_lists,
-    take,
-    with_chunks,
-)
-from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.lists import CHUNK, FROM, KEY, SINCE, TO, Lists
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
+from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.session import FusedSession
 from popsnet.traffic.fused.spread import take_oldest
-from popsnet.traffic.fused.state import (
-    LOST,
-    LOST_ROWS,
-    MESSAGES,
-    MOST_RELAYED,
-    OWN,
-    RELAYED,
-    KernelState,
-    LogBuffers,
-    accept,
-    deliver,
-    gather,
-    join,
-    note_lost,
-    note_slot,
-    release,
-)
+from popsnet.traffic.log import Block
 
 
 class Draws(NamedTuple):
@@ -91,30 +64,23 @@ class Slot3(NamedTuple):
     """The slot of the frame."""
 
 
-@dataclass
-class Hop3:
+class Hop3(FusedSession):
     """The kernel of hop3."""
 
-    relayed: Lists
-    layout: Layout
-    draws: Draws
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        d, g = opening.network.d, opening.network.g
+        turns = -(-d // g)
+        self._layout = Layout(d, d + 1, turns, np.zeros(CHUNK, dtype=np.int32))
+        purposes = opening.purpose("keeper"), opening.purpose("rotation")
+        self._draws = Draws(opening.public, *purposes)
+        self._relayed = lists.new_lists(d + 1 + 2 * turns * g)
 
-    def advance(
-        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
-    ) -> None:
-        """Execute the slots of a block."""
-        self.relayed = with_chunks(self.relayed, int(state.counters[OWN]) + len(block.sources))
-        _advance(state, block, log, self.relayed, self.layout, self.draws, dead)
-
-
-@register_kernel("hop3")
-def open_hop3(opening: Opening) -> FusedSession:
-    """Open a session of hop3."""
-    d, g = opening.network.d, opening.network.g
-    turns = -(-d // g)
-    layout = Layout(d, d + 1, turns, np.zeros(CHUNK, dtype=np.int32))
-    draws = Draws(opening.public, opening.purpose("keeper"), opening.purpose("rotation"))
-    return FusedSession(opening, Hop3(new_lists(d + 1 + 2 * turns * g), layout, draws))
+    def execute(self, block: Block, log: LogBuffers) -> None:
+        """Execute the slots of a block, and write the log."""
+        room = int(self.state.counters[packets.OWN]) + len(block.sources)
+        self._relayed = lists.with_chunks(self._relayed, room)
+        _advance(self.state, block, log, self._relayed, self._layout, self._draws, self.dead)
 
 
 @compiled
@@ -131,8 +97,8 @@ def _advance(
     turns, groups, width = layout.turns, layout.groups, max(state.d, state.g)
     for row in range(len(block.starts) - 1):
         t = block.begin + row
-        m = accept(row, block, state, log)
-        join(m, state)
+        m = packets.accept(row, block, state, log)
+        packets.join(m, state)
         k, phase = t // 3, t % 3
         turn = 0 if d <= g else draw_at(draws.public, draws.rotation, k // d, g, 0)
         u, key = k % (d * g), step_key(draws.public, draws.keeper, t)
@@ -147,32 +113,32 @@ def _advance(
                 _meet_groups(k, state, dead)
         if phase == 0:
             if d > g and k % d == 0:
-                _begin_epoch(turn, state, relayed, layout)
+                _move(layout.waiting, turn, state, relayed, layout)
             if dead is None or not dead.is_known:
                 out = take_oldest(u, state)
             else:
                 out = take_passed_on(t, 3, state, dead)
-            gather(out, state)
-            release(out, state)
-            counters[OWN] -= out
+            packets.gather(out, state)
+            packets.release(out, state)
+            counters[packets.OWN] -= out
         elif phase == 1:
             if dead is None or not dead.is_known:
-                out = take(relayed, k % d, t, state, 0)
+                out = lists.take(relayed, k % d, t, state, 0)
             else:
                 out = _take_passed_on(k % d, t, state, relayed, dead)
             if d > g:
-                _put_off(k % d, relayed, layout)
+                _move(k % d, -1, state, relayed, layout)
         else:
             e = k // g
             s = k % g
-            out = take(relayed, groups + (e % turns) * g + s, t, state, 0)
+            out = lists.take(relayed, groups + (e % turns) * g + s, t, state, 0)
             if turns > 1:
-                out = take(relayed, groups + (turns + e % (turns - 1)) * g + s, t, state, out)
+                out = lists.take(relayed, groups + (turns + e % (turns - 1)) * g + s, t, state, out)
         delivered, stored = out, 0
         if phase > 0:
             for q in range(out):
                 kept[events[q, KEY]] -= 1
-            counters[RELAYED] -= out
+            counters[packets.RELAYED] -= out
         if dead is not None:
             delivered = lose(t, key, (0, out), 0, state, log, dead)
         if phase < 2:
@@ -181,10 +147,10 @@ def _advance(
             state.hops[:delivered] = phase + 1
         else:
             _count_hops(delivered, state)
-        deliver(t, delivered, state, log)
-        log.counts[LOST, row] = out - delivered - stored
-        log.counts[MESSAGES, row] = out
-        note_slot(row, m, block, state, log)
+        packets.deliver(t, delivered, state, log)
+        log.counts[packets.LOST, row] = out - delivered - stored
+        log.counts[packets.MESSAGES, row] = out
+        packets.note_slot(row, m, block, state, log)
 
 
 @compiled(inline=True)
@@ -194,35 +160,25 @@ def _cycle_of(i: int, r: int, turn: int, d: int, g: int) -> int:
 
 
 @compiled
-def _begin_epoch(turn: int, state: KernelState, lists: Lists, layout: Layout) -> None:
-    """Move packets that wait for an epoch to the lists of its cycles."""
-    d, g, numbers, waiting, rows = state.d, state.g, layout.numbers, layout.waiting, lists.rows
-    chunk, stop = int(lists.first[waiting]), int(lists.end[waiting])
-    lists.first[waiting], lists.end[waiting] = -1, 0
-    while chunk >= 0:
-        following = int(lists.after[chunk])
-        high = stop if following < 0 else (chunk + 1) * CHUNK
-        for at in range(chunk * CHUNK, high):
-            i, r = int(state.indices[rows[at, KEY]]), int(state.residue[rows[at, TO]])
-            numbers[at - chunk * CHUNK] = _cycle_of(i, r, turn, d, g)
-        append_all(lists, numbers, rows, chunk * CHUNK, high)
-        lists.free[lists.top[0]] = chunk
-        lists.top[0] += 1
-        chunk = following
+def _move(number: int, turn: int, state: KernelState, relayed: Lists, layout: Layout) -> None:
+    """Move the packets of a list to those of the cycles of an epoch, or to wait for one.
 
-
-@compiled
-def _put_off(number: int, lists: Lists, layout: Layout) -> None:
-    """Let the packets of a list wait for the next epoch."""
-    chunk, stop = int(lists.first[number]), int(lists.end[number])
-    lists.first[number], lists.end[number] = -1, 0
-    layout.numbers[:] = layout.waiting
+    They wait if ``turn`` is -1.
+    """
+    d, g, numbers, rows = state.d, state.g, layout.numbers, relayed.rows
+    chunk, stop = int(relayed.first[number]), int(relayed.end[number])
+    relayed.first[number], relayed.end[number] = -1, 0
+    numbers[:] = layout.waiting
     while chunk >= 0:
-        following = int(lists.after[chunk])
-        high = stop if following < 0 else (chunk + 1) * CHUNK
-        append_all(lists, layout.numbers, lists.rows, chunk * CHUNK, high)
-        lists.free[lists.top[0]] = chunk
-        lists.top[0] += 1
+        following = int(relayed.after[chunk])
+        low, high = chunk * CHUNK, stop if following < 0 else (chunk + 1) * CHUNK
+        if turn >= 0:
+            for at in range(low, high):
+                i, r = int(state.indices[rows[at, KEY]]), int(state.residue[rows[at, TO]])
+                numbers[at - low] = _cycle_of(i, r, turn, d, g)
+        lists.append_all(relayed, numbers, rows, low, high)
+        relayed.free[relayed.top[0]] = chunk
+        relayed.top[0] += 1
         chunk = following
 
 
@@ -258,11 +214,11 @@ def _hear(
             continue
         keeper = keeper_of(key, a, b, r, j, d, g, g)
         if buffer > 0 and kept[keeper] >= buffer:
-            note_lost(slot.t, source, to, since, log.lost, counters[LOST_ROWS])
-            counters[LOST_ROWS] += 1
+            packets.note_lost(slot.t, source, to, since, log.lost, counters[packets.LOST_ROWS])
+            counters[packets.LOST_ROWS] += 1
             continue
         kept[keeper] += 1
-        counters[MOST_RELAYED] = max(counters[MOST_RELAYED], int(kept[keeper]))
+        counters[packets.MOST_RELAYED] = max(counters[packets.MOST_RELAYED], int(kept[keeper]))
         is_fixed = z == r
         if dead is not None:
             is_fixed = is_fixed and not (dead.is_known and dead.blocked[c, b])
@@ -281,8 +237,8 @@ def _hear(
         coming[stored, KEY], coming[stored, TO] = keeper, to
         coming[stored, FROM], coming[stored, SINCE] = source, since
         stored += 1
-    append_all(relayed, numbers, coming, 0, stored)
-    counters[RELAYED] += stored
+    lists.append_all(relayed, numbers, coming, 0, stored)
+    counters[packets.RELAYED] += stored
     return delivered, stored
 
 
@@ -296,19 +252,21 @@ def _meet_groups(k: int, state: KernelState, dead: DeadParts) -> None:
 
 
 @compiled
-def _take_passed_on(number: int, t: int, state: KernelState, lists: Lists, dead: DeadParts) -> int:
+def _take_passed_on(
+    number: int, t: int, state: KernelState, relayed: Lists, dead: DeadParts
+) -> int:
     """Remove the first packet of every queue of a list that the class it meets can pass on.
 
     As :func:`take`; the list keeps the others, in order, and queues of which a packet was sent
     before in the slot.
     """
-    rows, last, events, numbers = lists.rows, state.last, state.events, state.keys
-    chunk, stop, m = int(lists.first[number]), int(lists.end[number]), 0
-    lists.first[number], lists.end[number] = -1, 0
+    rows, last, events, numbers = relayed.rows, state.last, state.events, state.keys
+    chunk, stop, m = int(relayed.first[number]), int(relayed.end[number]), 0
+    relayed.first[number], relayed.end[number] = -1, 0
     numbers[0] = number
     residues = min(state.d, state.g)
     while chunk >= 0:
-        following = int(lists.after[chunk])
+        following = int(relayed.after[chunk])
         high = stop if following < 0 else (chunk + 1) * CHUNK
         for row in range(chunk * CHUNK, high):
             p, to = rows[row, KEY], int(state.class_of[rows[row, TO]])
@@ -319,9 +277,9 @@ def _take_passed_on(number: int, t: int, state: KernelState, lists: Lists, dead:
                     events[m, column] = rows[row, column]
                 m += 1
             else:
-                append_all(lists, numbers, rows, row, row + 1)
-        lists.free[lists.top[0]] = chunk
-        lists.top[0] += 1
+                lists.append_all(relayed, numbers, rows, row, row + 1)
+        relayed.free[relayed.top[0]] = chunk
+        relayed.top[0] += 1
         chunk = following
     return m
 

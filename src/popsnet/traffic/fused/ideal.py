@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.traffic.block import Block
+from popsnet.traffic.fused import packets
+from popsnet.traffic.fused.attempts import Couplers, cell, empty, new_couplers, unlink
 from popsnet.traffic.fused.dead import DeadParts
 from popsnet.traffic.fused.frame import draw_at
 from popsnet.traffic.fused.lists import FROM, SINCE, TO
-from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
+from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.session import FusedSession
-from popsnet.traffic.fused.state import (
-    ARRIVAL,
-    DESTINATION,
-    LOST,
-    LOST_ROWS,
-    MESSAGES,
-    NEXT,
-    OWN,
-    UNHEARD,
-    KernelState,
-    LogBuffers,
-    accept,
-    deliver,
-    gather,
-    join,
-    note_lost,
-    note_slot,
-    release,
-)
-from popsnet.traffic.fused.tries import Couplers, cell, empty, new_couplers, unlink
+from popsnet.traffic.log import Block
 
 _LOW = 0xFFFFFFFF
 
@@ -50,34 +32,28 @@ class Order(NamedTuple):
     """The control delay."""
 
 
-@dataclass
-class Ideal:
+class Ideal(FusedSession):
     """The kernel of ideal: one list of packets per source, in order of arrival.
 
     ``last`` is about destinations.
     """
 
-    couplers: Couplers
-    order: Order
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        window = 1 if opening.variant == "fifo" else 1 << 62
+        wait = int(opening.variant) if opening.variant.isdecimal() else 0
+        purposes = opening.purpose("start"), opening.purpose("step")
+        self._couplers = new_couplers(opening.network.d, opening.network.g)
+        self._order = Order(opening.public, *purposes, window, wait)
 
-    def advance(
-        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
-    ) -> None:
-        """Execute the slots of a block."""
-        _advance(state, block, log, self.couplers, self.order, dead)
+    @staticmethod
+    def has_variant(variant: str) -> bool:
+        """Return whether the kernel runs a variant."""
+        return variant in ("voq", "fifo") or variant.isdecimal()
 
-
-@register_kernel(
-    "ideal", has_variant=lambda variant: variant in ("voq", "fifo") or variant.isdecimal()
-)
-def open_ideal(opening: Opening) -> FusedSession:
-    """Open a session of a variant of ideal."""
-    window = 1 if opening.variant == "fifo" else 1 << 62
-    wait = int(opening.variant) if opening.variant.isdecimal() else 0
-    purposes = opening.purpose("start"), opening.purpose("step")
-    couplers = new_couplers(opening.network.d, opening.network.g)
-    order = Order(opening.public, *purposes, window, wait)
-    return FusedSession(opening, Ideal(couplers, order))
+    def execute(self, block: Block, log: LogBuffers) -> None:
+        """Execute the slots of a block, and write the log."""
+        _advance(self.state, block, log, self._couplers, self._order, self.dead)
 
 
 @compiled
@@ -93,21 +69,21 @@ def _advance(
     state.hops[:] = 1
     for k in range(len(block.starts) - 1):
         t = block.begin + k
-        m = accept(k, block, state, log)
-        join(m, state)
+        m = packets.accept(k, block, state, log)
+        packets.join(m, state)
         start = draw_at(order.public, order.start, t, n, 0)
         step = coprime(1 + draw_at(order.public, order.step, t, n, 0), n)
         out = _match(t, start, step, state, couplers, order)
-        state.counters[OWN] -= out
-        gather(out, state)
+        state.counters[packets.OWN] -= out
+        packets.gather(out, state)
         heard = out
         if dead is not None:
             heard = _lose(t, out, state, log, dead)
-            log.counts[LOST, k] = out - heard
-        deliver(t, heard, state, log)
-        release(out, state)
-        log.counts[MESSAGES, k] = out
-        note_slot(k, m, block, state, log)
+            log.counts[packets.LOST, k] = out - heard
+        packets.deliver(t, heard, state, log)
+        packets.release(out, state)
+        log.counts[packets.MESSAGES, k] = out
+        packets.note_slot(k, m, block, state, log)
 
 
 @compiled
@@ -135,9 +111,9 @@ def _match(
             before, row, left = -1, int(head[p]), order.window
             base = int(group[p]) * g
             while row >= 0 and left > 0:
-                if ((t - int(pool[row, ARRIVAL])) & _LOW) < order.wait:
+                if ((t - int(pool[row, packets.ARRIVAL])) & _LOW) < order.wait:
                     break
-                to = pool[row, DESTINATION]
+                to = pool[row, packets.DESTINATION]
                 if last[to] != t:
                     at = cell(couplers, base + int(group[to]))
                     if counts[at] == 0:
@@ -148,7 +124,7 @@ def _match(
                         cells[m], state.sent[m], state.senders[m] = at, row, p
                         m += 1
                         break
-                before, row = row, int(pool[row, NEXT])
+                before, row = row, int(pool[row, packets.NEXT])
                 left -= 1
         p += step
         p = p - n if p >= n else p
@@ -171,7 +147,9 @@ def _lose(t: int, m: int, state: KernelState, log: LogBuffers, dead: DeadParts) 
                 events[into, column] = events[q, column]
             into += 1
         else:
-            note_lost(t, p, to, events[q, SINCE], log.lost, state.counters[LOST_ROWS])
-            state.counters[LOST_ROWS] += 1
-            state.counters[UNHEARD] += dead.sends[p] > slot
+            packets.note_lost(
+                t, p, to, events[q, SINCE], log.lost, state.counters[packets.LOST_ROWS]
+            )
+            state.counters[packets.LOST_ROWS] += 1
+            state.counters[packets.UNHEARD] += dead.sends[p] > slot
     return into

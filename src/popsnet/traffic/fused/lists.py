@@ -17,7 +17,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
-from popsnet.traffic.fused.state import KernelState
+from popsnet.traffic.fused.packets import KernelState
 
 KEY, TO, FROM, SINCE = 0, 1, 2, 3
 """Columns of rows: the queue, the destination, the source, and the slot of arrival."""

@@ -6,22 +6,19 @@ scheduler is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins, number_of
 from popsnet.errors import wrong
 from popsnet.network import Network
-from popsnet.traffic.block import Block
 from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.log import Log
-from popsnet.traffic.scheduler import DEAD
+
+if TYPE_CHECKING:
+    from popsnet.traffic.fused.session import FusedSession
 
 
 @dataclass(frozen=True)
@@ -49,72 +46,21 @@ class Opening:
         """Return the number of a purpose of coins."""
         return np.uint64(number_of(name))
 
-    def retries(self, window: int) -> npt.NDArray[np.uint64]:
-        """Return the numbers of the purposes of coins for the places in a window."""
-        return np.array([number_of(f"retry {place}") for place in range(window)], dtype=np.uint64)
-
-
-class BlockSession(Protocol):
-    """A compiled scheduler that runs block by block."""
-
-    def advance(self, block: Block) -> Log:
-        """Execute the slots of a block and return what happened."""
-
-    def close(self) -> None:
-        """Free the memory of the session."""
-
-
-Open: TypeAlias = Callable[[Opening], BlockSession]
-
-Opens = TypeVar("Opens", bound=Open)
-
-
-@dataclass(frozen=True)
-class CompiledScheduler:
-    """A scheduler that has a kernel.
-
-    Parameters
-    ----------
-    open : function of an Opening
-        Returns the kernel, or a session of its own.
-    has_variant : function of a text
-        Returns whether the kernel runs a variant.
-    most_wavelengths : float
-        The most wavelengths per coupler of a network that the kernel runs.
-    survives, survives_known : set of str
-        The kinds of faults with which the kernel runs, and those if they are known.
-    """
-
-    open: Open
-    has_variant: Callable[[str], bool] = lambda variant: variant == "standard"
-    most_wavelengths: float = 1
-    survives: frozenset[str] = DEAD
-    survives_known: frozenset[str] = DEAD
-
 
 NOTHING: frozenset[str] = frozenset()
 COUPLERS = frozenset({"couplers"})
 """Kinds of faults."""
 
-_REGISTER: dict[str, CompiledScheduler] = {}
+_COMPILED = ("aloha", "epochs", "hop3", "ideal", "relay", "rotor", "tdm", "vlb")
 
 
-def register_kernel(name: str, **facts: Any) -> Callable[[Opens], Opens]:
-    """Register the decorated function as the one that opens the kernel of a scheduler."""
-
-    def add(function: Opens) -> Opens:
-        _REGISTER[name] = CompiledScheduler(function, **facts)
-        return function
-
-    return add
-
-
-def find_kernel(scheduler: str) -> CompiledScheduler | None:
-    """Return the entry of a scheduler, None if it is not compiled."""
-    name = f"{__package__}.{scheduler}"
-    if scheduler not in _REGISTER and scheduler.isidentifier() and find_spec(name) is not None:
-        import_module(name)
-    return _REGISTER.get(scheduler)
+def _find_kernel(scheduler: str) -> type[FusedSession] | None:
+    """Return the session class of a scheduler, None if it is not compiled."""
+    if scheduler not in _COMPILED:
+        return None
+    module = import_module(f"{__package__}.{scheduler}")
+    found: type[FusedSession] = getattr(module, scheduler.title())
+    return found
 
 
 def supports(
@@ -136,10 +82,11 @@ def supports(
     >>> [supports("tdm", kinds=frozenset({kind})) for kind in ("couplers", "loss")]
     [True, False]
     """
-    kernel = find_kernel(scheduler)
-    if kernel is None or not kernel.has_variant(variant) or wavelengths > kernel.most_wavelengths:
+    kernel = _find_kernel(scheduler)
+    if kernel is None or not kernel.has_variant(variant):
         return False
-    return kinds <= (kernel.survives_known if known else kernel.survives)
+    survived = kernel.survives_known if known else kernel.survives
+    return kinds <= survived and (wavelengths == 1 or kernel.wavelengths)
 
 
 def open_session(
@@ -149,7 +96,7 @@ def open_session(
     seed: int = 0,
     buffer: int = 0,
     dead: TrafficFaults | None = None,
-) -> BlockSession:
+) -> FusedSession:
     """Open a session of a compiled scheduler.
 
     Parameters
@@ -185,11 +132,11 @@ def open_session(
     >>> len(log.messages), log.collisions.sum()
     (1000, np.int64(0))
     """
-    kernel, kinds = find_kernel(scheduler), NOTHING if dead is None else dead.active.faults.kinds
+    kernel, kinds = _find_kernel(scheduler), NOTHING if dead is None else dead.kinds
     is_known = dead is not None and dead.known
     if kernel is None or not supports(scheduler, variant, network.wavelengths, kinds, is_known):
         raise wrong("scheduler", f"{scheduler!r}, variant = {variant!r}", "variant")(
             f"it is not compiled for W = {network.wavelengths}"
             f"{' and these faults' * bool(kinds)}. Use the message-level engine."
         )
-    return kernel.open(Opening(network, variant, seed, buffer, dead))
+    return kernel(Opening(network, variant, seed, buffer, dead if kinds else None))

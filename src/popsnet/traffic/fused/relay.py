@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,44 +9,14 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
-from popsnet.traffic.block import Block
+from popsnet.traffic.fused import attempts, packets
+from popsnet.traffic.fused.attempts import Chances, Couplers, Tries
 from popsnet.traffic.fused.dead import DeadParts
 from popsnet.traffic.fused.frame import draw, reduced
-from popsnet.traffic.fused.register import COUPLERS, Opening, register_kernel
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
+from popsnet.traffic.fused.register import COUPLERS, Opening
 from popsnet.traffic.fused.session import FusedSession
-from popsnet.traffic.fused.state import (
-    COLLISIONS,
-    DESTINATION,
-    DESTROYED,
-    MESSAGES,
-    MOST_RELAYED,
-    NEXT,
-    OWN,
-    RELAYED,
-    UNHEARD,
-    KernelState,
-    LogBuffers,
-    accept,
-    deliver,
-    gather,
-    join,
-    note_slot,
-    release,
-)
-from popsnet.traffic.fused.tries import (
-    Chances,
-    Couplers,
-    Tries,
-    chances_of,
-    make_keys,
-    mark_alone,
-    new_couplers,
-    new_tries,
-    passes,
-    pick,
-    put,
-    unlink,
-)
+from popsnet.traffic.log import Block
 from popsnet.traffic.schedulers.relay import relay_patience
 
 _TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED, _CONFIRMED, _UNHEARD = range(7)
@@ -76,32 +45,25 @@ class Cycle(NamedTuple):
     """Which of the packets that are tried are delivered, and were not before."""
 
 
-@dataclass
-class Relay:
+class Relay(FusedSession):
     """The kernel of relay: one list of packets per source, and a list of the active sources."""
 
-    couplers: Couplers
-    chances: Chances
-    tries: Tries
-    cycle: Cycle
+    survives = survives_known = COUPLERS
 
-    def advance(
-        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
-    ) -> None:
-        """Execute the slots of a block."""
-        _advance(state, block, log, self.couplers, self.chances, self.tries, self.cycle, dead)
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        d, g, n = opening.network.d, opening.network.g, opening.network.n
+        self._couplers, self._tries = attempts.new_couplers(d, g), attempts.new_tries(n)
+        self._chances = attempts.chances_of(opening, relay_patience(n))
+        active, is_active, through, heard, delivers = np.zeros((5, n), dtype=np.int32)
+        size, shift, plan = (np.zeros(size, dtype=np.int64) for size in (1, g, 9))
+        coins = opening.public, opening.purpose("place")
+        self._cycle = Cycle(*coins, active, is_active, size, shift, through, heard, plan, delivers)
 
-
-@register_kernel("relay", survives=COUPLERS, survives_known=COUPLERS)
-def open_relay(opening: Opening) -> FusedSession:
-    """Open a session of relay."""
-    d, g, n = opening.network.d, opening.network.g, opening.network.n
-    chances = chances_of(opening, relay_patience(n))
-    active, is_active, through, heard, delivers = np.zeros((5, n), dtype=np.int32)
-    size, shift, plan = (np.zeros(size, dtype=np.int64) for size in (1, g, 9))
-    coins = opening.public, opening.purpose("place")
-    cycle = Cycle(*coins, active, is_active, size, shift, through, heard, plan, delivers)
-    return FusedSession(opening, Relay(new_couplers(d, g), chances, new_tries(n), cycle))
+    def execute(self, block: Block, log: LogBuffers) -> None:
+        """Execute the slots of a block, and write the log."""
+        parts = self._couplers, self._chances, self._tries, self._cycle
+        _advance(self.state, block, log, *parts, self.dead)
 
 
 @compiled
@@ -119,52 +81,55 @@ def _advance(
     state.hops[:] = 2
     for row in range(len(block.starts) - 1):
         t = block.begin + row
-        m = accept(row, block, state, log)
-        join(m, state)
+        m = packets.accept(row, block, state, log)
+        packets.join(m, state)
         _activate(row, block, state, cycle)
         k, phase = t // 4, t % 4
         if phase == 0:
             key = step_key(cycle.public, cycle.place, k)
             for b in range(g):
                 cycle.shift[b] = draw(key, g, b)
-            make_keys(chances, k)
+            attempts.make_keys(chances, k)
             out = _choose((k * d) % g, state, chances, tries, cycle)
             for q in range(out):
                 a = int(state.group[tries.sources[q]])
                 tries.couplers[q] = a * g + cycle.through[q]
-            met = put(couplers, tries.couplers, tries.cells, out)
-            counts[COLLISIONS, row], counts[DESTROYED, row] = met
-            mark_alone(couplers, tries.cells, out, tries.alone)
+            met = attempts.put(couplers, tries.couplers, tries.cells, out)
+            counts[packets.COLLISIONS, row], counts[packets.DESTROYED, row] = met
+            attempts.mark_alone(couplers, tries.cells, out, tries.alone)
             if dead is not None:
                 _miss(t, out, state, tries, cycle, dead)
             _forward(out, state, couplers, tries, cycle)
             if dead is not None:
                 _plan_around(t, state, tries, cycle, dead)
-            counts[MESSAGES, row] = out
-            counters[RELAYED] = plan[_HEARD]
-            counters[MOST_RELAYED] = max(counters[MOST_RELAYED], min(plan[_HEARD], 1))
+            counts[packets.MESSAGES, row] = out
+            counters[packets.RELAYED] = plan[_HEARD]
+            most = max(counters[packets.MOST_RELAYED], min(plan[_HEARD], 1))
+            counters[packets.MOST_RELAYED] = most
         elif phase == 1:
             chosen = tries.alone if dead is None else cycle.delivers
-            heard = pick(plan[_TRIED], chosen, tries, state)
-            gather(heard, state)
-            deliver(t, heard, state, log)
-            counts[MESSAGES, row], counts[COLLISIONS, row] = plan[_HEARD], plan[_COLLISIONS]
-            counts[DESTROYED, row] = plan[_DESTROYED]
+            heard = attempts.pick(plan[_TRIED], chosen, tries, state)
+            packets.gather(heard, state)
+            packets.deliver(t, heard, state, log)
+            counts[packets.MESSAGES, row] = plan[_HEARD]
+            counts[packets.COLLISIONS, row] = plan[_COLLISIONS]
+            counts[packets.DESTROYED, row] = plan[_DESTROYED]
         elif phase == 2:
-            counts[MESSAGES, row] = plan[_DELIVERED]
+            counts[packets.MESSAGES, row] = plan[_DELIVERED]
         else:
             _conclude(plan[_TRIED], state, tries)
-            heard = pick(plan[_TRIED], tries.alone, tries, state)
-            release(heard, state)
-            counters[OWN] -= heard
-            counters[RELAYED] = 0
-            counts[MESSAGES, row] = heard if dead is None else plan[_CONFIRMED]
+            heard = attempts.pick(plan[_TRIED], tries.alone, tries, state)
+            packets.release(heard, state)
+            counters[packets.OWN] -= heard
+            counters[packets.RELAYED] = 0
+            counts[packets.MESSAGES, row] = heard if dead is None else plan[_CONFIRMED]
             plan[:_UNHEARD] = 0
         if dead is not None and phase > 0:
-            counters[UNHEARD] += plan[_UNHEARD + phase - 1]
+            counters[packets.UNHEARD] += plan[_UNHEARD + phase - 1]
             plan[_UNHEARD + phase - 1] = 0
-        state.kept[0] = int(counters[RELAYED] > 0)  # for the most at the start of the next block
-        note_slot(row, m, block, state, log)
+        # For the most at the start of the next block.
+        state.kept[0] = int(counters[packets.RELAYED] > 0)
+        packets.note_slot(row, m, block, state, log)
 
 
 @compiled
@@ -199,16 +164,16 @@ def _choose(turn: int, state: KernelState, chances: Chances, tries: Tries, cycle
         left += 1
         a = reduced(int(group[source]) - turn, g)
         for w in range(len(keys)):
-            to = pool[row, DESTINATION]
+            to = pool[row, packets.DESTINATION]
             relays = reduced(int(residue[to]) + shift[group[to]], g)
             exists = d >= g or reduced(a - relays, g) < d
             failed = fails[row] if fails[row] >= 0 else ~fails[row]
-            if exists and passes(keys, w, source, failed, most, -1):
+            if exists and attempts.passes(keys, w, source, failed, most, -1):
                 tries.sources[m], tries.rows[m], tries.before[m] = source, row, last
                 cycle.through[m] = relays
                 m += 1
                 break
-            last, row = row, pool[row, NEXT]
+            last, row = row, pool[row, packets.NEXT]
             if row < 0:
                 break
     size[0] = left
@@ -222,13 +187,13 @@ def _forward(m: int, state: KernelState, couplers: Couplers, tries: Tries, cycle
     h = 0
     for q in range(m):
         if alone[q] != 0:
-            to = state.group[state.pool[tries.rows[q], DESTINATION]]
+            to = state.group[state.pool[tries.rows[q], packets.DESTINATION]]
             tries.couplers[h] = int(cycle.through[q]) * g + to
             heard[h] = q
             h += 1
     plan[_TRIED], plan[_HEARD] = m, h
-    plan[_COLLISIONS], plan[_DESTROYED] = put(couplers, tries.couplers, tries.cells, h)
-    mark_alone(couplers, tries.cells, h, reaches)
+    plan[_COLLISIONS], plan[_DESTROYED] = attempts.put(couplers, tries.couplers, tries.cells, h)
+    attempts.mark_alone(couplers, tries.cells, h, reaches)
     plan[_DELIVERED] = 0
     for q in range(h):
         alone[heard[q]] = reaches[q]
@@ -242,7 +207,7 @@ def _miss(t: int, m: int, state: KernelState, tries: Tries, cycle: Cycle, dead: 
         a = state.group[tries.sources[q]]
         if tries.alone[q] != 0 and dead.couplers[cycle.through[q], a] <= t + 1:
             tries.alone[q] = 0
-            state.counters[UNHEARD] += 1
+            state.counters[packets.UNHEARD] += 1
 
 
 @compiled
@@ -260,7 +225,7 @@ def _plan_around(t: int, state: KernelState, tries: Tries, cycle: Cycle, dead: D
         if tries.alone[q] == 0:
             continue
         row, via, tries.alone[q] = tries.rows[q], cycle.through[q], 0
-        to, a = state.pool[row, DESTINATION], state.group[tries.sources[q]]
+        to, a = state.pool[row, packets.DESTINATION], state.group[tries.sources[q]]
         b = state.group[to]
         if couplers[b, via] <= slot + 1:  # of all who listen
             plan[_UNHEARD] += (state.d - 1 - state.residue[to]) // residues + 1
@@ -286,6 +251,6 @@ def _conclude(m: int, state: KernelState, tries: Tries) -> None:
             state.fails[row] += 1 if state.fails[row] >= 0 else -1
             continue
         before = tries.before[q]
-        head[source], tail[source] = unlink(row, before, pool, head[source], tail[source])
+        head[source], tail[source] = attempts.unlink(row, before, pool, head[source], tail[source])
         state.fails[row] = 0
         state.held[source] -= 1

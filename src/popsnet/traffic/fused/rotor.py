@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -11,41 +9,17 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
-from popsnet.traffic.block import Block
+from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.dead import DeadParts, can_pass_on, lose, meet
 from popsnet.traffic.fused.frame import frame_slot, reduced, turn_of, wrapped
-from popsnet.traffic.fused.heads import (
-    LOW,
-    QueueHeads,
-    enlarge,
-    find,
-    home,
-    look_at,
-    new_heads,
-    put_back,
-    remove,
-    settled,
-    widen,
-)
+from popsnet.traffic.fused.heads import LOW, find, home, look_at, put_back, remove, widen
 from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, Lists, new_lists, take, with_chunks
-from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
+from popsnet.traffic.fused.register import Opening
+from popsnet.traffic.fused.segments import Segments, enlarge, new_segments, settled
 from popsnet.traffic.fused.session import FusedSession
 from popsnet.traffic.fused.spread import hear
-from popsnet.traffic.fused.state import (
-    ARRIVAL,
-    DESTINATION,
-    FREE,
-    LOST,
-    MESSAGES,
-    NEXT,
-    OWN,
-    REFUSED,
-    RELAYED,
-    KernelState,
-    LogBuffers,
-    deliver,
-    note_slot,
-)
+from popsnet.traffic.log import Block
 
 _TO, _SINCE = 0, 1
 """Columns of the records of own queues."""
@@ -80,47 +54,38 @@ class ScratchRows(NamedTuple):
 class RotorQueues(NamedTuple):
     """All queues of rotor."""
 
-    own: QueueHeads
+    own: Segments
     relayed: Lists
     spread: NonEmptyQueues
 
 
-@dataclass
-class Rotor:
+class Rotor(FusedSession):
     """The kernel of rotor: packets by the slot of the frame in which their class is met."""
 
-    own: QueueHeads
-    relayed: Lists
-    spread: NonEmptyQueues
-    scratch: ScratchRows
-    coins: tuple[np.uint64, np.uint64]
-    """The public seed and the number of a purpose."""
+    wavelengths = True
 
-    def advance(
-        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
-    ) -> None:
-        """Execute the slots of a block."""
-        self.spread = _with_room(self.spread, len(block.sources))
-        self.relayed = with_chunks(self.relayed, int(state.counters[OWN]) + len(block.sources))
-        if len(self.scratch.classes) < len(state.nodes):
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        n = opening.network.n
+        none = np.full(n, -1, dtype=np.int32)
+        rows, counts = np.empty((0, 3), dtype=np.int32), np.array([-1, 0])
+        records, others = np.empty((n + 1, 2), np.int32), np.empty((4, n + 1), np.int32)
+        spread = NonEmptyQueues(rows, none, none.copy(), counts)
+        self._queues = RotorQueues(new_segments(n, 2), new_lists(n), spread)
+        self._scratch = ScratchRows(records, *others)
+        self._coins = opening.public, opening.purpose("keeper")
+
+    def execute(self, block: Block, log: LogBuffers) -> None:
+        """Execute the slots of a block, and write the log."""
+        state, scratch, (own, relayed, spread) = self.state, self._scratch, self._queues
+        spread = _with_room(spread, len(block.sources))
+        relayed = with_chunks(relayed, int(state.counters[packets.OWN]) + len(block.sources))
+        if len(scratch.classes) < len(state.nodes):
             longer, classes, noted = (np.empty_like(state.nodes) for _ in range(3))
-            self.scratch = self.scratch._replace(longer=longer, classes=classes, noted=noted)
-        queues = RotorQueues(self.own, self.relayed, self.spread)
-        grown = _advance(state, block, log, queues, self.scratch, self.coins, dead)
-        self.own = settled(self.own, grown)
-
-
-@register_kernel("rotor", most_wavelengths=inf)
-def open_rotor(opening: Opening) -> FusedSession:
-    """Open a session of rotor."""
-    n = opening.network.n
-    none = np.full(n, -1, dtype=np.int32)
-    rows, counts = np.empty((0, 3), dtype=np.int32), np.array([-1, 0])
-    scratch = np.empty((n + 1, 2), dtype=np.int32), *(np.empty(n + 1, np.int32) for _ in range(4))
-    queues = NonEmptyQueues(rows, none, none.copy(), counts)
-    coins = opening.public, opening.purpose("keeper")
-    own = new_heads(n), new_lists(n), queues, ScratchRows(*scratch), coins
-    return FusedSession(opening, Rotor(*own))
+            self._scratch = scratch._replace(longer=longer, classes=classes, noted=noted)
+        queues = RotorQueues(own, relayed, spread)
+        grown = _advance(state, block, log, queues, self._scratch, self._coins, self.dead)
+        self._queues = queues._replace(own=settled(own, grown))
 
 
 def _with_room(queues: NonEmptyQueues, arrivals: int) -> NonEmptyQueues:
@@ -144,7 +109,7 @@ def _advance(
     scratch: ScratchRows,
     coins: tuple[np.uint64, np.uint64],
     dead: DeadParts | None,
-) -> QueueHeads:
+) -> Segments:
     held, kept, counters, events = state.held, state.kept, state.counters, state.events
     own, relayed, waiting = queues.own, queues.relayed, queues.spread
     public, keeper = coins
@@ -157,7 +122,7 @@ def _advance(
             done, joins = _enqueue(t, done, m, block, own, state, scratch)
             _join(t, joins, block, own, state, scratch)
             if dead is None or not dead.is_known:
-                _note_non_empty(joins, state.lengths, state, scratch, waiting)
+                _note_non_empty(joins, state.joining, state, scratch, waiting)
             else:
                 joins = _add_blocked((begun, done), joins, state, scratch, dead)
                 _note_non_empty(joins, scratch.noted, state, scratch, waiting)
@@ -185,8 +150,8 @@ def _advance(
         out = second + spread
         for q in range(first, out):
             held[events[q, KEY]] -= 1
-        counters[OWN] -= out - first
-        counters[RELAYED] -= first
+        counters[packets.OWN] -= out - first
+        counters[packets.RELAYED] -= first
         hops, low, high = first, second, out
         if dead is not None:
             hops = lose(t, key, (0, first), 0, state, log, dead)
@@ -195,10 +160,10 @@ def _advance(
         delivered, stored = hear(t, u, key, (low, high), state, relayed, log)
         state.hops[:hops] = 2
         state.hops[hops:delivered] = 1
-        deliver(t, delivered, state, log)
-        log.counts[LOST, k] = out - delivered - stored
-        log.counts[MESSAGES, k] = out
-        note_slot(k, m, block, state, log)
+        packets.deliver(t, delivered, state, log)
+        log.counts[packets.LOST, k] = out - delivered - stored
+        log.counts[packets.MESSAGES, k] = out
+        packets.note_slot(k, m, block, state, log)
     return own
 
 
@@ -208,7 +173,7 @@ def _accept(k: int, block: Block, state: KernelState, scratch: ScratchRows, log:
     buffer, held, group, index = state.buffer, state.held, state.group, state.indices
     residue, d, g, channels = state.residue, state.d, state.g, state.channels
     nodes, keys, stripes, classes = state.nodes, state.keys, state.stripes, scratch.classes
-    class_of, m, refused = state.class_of, 0, state.counters[REFUSED]
+    class_of, m, refused = state.class_of, 0, state.counters[packets.REFUSED]
     for row in range(block.starts[k], block.starts[k + 1]):
         source, to = block.sources[row], block.destinations[row]
         if buffer > 0 and held[source] >= buffer:
@@ -220,20 +185,14 @@ def _accept(k: int, block: Block, state: KernelState, scratch: ScratchRows, log:
         stripes[m] = frame_slot(a, i, int(group[to]), int(residue[to]), d, g, channels)
         nodes[m], keys[m], classes[m] = row, source, class_of[to]
         m += 1
-    state.counters[REFUSED] = refused
-    state.counters[OWN] += m
+    state.counters[packets.REFUSED] = refused
+    state.counters[packets.OWN] += m
     return m
 
 
 @compiled
 def _enqueue(
-    t: int,
-    low: int,
-    m: int,
-    block: Block,
-    own: QueueHeads,
-    state: KernelState,
-    scratch: ScratchRows,
+    t: int, low: int, m: int, block: Block, own: Segments, state: KernelState, scratch: ScratchRows
 ) -> tuple[int, int]:
     """Let arrivals low … m - 1 be first in their queues, if these are empty.
 
@@ -242,7 +201,7 @@ def _enqueue(
     all else.
     """
     records, base, sizes, used = own.records, own.base, own.sizes, own.used
-    nodes, stripes, joining = state.nodes, state.stripes, state.lengths
+    nodes, stripes, joining = state.nodes, state.stripes, state.joining
     classes, longer, class_of = scratch.classes, scratch.longer, state.class_of
     destinations = block.destinations
     n, now, done, joins = len(base), np.int32(t & LOW), m, 0
@@ -270,24 +229,25 @@ def _enqueue(
 
 @compiled
 def _join(
-    t: int, m: int, block: Block, own: QueueHeads, state: KernelState, scratch: ScratchRows
+    t: int, m: int, block: Block, own: Segments, state: KernelState, scratch: ScratchRows
 ) -> None:
     """Append arrivals to queues that have packets."""
     records, tails, pool, free = own.records, own.tails, state.pool, state.free
-    joining, nodes, at = state.lengths, state.nodes, scratch.longer
-    top, since = state.counters[FREE], np.int32(t & LOW)
+    joining, nodes, at = state.joining, state.nodes, scratch.longer
+    top, since = state.counters[packets.FREE], np.int32(t & LOW)
     for q in range(m):
         record, to = at[q], block.destinations[nodes[joining[q]]]
         top -= 1
         row, before = free[top], records[record, _SINCE]
-        pool[row, DESTINATION], pool[row, ARRIVAL], pool[row, NEXT] = to, since, row
+        pool[row, packets.DESTINATION], pool[row, packets.ARRIVAL] = to, since
+        pool[row, packets.NEXT] = row
         if before >= 0:
             records[record, _SINCE] = ~before
         else:
-            pool[row, NEXT] = pool[tails[record], NEXT]
-            pool[tails[record], NEXT] = row
+            pool[row, packets.NEXT] = pool[tails[record], packets.NEXT]
+            pool[tails[record], packets.NEXT] = row
         tails[record] = row
-    state.counters[FREE] = top
+    state.counters[packets.FREE] = top
 
 
 @compiled
@@ -296,18 +256,18 @@ def _move_up(m: int, at: I32, records: I32, tails: I32, state: KernelState) -> N
 
     ``at`` has the records of the queues.
     """
-    pool, free, top = state.pool, state.free, state.counters[FREE]
+    pool, free, top = state.pool, state.free, state.counters[packets.FREE]
     for k in range(m):
         record = at[k]
         tail = tails[record]
-        row = pool[tail, NEXT]
-        pool[tail, NEXT] = pool[row, NEXT]
-        since = pool[row, ARRIVAL]
-        records[record, _TO] = pool[row, DESTINATION]
+        row = pool[tail, packets.NEXT]
+        pool[tail, packets.NEXT] = pool[row, packets.NEXT]
+        since = pool[row, packets.ARRIVAL]
+        records[record, _TO] = pool[row, packets.DESTINATION]
         records[record, _SINCE] = since if row == tail else ~since
         free[top] = row
         top += 1
-    state.counters[FREE] = top
+    state.counters[packets.FREE] = top
 
 
 @compiled(inline=True)
@@ -329,7 +289,7 @@ def _find_used(records: I32, first: int, size: int, full: I32) -> int:
 
 @compiled
 def _take_own(
-    t: int, u: int, begin: int, own: QueueHeads, state: KernelState, scratch: ScratchRows
+    t: int, u: int, begin: int, own: Segments, state: KernelState, scratch: ScratchRows
 ) -> tuple[int, int, int]:
     """Remove the first packet of every queue of a segment, unless its source has sent in slot t.
 
@@ -338,13 +298,8 @@ def _take_own(
     too.
     """
     d, g, channels, group, residue = state.d, state.g, state.channels, state.group, state.residue
-    last, events, full, records, tails = (
-        state.last,
-        state.events,
-        state.sent,
-        own.records,
-        own.tails,
-    )
+    last, events, full = state.last, state.events, state.sent
+    records, tails = own.records, own.tails
     left, left_tails, longer = scratch.records, scratch.tails, scratch.longer
     first, (t0, t2) = int(own.base[u]), turn_of(u, d, g, channels)
     m, stay, two = begin, 0, 0
@@ -422,7 +377,7 @@ def _find_senders(
 
 @compiled
 def _find_longer(
-    count: int, own: QueueHeads, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
+    count: int, own: Segments, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
 ) -> int:
     """Find the first queue of two or more packets of each sender.
 
@@ -457,7 +412,7 @@ def _note_spread(
     t: int,
     rows: tuple[int, int],
     begin: int,
-    own: QueueHeads,
+    own: Segments,
     state: KernelState,
     scratch: ScratchRows,
 ) -> None:
@@ -481,7 +436,7 @@ def _add_blocked(
     q = m = 0
     residues = min(state.d, state.channels)
     for k in range(low, high):
-        is_joining = q < joins and state.lengths[q] == k
+        is_joining = q < joins and state.joining[q] == k
         q += is_joining
         by = state.group[state.keys[k]]
         scratch.noted[m] = k
@@ -494,7 +449,7 @@ def _spread_around(
     t: int,
     count: int,
     begin: int,
-    own: QueueHeads,
+    own: Segments,
     state: KernelState,
     scratch: ScratchRows,
     queues: NonEmptyQueues,

@@ -2,98 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from popsnet.network import I32, I64
-from popsnet.traffic.arrivals import Block
-from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.fused.dead import Bools, DeadParts, dead_parts
+from popsnet.network import I32, I64, Bools
+from popsnet.traffic.fused import packets
+from popsnet.traffic.fused.dead import dead_parts
+from popsnet.traffic.fused.packets import LogBuffers
 from popsnet.traffic.fused.register import Opening
-from popsnet.traffic.fused.state import (
-    DELIVERED,
-    LOST_ROWS,
-    MOST_OWN,
-    MOST_RELAYED,
-    OWN,
-    REFUSED,
-    RELAYED,
-    UNHEARD,
-    KernelState,
-    LogBuffers,
-    new_buffers,
-    new_state,
-    with_room,
-)
-from popsnet.traffic.log import FaultLog, Log
+from popsnet.traffic.log import Block, FaultLog, Log
+from popsnet.traffic.scheduler import DEAD
 
 Numbers = TypeVar("Numbers", I32, I64)
 
 
-class Kernel(Protocol):
-    """A compiled scheduler with its queues."""
+class FusedSession(ABC):
+    """A compiled scheduler with its queues, which runs slot after slot.
 
-    def advance(
-        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
-    ) -> None:
+    A subclass states which variants, networks and faults its kernel runs.
+    """
+
+    wavelengths: ClassVar[bool] = False
+    """Whether the kernel runs networks with several wavelengths."""
+    survives: ClassVar[frozenset[str]] = DEAD
+    """The kinds of faults with which the kernel runs."""
+    survives_known: ClassVar[frozenset[str]] = DEAD
+    """The same if every processor knows the dead parts."""
+
+    def __init__(self, opening: Opening) -> None:
+        self.state, self._opening = packets.new_state(opening.network, opening.buffer), opening
+        self.dead = None if opening.dead is None else dead_parts(opening.dead)
+
+    @staticmethod
+    def has_variant(variant: str) -> bool:
+        """Return whether the kernel runs a variant."""
+        return variant == "standard"
+
+    @abstractmethod
+    def execute(self, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block, and write the log."""
-
-
-class FusedSession:
-    """A compiled scheduler that runs slot after slot."""
-
-    def __init__(self, opening: Opening, kernel: Kernel) -> None:
-        self._kernel: Kernel | None = kernel
-        self._state, self._opening = new_state(opening.network, opening.buffer), opening
-        self._dead = None if opening.dead is None else dead_parts(opening.dead)
 
     def advance(self, block: Block) -> Log:
         """Execute the slots of a block and return what happened.
 
-        Parameters
-        ----------
-        block : Block
-            The arrivals of the next slots.
-
-        Returns
-        -------
-        Log
-            Deliveries, and counts of every slot.
+        With dead parts the log leaves out the packets that have no path. If the parts are known,
+        these packets are not offered to the scheduler at all.
         """
-        block = _plain(block)
-        if self._opening.dead is None:
-            return _log(self._state, self._execute(block))
-        return advance_with_dead_parts(self._opening.dead, block, self._advance)
+        block, dead = _plain(block), self._opening.dead
+        if dead is None:
+            return self._run(block)[0]
+        slots = block.begin + np.repeat(np.arange(block.slots), np.diff(block.starts))
+        hopeless = dead.hopeless(slots, block.sources, block.destinations)
+        rows, offered = np.flatnonzero(hopeless), np.arange(len(hopeless))
+        if dead.known:
+            offered = np.flatnonzero(~hopeless)
+        log, lost = self._run(block.without(rows) if dead.known else block)
+        refused, when = offered[log.refused_rows], np.repeat(np.arange(block.slots), log.lost)
+        refused, flows = refused[~hopeless[refused]], lost[:, 1:]
+        if not dead.known:
+            gone = dead.hopeless(*lost.T)
+            when, flows = when[~gone], flows[~gone]
+            log = _without(log, dead.hopeless(log.arrival, log.source, log.destination))
+        by_slot = np.searchsorted(block.starts, refused, side="right") - 1
+        unheard = int(self.state.counters[packets.UNHEARD])
+        found = FaultLog(rows, flows.astype(np.int32), 0, 0, unheard)
+        log = log._replace(refused=_counted(by_slot, block.slots), refused_rows=refused)
+        return log._replace(lost=_counted(when, block.slots), faults=found)
 
-    def _advance(self, block: Block) -> tuple[Log, Lost]:
-        """Execute the slots of a block with dead parts, and return also what was lost."""
-        buffers = self._execute(_plain(block))
-        counters = self._state.counters
-        rows = buffers.lost[: counters[LOST_ROWS]]
-        return _log(self._state, buffers), Lost(rows, int(counters[UNHEARD]))
-
-    def _execute(self, block: Block) -> LogBuffers:
-        assert self._kernel is not None, "the session is closed"
-        slots, arrivals = len(block.starts) - 1, len(block.sources)
-        most = int(np.diff(block.starts).max(initial=0))
-        self._state = state = with_room(self._state, arrivals, most)
+    def _run(self, block: Block) -> tuple[Log, I64]:
+        """Execute the slots of a block, and return also the arrivals and ends of lost packets."""
+        arrivals, most = len(block.sources), int(np.diff(block.starts).max(initial=0))
+        self.state = state = packets.with_room(self.state, arrivals, most)
         counters = state.counters
-        inside = int(counters[OWN] + counters[RELAYED]) + arrivals
-        may_lose = self._opening.buffer > 0 or self._dead is not None
-        log = new_buffers(
-            slots, min(inside, slots * len(state.held)), arrivals, inside if may_lose else 0
-        )
-        counters[DELIVERED] = counters[REFUSED] = counters[LOST_ROWS] = counters[UNHEARD] = 0
-        counters[MOST_OWN], counters[MOST_RELAYED] = state.held.max(), state.kept.max()
-        self._kernel.advance(state, block, log, self._dead)
-        return log
+        inside = int(counters[packets.OWN] + counters[packets.RELAYED]) + arrivals
+        may_lose = self._opening.buffer > 0 or self.dead is not None
+        deliveries = min(inside, block.slots * len(state.held))
+        log = packets.new_buffers(block.slots, deliveries, arrivals, inside if may_lose else 0)
+        for of_block in (packets.DELIVERED, packets.REFUSED, packets.LOST_ROWS, packets.UNHEARD):
+            counters[of_block] = 0
+        counters[packets.MOST_OWN] = state.held.max()
+        counters[packets.MOST_RELAYED] = state.kept.max()
+        self.execute(block, log)
+        m = int(counters[packets.DELIVERED])
+        refused, lost, messages, collisions, destroyed, own, relayed = log.counts
+        found = Log(
+            refused, lost, messages, collisions, destroyed, own, relayed, log.ends,
+            _cut(log.arrival, m), _cut(log.source, m), _cut(log.destination, m),
+            _cut(log.hops, m), log.refused_rows[: counters[packets.REFUSED]].copy(),
+            int(counters[packets.MOST_OWN]), int(counters[packets.MOST_RELAYED]),
+        )  # fmt: skip
+        return found, log.lost[: counters[packets.LOST_ROWS]]
 
     def close(self) -> None:
         """Free the memory of the session."""
-        self._kernel = None
-        del self._state
+        vars(self).clear()
 
 
 def _plain(block: Block) -> Block:
@@ -106,55 +110,9 @@ def _plain(block: Block) -> Block:
     )
 
 
-def _log(state: KernelState, log: LogBuffers) -> Log:
-    counters = state.counters
-    m = int(counters[DELIVERED])
-    refused, lost, messages, collisions, destroyed, own, relayed = log.counts
-    return Log(
-        refused, lost, messages, collisions, destroyed, own, relayed, log.ends,
-        _cut(log.arrival, m), _cut(log.source, m), _cut(log.destination, m),
-        _cut(log.hops, m), log.refused_rows[: counters[REFUSED]].copy(),
-        int(counters[MOST_OWN]), int(counters[MOST_RELAYED]),
-    )  # fmt: skip
-
-
 def _cut(array: Numbers, m: int) -> Numbers:
     """Return the first entries, and free the memory of the others if these are many."""
     return array[:m] if 2 * m > len(array) else array[:m].copy()
-
-
-class Lost(NamedTuple):
-    """What was lost in the slots of a block, in order of slot."""
-
-    rows: I64
-    """The slot of arrival, the source and the destination of each packet."""
-    unheard: int
-    """Messages that faults kept from a listener, counted once per listener."""
-
-
-def advance_with_dead_parts(
-    faults: TrafficFaults, block: Block, advance: Callable[[Block], tuple[Log, Lost]]
-) -> Log:
-    """Execute the slots of a block, and return a log without the packets that have no path.
-
-    If dead parts are known, these packets are not offered to the scheduler at all.
-    """
-    slots = block.begin + np.repeat(np.arange(block.slots), np.diff(block.starts))
-    hopeless = faults.hopeless(slots, block.sources, block.destinations)
-    rows, offered = np.flatnonzero(hopeless), np.arange(len(hopeless))
-    if faults.known:
-        offered = np.flatnonzero(~hopeless)
-    log, lost = advance(block.without(rows) if faults.known else block)
-    refused, when = offered[log.refused_rows], np.repeat(np.arange(block.slots), log.lost)
-    refused, flows = refused[~hopeless[refused]], lost.rows[:, 1:]
-    if not faults.known:
-        gone = faults.hopeless(*lost.rows.T)
-        when, flows = when[~gone], flows[~gone]
-        log = _without(log, faults.hopeless(log.arrival, log.source, log.destination))
-    by_slot = np.searchsorted(block.starts, refused, side="right") - 1
-    found = FaultLog(rows, flows.astype(np.int32), 0, 0, lost.unheard)
-    log = log._replace(refused=_counted(by_slot, block.slots), refused_rows=refused)
-    return log._replace(lost=_counted(when, block.slots), faults=found)
 
 
 def _without(log: Log, gone: Bools) -> Log:

@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
+from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.frame import frame_slot, keeper_of, met, reduced, turn_of
 from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, Lists, append_all
-from popsnet.traffic.fused.state import (
-    LOST_ROWS,
-    MOST_RELAYED,
-    NEXT,
-    RELAYED,
-    KernelState,
-    LogBuffers,
-    note_lost,
-)
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
 
 
 @compiled
@@ -40,7 +33,7 @@ def take_oldest(u: int, state: KernelState) -> int:
                 m += int(row >= 0)
     for q in range(m):
         p = senders[q]
-        head[p] = pool[sent[q], NEXT]
+        head[p] = pool[sent[q], packets.NEXT]
         held[p] -= 1
     return m
 
@@ -66,7 +59,7 @@ def hear(
     numbers, coming = state.stripes, state.coming
     low, m = rows
     t0, t2 = turn_of(u, d, g, channels)
-    delivered, stored, most = low, 0, state.counters[MOST_RELAYED]
+    delivered, stored, most = low, 0, state.counters[packets.MOST_RELAYED]
     for q in range(low, m):
         p, to, source, since = events[q, KEY], events[q, TO], events[q, FROM], events[q, SINCE]
         a, c, z = int(group[p]), int(group[to]), int(residue[to])
@@ -78,8 +71,8 @@ def hear(
             continue
         keeper = keeper_of(key, a, b, r, j, d, g, channels)
         if buffer > 0 and kept[keeper] >= buffer:
-            note_lost(t, source, to, since, log.lost, state.counters[LOST_ROWS])
-            state.counters[LOST_ROWS] += 1
+            packets.note_lost(t, source, to, since, log.lost, state.counters[packets.LOST_ROWS])
+            state.counters[packets.LOST_ROWS] += 1
             continue
         kept[keeper] += 1
         most = max(most, int(kept[keeper]))
@@ -88,6 +81,6 @@ def hear(
         coming[stored, FROM], coming[stored, SINCE] = source, since
         stored += 1
     append_all(relayed, numbers, coming, 0, stored)
-    state.counters[MOST_RELAYED] = most
-    state.counters[RELAYED] += stored
+    state.counters[packets.MOST_RELAYED] = most
+    state.counters[packets.RELAYED] += stored
     return delivered, stored

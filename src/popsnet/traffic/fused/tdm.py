@@ -2,58 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf
-
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.traffic.block import Block
+from popsnet.traffic.fused import lists, packets
 from popsnet.traffic.fused.dead import DeadParts, lose, meet
 from popsnet.traffic.fused.frame import frame_slot
-from popsnet.traffic.fused.lists import (
-    FROM,
-    KEY,
-    SINCE,
-    TO,
-    Lists,
-    append_all,
-    new_lists,
-    take,
-    with_chunks,
-)
-from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, Lists
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
+from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.session import FusedSession
-from popsnet.traffic.fused.state import (
-    LOST,
-    MESSAGES,
-    OWN,
-    REFUSED,
-    KernelState,
-    LogBuffers,
-    deliver,
-    note_slot,
-)
+from popsnet.traffic.log import Block
 
 
-@dataclass
-class Tdm:
+class Tdm(FusedSession):
     """The kernel of tdm: own packets by the slot of the frame in which their class is met."""
 
-    own: Lists
+    wavelengths = True
 
-    def advance(
-        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
-    ) -> None:
-        """Execute the slots of a block."""
-        self.own = with_chunks(self.own, len(block.sources))
-        _advance(state, block, log, self.own, dead)
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        self._own = lists.new_lists(opening.network.n)
 
-
-@register_kernel("tdm", most_wavelengths=inf)
-def open_tdm(opening: Opening) -> FusedSession:
-    """Open a session of tdm."""
-    return FusedSession(opening, Tdm(new_lists(opening.network.n)))
+    def execute(self, block: Block, log: LogBuffers) -> None:
+        """Execute the slots of a block, and write the log."""
+        self._own = lists.with_chunks(self._own, len(block.sources))
+        _advance(self.state, block, log, self._own, self.dead)
 
 
 @compiled
@@ -65,19 +39,19 @@ def _advance(
     for k in range(len(block.starts) - 1):
         t = block.begin + k
         m = _accept(k, block, state, log)
-        append_all(own, state.stripes, state.coming, 0, m)
-        out = take(own, t % len(held), t, state, 0)
+        lists.append_all(own, state.stripes, state.coming, 0, m)
+        out = lists.take(own, t % len(held), t, state, 0)
         for q in range(out):
             held[events[q, KEY]] -= 1
-        counters[OWN] -= out
+        counters[packets.OWN] -= out
         heard = out
         if dead is not None:
             meet(t, t % len(held), state, dead)
             heard = lose(t, np.uint64(0), (0, out), 0, state, log, dead)
-            log.counts[LOST, k] = out - heard
-        deliver(t, heard, state, log)
-        log.counts[MESSAGES, k] = out
-        note_slot(k, m, block, state, log)
+            log.counts[packets.LOST, k] = out - heard
+        packets.deliver(t, heard, state, log)
+        log.counts[packets.MESSAGES, k] = out
+        packets.note_slot(k, m, block, state, log)
 
 
 @compiled
@@ -86,7 +60,7 @@ def _accept(k: int, block: Block, state: KernelState, log: LogBuffers) -> int:
     buffer, held, coming, numbers = state.buffer, state.held, state.coming, state.stripes
     group, index, residue, d, g = state.group, state.indices, state.residue, state.d, state.g
     channels = state.channels
-    m, refused, now = 0, state.counters[REFUSED], np.int32(block.begin + k)
+    m, refused, now = 0, state.counters[packets.REFUSED], np.int32(block.begin + k)
     for row in range(block.starts[k], block.starts[k + 1]):
         source, to = block.sources[row], block.destinations[row]
         if buffer > 0 and held[source] >= buffer:
@@ -99,6 +73,6 @@ def _accept(k: int, block: Block, state: KernelState, log: LogBuffers) -> int:
         coming[m, KEY], coming[m, TO], coming[m, FROM] = source, to, source
         coming[m, SINCE] = now
         m += 1
-    state.counters[REFUSED] = refused
-    state.counters[OWN] += m
+    state.counters[packets.REFUSED] = refused
+    state.counters[packets.OWN] += m
     return m

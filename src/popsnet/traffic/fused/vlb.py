@@ -2,56 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf
-
 import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.splitmix import step_key
-from popsnet.traffic.block import Block
+from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.dead import DeadParts, lose, meet, take_passed_on
 from popsnet.traffic.fused.lists import KEY, Lists, new_lists, take, with_chunks
-from popsnet.traffic.fused.register import Opening, register_kernel
+from popsnet.traffic.fused.packets import KernelState, LogBuffers
+from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.session import FusedSession
 from popsnet.traffic.fused.spread import hear, take_oldest
-from popsnet.traffic.fused.state import (
-    LOST,
-    MESSAGES,
-    OWN,
-    RELAYED,
-    KernelState,
-    LogBuffers,
-    accept,
-    deliver,
-    gather,
-    join,
-    note_slot,
-    release,
-)
+from popsnet.traffic.log import Block
 
 
-@dataclass
-class Vlb:
+class Vlb(FusedSession):
     """The kernel of vlb: relayed packets by the slot of the frame in which their class is met."""
 
-    relayed: Lists
-    public: np.uint64
-    keeper: np.uint64
+    wavelengths = True
 
-    def advance(
-        self, state: KernelState, block: Block, log: LogBuffers, dead: DeadParts | None
-    ) -> None:
-        """Execute the slots of a block."""
-        self.relayed = with_chunks(self.relayed, int(state.counters[OWN]) + len(block.sources))
-        _advance(state, block, log, self.relayed, (self.public, self.keeper), dead)
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        self._relayed = new_lists(opening.network.n)
+        self._coins = opening.public, opening.purpose("keeper")
 
-
-@register_kernel("vlb", most_wavelengths=inf)
-def open_vlb(opening: Opening) -> FusedSession:
-    """Open a session of vlb."""
-    relayed = new_lists(opening.network.n)
-    return FusedSession(opening, Vlb(relayed, opening.public, opening.purpose("keeper")))
+    def execute(self, block: Block, log: LogBuffers) -> None:
+        """Execute the slots of a block, and write the log."""
+        room = int(self.state.counters[packets.OWN]) + len(block.sources)
+        self._relayed = with_chunks(self._relayed, room)
+        _advance(self.state, block, log, self._relayed, self._coins, self.dead)
 
 
 @compiled
@@ -67,8 +46,8 @@ def _advance(
     public, keeper = coins
     for k in range(len(block.starts) - 1):
         t = block.begin + k
-        m = accept(k, block, state, log)
-        join(m, state)
+        m = packets.accept(k, block, state, log)
+        packets.join(m, state)
         u, key = (t // 2) % len(held), step_key(public, keeper, t)
         if dead is not None:
             meet(t, u, state, dead)
@@ -77,21 +56,21 @@ def _advance(
                 out = take_oldest(u, state)
             else:
                 out = take_passed_on(t, 2, state, dead)
-            counters[OWN] -= out
-            gather(out, state)
-            release(out, state)
+            counters[packets.OWN] -= out
+            packets.gather(out, state)
+            packets.release(out, state)
         else:
             out = take(relayed, u, t, state, 0)
             for q in range(out):
                 kept[events[q, KEY]] -= 1
-            counters[RELAYED] -= out
+            counters[packets.RELAYED] -= out
         delivered, stored = out, 0
         if dead is not None:
             delivered = lose(t, key, (0, out), 0, state, log, dead)
         if t % 2 == 0:
             delivered, stored = hear(t, u, key, (0, delivered), state, relayed, log)
-        log.counts[LOST, k] = out - delivered - stored
+        log.counts[packets.LOST, k] = out - delivered - stored
         state.hops[:delivered] = 1 + t % 2
-        deliver(t, delivered, state, log)
-        log.counts[MESSAGES, k] = out
-        note_slot(k, m, block, state, log)
+        packets.deliver(t, delivered, state, log)
+        log.counts[packets.MESSAGES, k] = out
+        packets.note_slot(k, m, block, state, log)

@@ -5,20 +5,18 @@ Detours are off-line schedules of packets around dead parts, in rounds of two sl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
-from popsnet.loops import Bools
-from popsnet.network import Network
+from popsnet.network import Bools, Network
 from popsnet.routing.facts import Words
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
-from popsnet.schedules.schedule import TO_DESTINATION, TO_RELAY, Schedule
-from popsnet.slot import Ints, Slot
+from popsnet.schedules.schedule import TO_DESTINATION, TO_RELAY, Messages, Schedule
+from popsnet.slot import Slot
 from popsnet.traffic.frame import Frame
 from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import Arrived, TrafficMemory
@@ -26,22 +24,7 @@ from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
 from popsnet.traffic.schedulers.two_hops import deliver
 
 
-class Sends(NamedTuple):
-    """The messages of one slot of an off-line schedule."""
-
-    senders: Ints
-    listeners: Ints
-    packets: Ints
-    """Positions in the demand."""
-    phase: str
-
-
-def hops_of(schedule: Schedule) -> list[Sends]:
-    """Return the messages of every slot of a schedule."""
-    return [Sends(one.senders, one.listeners, one.packets, one.phase) for one in schedule.messages]
-
-
-def around(schedule: Schedule, demand: Demand, known: LiveParts) -> list[Sends]:
+def around(schedule: Schedule, demand: Demand, known: LiveParts) -> Sequence[Messages]:
     """Return a schedule without the packets that would use dead parts, and their detours.
 
     Raises
@@ -49,7 +32,7 @@ def around(schedule: Schedule, demand: Demand, known: LiveParts) -> list[Sends]:
     InputError
         If a packet has no live path of at most two hops.
     """
-    slots, stuck = hops_of(schedule), np.zeros(len(demand.source), dtype=np.bool_)
+    slots, stuck = schedule.messages, np.zeros(len(demand.source), dtype=np.bool_)
     usable = known.relays[Frame(known.network).classes(known.network.processors)]
     group = known.network.group
     for one in slots:
@@ -63,8 +46,8 @@ def around(schedule: Schedule, demand: Demand, known: LiveParts) -> list[Sends]:
     return kept + _detours(np.flatnonzero(stuck).tolist(), demand, known, usable)
 
 
-def _only(hops: Sends, rows: Bools) -> Sends:
-    return Sends(hops.senders[rows], hops.listeners[rows], hops.packets[rows], hops.phase)
+def _only(hops: Messages, rows: Bools) -> Messages:
+    return Messages._make([*(column[rows] for column in hops[:-1]), hops.phase])
 
 
 class _Round:
@@ -74,8 +57,8 @@ class _Round:
         self._known, self._usable = known, usable
         self._d = known.network.d
         self._taken: set[tuple[str, int, int]] = set()
-        self.first: list[tuple[int, int, int]] = []
-        self.second: list[tuple[int, int, int]] = []
+        self.first: list[tuple[int, int, int, bool]] = []
+        self.second: list[tuple[int, int, int, bool]] = []
 
     def add(self, packet: int, source: int, destination: int) -> bool:
         """Add a packet if there is room for it, through a relay or straight."""
@@ -88,8 +71,8 @@ class _Round:
                 continue
             self._taken |= used | ends
             if relay != source:
-                self.first.append((source, relay, packet))
-            self.second.append((relay, destination, packet))
+                self.first.append((source, relay, packet, False))
+            self.second.append((relay, destination, packet, relay != source))
             return True
         return False
 
@@ -109,9 +92,9 @@ class _Round:
                     yield relay, {("first", via, a), ("second", b, via), ("by", relay, 0)}
 
 
-def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -> list[Sends]:
+def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -> list[Messages]:
     """Return rounds in which packets are added as long as there is room."""
-    slots: list[Sends] = []
+    slots: list[Messages] = []
     source, destination = demand.source.tolist(), demand.destination.tolist()
     while left:
         one = _Round(known, usable)
@@ -127,9 +110,10 @@ def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -
     return slots
 
 
-def _hops(rows: list[tuple[int, int, int]], phase: str) -> Sends:
-    senders, listeners, packets = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return Sends(senders, listeners, packets, phase)
+def _hops(rows: list[tuple[int, int, int, bool]], phase: str) -> Messages:
+    senders, listeners, packets, from_relay = np.array(rows, dtype=np.int32).reshape(-1, 4).T
+    to_relay = np.full(len(rows), phase == TO_RELAY)
+    return Messages(senders, listeners, packets, from_relay == 1, to_relay, phase)
 
 
 def _saturation(network: Network) -> float:
@@ -170,7 +154,7 @@ def epochs(
     known, packets that would use them are sent afterwards, in rounds of two slots.
     """
     waiting: list[np.ndarray] = []
-    slots: list[Sends] = []
+    slots: Sequence[Messages] = ()
     number = 0
     while True:
         arrived: Arrived = yield None
@@ -181,21 +165,21 @@ def epochs(
             if rows.shape[1]:
                 demand = Demand(network, rows[0], rows[2])
                 schedule = make_two_hops(demand)
-                slots = hops_of(schedule) if known is None else around(schedule, demand, known)
+                slots = schedule.messages if known is None else around(schedule, demand, known)
         if not slots:
             yield Slot(phase="idle")
             continue
-        senders, listeners, positions, phase = slots[number]
-        packets, is_last = rows[1][positions], phase == TO_DESTINATION
+        one = slots[number]
+        senders, listeners, packets = one.senders, one.listeners, rows[1][one.packets]
         inbox = yield Slot.send_packets(
             senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
-            phase=phase, conflict_free=True,
+            phase=one.phase, conflict_free=True,
         )  # fmt: skip
         memory.drop(senders, packets)
-        if is_last:
+        if one.phase == TO_DESTINATION:
             deliver(inbox, memory)
         else:
             memory.store(inbox.receivers, inbox.packets)
         number += 1
         if number == len(slots):
-            slots = []
+            slots = ()

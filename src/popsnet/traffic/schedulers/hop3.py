@@ -9,21 +9,15 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.hardware.propagation import Propagation, rounded_up
-from popsnet.loops import Bools
-from popsnet.network import Network
+from popsnet.network import Bools, Ints, Network
 from popsnet.routing.facts import Words
-from popsnet.slot import NO_PACKET, Inbox, Ints
+from popsnet.slot import NO_PACKET, Inbox
 from popsnet.traffic.frame import Frame, Meeting
 from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
-from popsnet.traffic.schedulers.two_hops import (
-    deliver,
-    deliver_or_keep,
-    frame_slot,
-    relayed_capacity,
-)
+from popsnet.traffic.schedulers import two_hops
 
 _PHASES = ("spread", "fix the index", "fix the group")
 
@@ -59,8 +53,8 @@ _PROPAGATION = Propagation("later hops 3⌈τ/3⌉ slots later each: + τ per ho
     "hop3",
     summary="three hops: spread, fix the index, fix the group",
     period=lambda network: 3 * network.n,
-    saturation=lambda network: relayed_capacity(network) / 3,
-    any_traffic=lambda network: relayed_capacity(network) / 3,
+    saturation=lambda network: two_hops.relayed_capacity(network) / 3,
+    any_traffic=lambda network: two_hops.relayed_capacity(network) / 3,
     saturation_formula="min(1, g/d)/3, times ⌊d/g⌋/⌈d/g⌉ for d > g; the same for any traffic whose "
     "rows and columns are at most this",
     delay=_delay,
@@ -111,13 +105,14 @@ def hop3(
             packets = queues.first(meeting.senders, keys, may)
             packets[~known.couplers[meeting.groups, network.group(meeting.senders)]] = NO_PACKET
         has = packets >= 0
-        inbox = yield frame_slot(meeting, packets, _PHASES[phase])
+        inbox = yield two_hops.frame_slot(meeting, packets, _PHASES[phase])
         queues.remove(meeting.senders[has], keys[has], packets[has])
         memory.drop(meeting.senders[has], packets[has])
         if phase == 2:
-            deliver(inbox, memory)
+            two_hops.deliver(inbox, memory)
         else:
-            _sort(deliver_or_keep(inbox, frame, t, public, memory), frame, index, group, known)
+            kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
+            _sort(kept, frame, index, group, known)
 
 
 _Turn = tuple[Meeting, Queues, Ints]
@@ -155,12 +150,11 @@ def _may(
     packets: Ints,
 ) -> Bools:  # fmt: skip
     """Return whether the class that each sender meets can pass on the packet."""
-    to = memory.destinations(packets)
-    classes = met[rows]
-    if phase == 1:
-        return known.forwards(classes, to)
-    at, same = classes // frame.residues, classes % frame.residues
+    to, classes = memory.destinations(packets), met[rows]
     is_last = known.forwards(classes, to)
+    if phase == 1:
+        return is_last
+    at, same = classes // frame.residues, classes % frame.residues
     is_last &= same == frame.classes(to) % frame.residues
     return is_last | (known.relays[classes] & known.fixes[at, frame.classes(to)])
 

@@ -7,11 +7,10 @@ from itertools import count
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.loops import Bools
-from popsnet.network import Network
+from popsnet.network import Bools, Ints, Network
 from popsnet.routing.facts import Words
 from popsnet.routing.relay.folds import FoldPlaces
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.slot import Inbox, Slot
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import DEAD, Running, register_scheduler

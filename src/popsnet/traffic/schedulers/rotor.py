@@ -17,12 +17,7 @@ from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
-from popsnet.traffic.schedulers.two_hops import (
-    deliver_or_keep,
-    frame_slot,
-    relayed_capacity,
-    without_own,
-)
+from popsnet.traffic.schedulers import two_hops
 
 _PHASE = "meeting"
 
@@ -93,9 +88,11 @@ _PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
 @register_scheduler(
     "rotor",
     summary="one hop in the frame; queues of two or more packets are spread over relays",
-    saturation=relayed_capacity,
-    saturation_to_others=lambda network: without_own(network) * relayed_capacity(network),
-    any_traffic=lambda network: relayed_capacity(network) / 2,
+    saturation=two_hops.relayed_capacity,
+    saturation_to_others=lambda network: (
+        two_hops.without_own(network) * two_hops.relayed_capacity(network)
+    ),
+    any_traffic=lambda network: two_hops.relayed_capacity(network) / 2,
     saturation_formula="min(1, g/d), and at least this times ⌊d/g⌋/⌈d/g⌉ if g does not divide "
     "d > g; times (n - 1)/n if no source sends to itself; half of it for any traffic whose rows "
     "and columns are at most that",
@@ -135,9 +132,9 @@ def rotor(
             meeting = known.meeting(meeting)
         packets = _take(meeting, own, relayed)
         has = packets >= 0
-        inbox = yield frame_slot(meeting, packets, _PHASE)
+        inbox = yield two_hops.frame_slot(meeting, packets, _PHASE)
         memory.drop(meeting.senders[has], packets[has])
-        kept = deliver_or_keep(inbox, frame, t, public, memory)
+        kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
         relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
 
 

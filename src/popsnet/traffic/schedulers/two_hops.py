@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
-from popsnet.loops import Bools
-from popsnet.network import Network
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.network import I64, Bools, Ints, Network
+from popsnet.slot import Inbox, Slot
 from popsnet.traffic.frame import Frame, Meeting
 from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import TrafficMemory
@@ -58,9 +56,7 @@ def frame_slot(meeting: Meeting, packets: Ints, phase: str) -> Slot:
     )  # fmt: skip
 
 
-def spread_first(
-    own: Queues, meeting: Meeting, known: LiveParts, memory: TrafficMemory
-) -> npt.NDArray[np.int64]:
+def spread_first(own: Queues, meeting: Meeting, known: LiveParts, memory: TrafficMemory) -> I64:
     """Return the oldest packet of each sender that the class it meets can pass on, -1 for none."""
 
     def may(rows: Ints, packets: Ints) -> Bools:

@@ -13,13 +13,7 @@ from popsnet.traffic.live_parts import LiveParts
 from popsnet.traffic.memory import TrafficMemory
 from popsnet.traffic.queues import Queues
 from popsnet.traffic.scheduler import DEAD, Running, register_scheduler
-from popsnet.traffic.schedulers.two_hops import (
-    deliver,
-    deliver_or_keep,
-    frame_slot,
-    relayed_capacity,
-    spread_first,
-)
+from popsnet.traffic.schedulers import two_hops
 
 _SPREAD, _DELIVER = "spread", "to destination"
 
@@ -40,8 +34,8 @@ _PROPAGATION = Propagation("second hops 2⌈τ/2⌉ slots later: + τ per hop", 
     "vlb",
     summary="two hops: every packet is spread to the processor met, then delivered",
     period=lambda network: 2 * network.n,
-    saturation=lambda network: relayed_capacity(network) / 2,
-    any_traffic=lambda network: relayed_capacity(network) / 2,
+    saturation=lambda network: two_hops.relayed_capacity(network) / 2,
+    any_traffic=lambda network: two_hops.relayed_capacity(network) / 2,
     saturation_formula="min(1, g/d)/2, times ⌊d/g⌋/⌈d/g⌉ for d > g; the same for any traffic not "
     "in step with it whose rows and columns are at most this",
     delay=lambda network: network.n + 0.5 if network.d <= network.channels else None,
@@ -83,15 +77,15 @@ def vlb(
         spreads = t % 2 == 0
         queues, keys = (own, 0 * meeting.senders) if spreads else (relayed, meeting.classes)
         if known is not None and spreads:
-            packets = spread_first(queues, meeting, known, memory)
+            packets = two_hops.spread_first(queues, meeting, known, memory)
         else:
             packets = queues.heads(meeting.senders, keys)
         has = packets >= 0
-        inbox = yield frame_slot(meeting, packets, _SPREAD if spreads else _DELIVER)
+        inbox = yield two_hops.frame_slot(meeting, packets, _SPREAD if spreads else _DELIVER)
         queues.remove(meeting.senders[has], keys[has], packets[has])
         memory.drop(meeting.senders[has], packets[has])
         if spreads:
-            kept = deliver_or_keep(inbox, frame, t, public, memory)
+            kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
             relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
         else:
-            deliver(inbox, memory)
+            two_hops.deliver(inbox, memory)

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.network import I32, I64
+from popsnet.network import I32, I64, U64
 from popsnet.splitmix import step_key, word
+from popsnet.traffic.fused.packets import NEXT, KernelState
 from popsnet.traffic.fused.register import Opening
-from popsnet.traffic.fused.state import NEXT, U64, KernelState
 from popsnet.traffic.schedulers.attempts import Patience
 
 _ALWAYS, _LOW = np.uint64(1 << 32), np.uint64(0xFFFFFFFF)
@@ -87,7 +87,7 @@ class Tries(NamedTuple):
 
 def chances_of(opening: Opening, patience: Patience) -> Chances:
     """Return when sources with this patience try packets again."""
-    purposes = opening.retries(patience.window)
+    purposes = np.array([opening.purpose(f"retry {place}") for place in range(patience.window)])
     empty = np.empty_like(purposes)
     return Chances(opening.private, purposes, empty, patience.most, patience.fixed)
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.compiled import compiled
 from popsnet.engines.fused.bits import lowest_bit
-from popsnet.network import I32, I64, Network
-from popsnet.traffic.block import Block
+from popsnet.network import I32, I64, U64, Network
 from popsnet.traffic.frame import Frame
-
-U64 = npt.NDArray[np.uint64]
+from popsnet.traffic.log import Block
 
 DESTINATION, SOURCE, ARRIVAL, NEXT = 0, 1, 2, 3
 """Columns of the pool."""
@@ -64,8 +61,8 @@ class KernelState(NamedTuple):
     nodes: I32
     stripes: I32
     keys: I32
-    lengths: I32
-    """Packets that are about to join queues: which, where, and the length that each queue had."""
+    joining: I32
+    """Packets that are about to join queues: which, where, and those whose queues have others."""
     sent: I32
     hops: I32
     """Packets that are delivered in a slot, and their hops."""
@@ -106,7 +103,7 @@ def new_state(network: Network, buffer: int) -> KernelState:
         pool=no_rows.reshape(0, 4), fails=no_rows, free=no_rows,
         held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1,
         last=np.full(n, -1, dtype=np.int64), counters=np.zeros(10, dtype=np.int64),
-        nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), lengths=_zeros(n), sent=_zeros(n + 1),
+        nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), joining=_zeros(n), sent=_zeros(n + 1),
         hops=_zeros(n), senders=_zeros(n), coming=_zeros(4 * n).reshape(n, 4),
         events=np.zeros((n + 1, 4), dtype=np.int32),
         words=np.zeros((n >> 6) + 1, dtype=np.uint64), places=_zeros(n),
@@ -130,10 +127,10 @@ def new_buffers(slots: int, deliveries: int, arrivals: int, lost: int) -> LogBuf
 def with_room(state: KernelState, arrivals: int, most: int) -> KernelState:
     """Return a state with free rows for the arrivals of a block, at most ``most`` in a slot."""
     if len(state.nodes) < most:
-        nodes, stripes, keys, lengths = (_zeros(most) for _ in range(4))
+        nodes, stripes, keys, joining = (_zeros(most) for _ in range(4))
         coming = _zeros(4 * most).reshape(most, 4)
         state = state._replace(
-            nodes=nodes, stripes=stripes, keys=keys, lengths=lengths, coming=coming
+            nodes=nodes, stripes=stripes, keys=keys, joining=joining, coming=coming
         )
     size, top = len(state.pool), int(state.counters[FREE])
     if top >= arrivals:
