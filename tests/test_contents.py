@@ -135,6 +135,12 @@ def test_offsets_that_do_not_fit_are_refused(values: Any, offsets: Any, reason: 
         RaggedArray(np.asarray(values), np.asarray(offsets))
 
 
+def test_fractions_are_not_cut_off() -> None:
+    with pytest.raises(ValueError, match="list 1 has numbers of type float64, which are not of"):
+        RaggedArray.of([[1], [1.5]])
+    assert RaggedArray.of([[1], [], [1.5]], dtype=float).tolist() == [[1.0], [], [1.5]]
+
+
 def control(contents: Any, **more: Any) -> Slot:
     """Message i goes from processor i to group 0 on a coupler of its own."""
     senders = np.arange(len(contents)) * 2

@@ -98,12 +98,25 @@ class RaggedArray:
         RaggedArray
             The array.
 
+        Raises
+        ------
+        ValueError
+            If numbers of a list are not of this type, as fractions are no integers.
+
         Examples
         --------
         >>> RaggedArray.of([[3, 1], [], [2]]).offsets
         array([0, 2, 2, 3])
         """
-        rows = [np.asarray(row, dtype=dtype) for row in lists]
+        rows = []
+        for number, row in enumerate(lists):
+            given = np.asarray(row)
+            if given.size and not np.can_cast(given.dtype, dtype, "same_kind"):
+                raise ValueError(
+                    f"list {number} has numbers of type {given.dtype}, which are not of type "
+                    f"{np.dtype(dtype)}; give dtype=."
+                )
+            rows.append(np.asarray(row, dtype=dtype))
         offsets = np.cumsum([0, *map(len, rows)])
         items = [row for row in rows if len(row)] or rows[:1] or [np.empty(0, dtype)]
         return cls(np.concatenate(items), offsets)

@@ -32,7 +32,7 @@ from popsnet import (
 from popsnet.engines import ENGINES, Instance, slots
 from popsnet.permutations import NAMES
 from popsnet.routing import Variant, all_routers, find_router, get_router
-from popsnet.routing.router import unregister
+from popsnet.routing.router import register_variant, unregister
 from popsnet.slot import Ints, Slots
 from popsnet.trace import Event
 from tests.conftest import Cli, permutation
@@ -208,6 +208,13 @@ def test_names_are_taken_once() -> None:
     route = get_router("direct").variants["standard"].route
     with pytest.raises(InputError, match="already registered"):
         register("direct", summary="", slots="", buffers=1)(route)
+
+
+def test_a_kind_of_faults_that_does_not_exist_is_refused() -> None:
+    add = register_variant("direct", "again", survives=["coupler"])
+    with pytest.raises(InputError, match="Did you mean 'couplers'"):
+        add(find_router("direct").variants["standard"].route)
+    assert "again" not in find_router("direct").variants
 
 
 def test_an_unknown_router_is_refused_with_those_there_are() -> None:

@@ -141,6 +141,23 @@ def shortest_around(demand: Demand, parts: WorkingParts) -> int:
     return slots
 
 
+@each("dead", ["processor:0 processor:1", "transmitter:1 transmitter:3", "processor:2"])
+def test_live_processors_share_the_packets_of_a_matrix(dead: str) -> None:
+    """The bound holds for every choice of processors, so an uneven one would not reach it."""
+    matrix = np.zeros((5, 5), dtype=np.int64)
+    matrix[0, 1:] = matrix[1:, 0] = 1
+    made = popsnet.schedule(Network(4, 5), matrix=matrix, faults=dead)
+    assert (made.lower_bound, made.slots) == (2, 2)
+
+
+def test_a_packet_inside_a_group_needs_two_live_processors() -> None:
+    network, inside = Network(3, 2), np.array([[3, 0], [0, 0]])
+    made = popsnet.schedule(network, matrix=inside, faults="transmitter:0")
+    assert (made.slots, made.lower_bound, made.execute().delivered) == (2, 2, 3)
+    alone = popsnet.schedule(network, matrix=inside, faults="processor:0 processor:1")
+    assert alone.unreachable.tolist() == [0, 1, 2]
+
+
 def test_the_processors_of_a_matrix_are_live_ones(tmp_path: Path) -> None:
     matrix = np.array([[2, 5, 0], [1, 0, 4], [3, 3, 3]])
     made = popsnet.schedule(

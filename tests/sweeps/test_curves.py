@@ -71,6 +71,15 @@ def test_seeds_and_variants_are_lines_of_their_own(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_faults_are_lines_of_their_own(tmp_path: Path) -> None:
+    sweep = grid(shapes=[[4, 4]], faults=["", "coupler:1,0"], fault_seed=[0, 1])
+    assert list(curves(tmp_path, sweep, measure="lost").lines) == [
+        "direct, faults none, fault seed 0",
+        "direct, faults coupler:1,0, fault seed 0",
+        "direct, faults coupler:1,0, fault seed 1",
+    ]
+
+
 def test_what_a_router_chooses_is_one_line(tmp_path: Path) -> None:
     """On these networks relay chooses four schedules, and mei-rizzi two variants."""
     shapes = [[2, 2], [4, 4], [8, 8], [4, 2], [8, 4], [16, 8], [8, 2], [16, 4]]

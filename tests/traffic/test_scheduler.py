@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,8 @@ from popsnet.routing.facts import Words
 from popsnet.testing import check_scheduler_locality
 from popsnet.trace import read_trace
 from popsnet.traffic import all_schedulers, find_scheduler, find_scheduler_variant
-from popsnet.traffic.scheduler import Scheduler, scheduler_label
+from popsnet.traffic.scheduler import Scheduler, register_scheduler, scheduler_label
+from tests.each import each
 
 MINE = """
 from popsnet import Slot
@@ -116,6 +118,23 @@ def sends_what_it_does_not_hold(network: Any, public: Any, coins: Any, memory: A
 def test_generators_that_break_the_contract_are_told_so(schedule: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         run(schedule)
+
+
+@each(
+    ("facts", "words"),
+    [
+        ({"period": 5}, "period = 5: it must be a function"),
+        ({"delay": 0.5}, "delay = 0.5: it must be a function"),
+        ({"paths": "one-hop"}, "no kind of paths 'one-hop'. Did you mean 'one hop'?"),
+        ({"survives": {"coupler"}}, "no kind of fault 'coupler'. Did you mean 'couplers'?"),
+        ({"survives_known": "lost"}, "no kind of fault 'lost'. Did you mean 'loss'?"),
+    ],
+)
+def test_facts_of_the_wrong_type_are_refused(facts: Any, words: str) -> None:
+    """A kind of faults with a wrong name stated nothing, and so the machine was not strict."""
+    with pytest.raises(InputError, match=re.escape(words)):
+        register_scheduler("wrong", summary="x", **facts)(acts_late)
+    assert "wrong" not in Scheduler.registered()
 
 
 def acts_late(network: Any, public: Any, coins: Any, memory: Any, act: str = "deliver") -> Any:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from popsnet.coins import Coins
-from popsnet.errors import InputError, did_you_mean, wrong
+from popsnet.errors import InputError, did_you_mean, unknown, wrong
 from popsnet.network import Network
 
 KINDS = ("couplers", "transmitters", "receivers", "processors", "loss")
@@ -29,6 +29,20 @@ _LAST_SLOT = 2**62
 _RANDOM = "random fault: {}"
 _AT_ONCE = 1024
 """The purpose of the coins that choose the dead parts of a kind."""
+
+
+def kinds_of(given: Iterable[str]) -> frozenset[str]:
+    """Return the kinds of faults of these names, or refuse a name that is none.
+
+    >>> sorted(kinds_of(["loss", "couplers"]))
+    ['couplers', 'loss']
+    """
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in KINDS:
+            raise unknown("kind of fault", name, KINDS)
+    return frozenset(names)
+
 
 Parts: TypeAlias = Sequence[Any]
 """Dead parts as they are given. A :class:`Faults` has a tuple of tuples of them."""

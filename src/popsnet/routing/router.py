@@ -31,6 +31,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean, wrong
+from popsnet.faults.faults import kinds_of
 from popsnet.hardware.propagation import EVERY_SLOT_WAITS, Propagation
 from popsnet.memory import Memory
 from popsnet.network import Network
@@ -695,7 +696,7 @@ def register_variant(
         first = next(iter(known.variants.values()))
         stated = {name: fact for name, fact in facts.items() if fact is not None}
         own: dict[str, Any] = {"words": first.words, "working": first.working, **stated}
-        own["survives"] = frozenset(facts.get("survives", ()))
+        own["survives"] = kinds_of(facts.get("survives", ()))
         new = Variant(route, name=variant, **own)
         replace(known, variants={**known.variants, variant: new}).put()
         return route

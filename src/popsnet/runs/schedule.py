@@ -509,8 +509,9 @@ def _around(
 ) -> tuple[Demand, Schedule, int, ScheduleFaults]:
     """Return a schedule around dead parts, for live processors if they are free to choose."""
     parts = WorkingParts(demand.network, active.faults)
-    if given.counts is not None and demand.network.d > 1:
+    free = given.counts is not None and demand.network.d > 1
+    if free:
         demand = with_live_ends(demand, parts)
-    made, unreachable, bound = make_detours(demand, intact, parts, hops=hops, seed=seed)
+    made, unreachable, bound = make_detours(demand, intact, parts, hops=hops, seed=seed, free=free)
     path = _PATHS.get(hops, "path")
     return demand, made, bound, ScheduleFaults(active, intact.slots, unreachable, path)

@@ -17,7 +17,7 @@ from popsnet.errors import SizeError
 from popsnet.faults import WorkingParts
 from popsnet.loops import plain
 from popsnet.network import I32, I64, U16, U64, Bools, Network
-from popsnet.schedules.bounds import lower_bound
+from popsnet.schedules.bounds import lower_bound, matrix_bound
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.fixed import best_fixed
 from popsnet.schedules.linear_program import Capacities
@@ -42,7 +42,13 @@ class Detours(NamedTuple):
 
 
 def make_detours(
-    demand: Demand, intact: Schedule, parts: WorkingParts, *, hops: str = "auto", seed: int = 0
+    demand: Demand,
+    intact: Schedule,
+    parts: WorkingParts,
+    *,
+    hops: str = "auto",
+    seed: int = 0,
+    free: bool = False,
 ) -> Detours:
     """Build a collision-free schedule that uses no dead part.
 
@@ -59,6 +65,9 @@ def make_detours(
         path of two hops takes as many hops as it needs.
     seed : int
         The random seed; a seed always gives the same schedule.
+    free : bool
+        Whether the processors of the packets were free to choose in their groups, as those of a
+        matrix are. The bound then holds for every choice.
 
     Returns
     -------
@@ -107,7 +116,7 @@ def make_detours(
     unreachable = np.flatnonzero((needed == 0) & ~stays).astype(np.int32)
     home = np.flatnonzero(stays).astype(np.int32)
     sent = np.flatnonzero(needed).astype(np.int32)
-    bound = _bound(demand, sent, needed[sent], parts)
+    bound = _bound(demand, sent, needed[sent], parts, free)
     found = [
         _first_fit(demand, ways, needed, hops) for hops in (_kept(intact, parts, needed), None)
     ]
@@ -125,24 +134,33 @@ def make_detours(
 def with_live_ends(demand: Demand, parts: WorkingParts) -> Demand:
     """Return the demand with live processors of the same groups in place of dead ends.
 
-    For packets whose processors are free to choose. An end stays if no other processor of its
-    group can take its place.
+    For packets whose processors are free to choose. Each takes the live processors of its groups
+    that have the fewest packets so far. A packet from a group to itself takes two different ones,
+    and keeps its ends if there are none.
     """
     network, source = demand.network, demand.source.copy()
     destination = demand.destination.copy()
-    for ends, others, works in (
-        (source, destination, parts.sends), (destination, source, parts.hears),
-    ):  # fmt: skip
-        for dead in np.flatnonzero(~works):
-            rows = np.flatnonzero(ends == dead)
-            group = np.arange(dead // network.d * network.d, (dead // network.d + 1) * network.d)
-            live = group[works[group]]
-            if not len(rows) or not len(live):
-                continue
-            turns = np.arange(len(rows))
-            chosen = live[turns % len(live)]
-            chosen = np.where(chosen == others[rows], live[(turns + 1) % len(live)], chosen)
-            ends[rows] = chosen
+    by, to = network.group(source), network.group(destination)
+    works = parts.sends[source], parts.hears[destination]
+    sent = np.bincount(source[works[0]], minlength=network.n)
+    heard = np.bincount(destination[works[1]], minlength=network.n)
+
+    def rested(works: Bools, packets: I64, group: int, after: int) -> Any:
+        """Return the live processors, the fewest packets first, then in turn."""
+        first = group * network.d
+        live = np.flatnonzero(works[first : first + network.d]) + first
+        return live[np.lexsort(((live - after) % network.n, packets[live]))].tolist()
+
+    rows = np.flatnonzero(~(works[0] & works[1]))
+    for row in rows[np.argsort(by[rows] != to[rows], kind="stable")]:  # fewer choices first
+        own = int(source[row]), int(destination[row])
+        sent[own[0]] -= works[0][row]
+        heard[own[1]] -= works[1][row]
+        senders = rested(parts.sends, sent, by[row], 0)
+        pairs = ((p, q) for p in senders for q in rested(parts.hears, heard, to[row], p) if p != q)
+        source[row], destination[row] = ends = next(pairs, own)
+        sent[ends[0]] += 1
+        heard[ends[1]] += 1
     return Demand(network, source, destination, demand.where)
 
 
@@ -159,7 +177,7 @@ def live_capacities(network: Network, parts: WorkingParts, longest: int) -> Capa
     return Capacities(couplers, sends, hears, longest)
 
 
-def _bound(demand: Demand, sent: I32, needed: I64, parts: WorkingParts) -> int:
+def _bound(demand: Demand, sent: I32, needed: I64, parts: WorkingParts, free: bool) -> int:
     """Return a bound for the packets that are sent; see :func:`make_detours`."""
     if not len(sent):
         return 0
@@ -173,7 +191,11 @@ def _bound(demand: Demand, sent: I32, needed: I64, parts: WorkingParts) -> int:
         for ends, room in ((by, sends), (to, hears))
     ]
     counted = max(int(hops.sum()) / everything, *(share.max() for share in shares))
-    intact = lower_bound(Demand(network, source, destination))
+    moved = Demand(network, source, destination)
+    if free:
+        intact = matrix_bound(moved.moving_counts(), network.d, network.wavelengths)
+    else:
+        intact = lower_bound(moved)
     return max(intact, int(hops.max()), int(np.ceil(counted - 1e-9)))
 
 

@@ -30,7 +30,10 @@ _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
 X_AXES = tuple(_SIZES)
 MEASURES = ("slots", "steps", "slots_delivered", "lost")
 
-_OTHERS = ("permutation", "seed", "permutation_seed", "max_steps", "version")
+_OTHERS = (
+    "permutation", "wavelengths", "faults", "fault_seed", "seed", "permutation_seed", "max_steps",
+    "version",
+)  # fmt: skip
 """What tells lines apart besides router, variant and shape, where it differs."""
 
 _WITH: Mapping[str, tuple[str, ...]] = {
@@ -204,7 +207,7 @@ def _shape(experiments: Sequence[Experiment], x: str) -> str | None:
 def _label(name: str, experiment: Experiment, differing: Sequence[str], shape: str | None) -> str:
     parts = [name]
     for name in differing:
-        value = _short(str(getattr(experiment, name)))
+        value = _short(str(getattr(experiment, name))) or "none"
         parts.append(value if name == "permutation" else f"{name.replace('_', ' ')} {value}")
     return ", ".join([*parts, *([_equation(shape, experiment)] if shape else [])])
 

@@ -128,8 +128,9 @@ def _require_one_per_load(lines: Mapping[str, Sequence[TrafficResult]]) -> None:
     ((name, load), count), *_ = places.most_common(1)
     if count > 1:
         raise InputError(
-            f"{count:,} points of {name} have the load {load:g}: they differ in seeds, buffers or "
-            "lengths. Draw some of them in Python: popsnet.plots.draw_load_curves(results)."
+            f"{count:,} points of {name} have the load {load:g}: they differ in faults, "
+            "seeds, buffers or lengths. Draw some of them in Python: "
+            "popsnet.plots.draw_load_curves(results)."
         )
 
 

@@ -18,20 +18,21 @@ that use more. A scheduler that is meant to know more registers with ``online=Fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias, Unpack
 
 from popsnet.coins import Coins
-from popsnet.faults.faults import PARTS
+from popsnet.errors import unknown, wrong
+from popsnet.faults.faults import PARTS, kinds_of
 from popsnet.hardware.propagation import INTERLEAVED, Propagation
 from popsnet.network import Network
 from popsnet.programs.register import Program, ProgramFacts
 from popsnet.routing.facts import NO_WORDS, Words
 from popsnet.slot import Slot
 from popsnet.trace import TraceWords
-from popsnet.traffic.live_parts import Paths
+from popsnet.traffic.live_parts import PATHS, Paths
 from popsnet.traffic.memory import TrafficMemory
 
 Running: TypeAlias = Generator[Slot | None, Any, None]
@@ -42,6 +43,10 @@ DEAD = frozenset(PARTS)
 """All kinds of dead parts."""
 Amount: TypeAlias = Callable[[Network], float]
 Propagated: TypeAlias = Callable[[Network, int], Propagation]
+_FUNCTIONS = {
+    "parse", "period", "saturation", "saturation_to_others", "any_traffic", "delay", "propagation",
+}  # fmt: skip
+_SURVIVES = {"survives", "survives_known"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,10 +213,21 @@ class SchedulerFacts(ProgramFacts, total=False):
     words: Words
     propagation: Propagated
     paths: Paths
-    survives: frozenset[str]
-    survives_known: frozenset[str]
+    survives: Iterable[str]
+    survives_known: Iterable[str]
     takes_map: bool
     wavelengths: bool
+
+
+def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a scheduler, or refuse one of the wrong type."""
+    if (paths := facts.get("paths", "any")) not in PATHS:
+        raise unknown("kind of paths", paths, PATHS)
+    for name, fact in facts.items():
+        if name in _FUNCTIONS and not (fact is None or callable(fact)):
+            raise wrong(name, f"{fact!r:.40}")("it must be a function.")
+    kinds = {name: kinds_of(fact) for name, fact in facts.items() if name in _SURVIVES}
+    return {**facts, **kinds}
 
 
 def register_scheduler(
@@ -264,7 +280,7 @@ def register_scheduler(
     """
 
     def add(schedule: Schedule) -> Schedule:
-        return Scheduler.enter(name, schedule, facts, variants={variant: schedule})
+        return Scheduler.enter(name, schedule, _checked(facts), variants={variant: schedule})
 
     return add
 
