@@ -26,6 +26,13 @@ def test_route_with_wavelengths(cli: Cli) -> None:
     assert "popsnet view 8 2 --router relay --wavelengths 2" in cli(*asked[:-2]).out
 
 
+def test_the_default_router_has_one_wavelength_and_the_option_is_named(cli: Cli) -> None:
+    finished = cli("route", 10, 1, "--wavelengths", 2)
+    assert finished.code == 2
+    assert finished.err.startswith("Error: --wavelengths 2: router mei-rizzi (deferred) uses one")
+    assert "give --router" in finished.err
+
+
 def test_a_demand_with_wavelengths(cli: Cli) -> None:
     Path("m.csv").write_text("0,8\n8,0\n")
     asked = ("route", 4, 2, "--router", "offline", "--matrix", "m.csv", "--json")

@@ -125,6 +125,16 @@ def test_a_summary_says_what_is_idealized_or_capped() -> None:
     assert "packets not delivered" in text
 
 
+def test_a_demand_has_a_lower_bound_unless_there_are_faults() -> None:
+    packets = [[0, 5], [0, 6], [3, 1]]
+    works = route(4, 2, router="direct", demand=packets).report()
+    broken = route(4, 2, router="direct", demand=packets, faults="coupler:1,0").report()
+    assert works.to_dict()["lower_bound"] == 2
+    assert "Lower bound" in str(works)
+    assert "lower_bound" not in broken.to_dict()
+    assert "Lower bound" not in str(broken)
+
+
 def test_records_and_data_frames_have_the_counts() -> None:
     runs = route(6, 3, variant="published", runs=5, seed=5)
     records, frame = runs.to_records(), runs.to_dataframe()

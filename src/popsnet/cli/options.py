@@ -396,7 +396,9 @@ class RunOptions(Keywords):
                     "It is the default router; --router relay runs on any network, and popsnet "
                     f"plan {d} {g} compares the routers."
                 )
-            raise InputError(f"{error} {cure}") from error
+            raise InputError(
+                f"{error} {cure}", parameter=error.parameter, others=error.others
+            ) from error
 
 
 @dataclass(frozen=True)
