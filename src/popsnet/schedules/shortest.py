@@ -14,7 +14,7 @@ import numpy.typing as npt
 from popsnet.errors import abbreviated, wrong
 from popsnet.network import Network
 from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
-from popsnet.schedules.construction import MOST_ROUNDS, make_two_hops, one_slot
+from popsnet.schedules.construction import MOST_ROUNDS, crowd_couplers, make_two_hops, one_slot
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix
 from popsnet.schedules.fixed import MOST_PACKETS, best_fixed, straight_slots
@@ -119,17 +119,9 @@ def _mixed(demand: Demand, most: int, seed: int) -> Paths | None:
 
 
 def _needs_more_than(slots: int, demand: Demand) -> bool:
-    """Whether some coupler has more packets than this, by a look at a few packets and at all."""
-    network = demand.network
-    most = slots * network.wavelengths
-    for part in (slice(0, 4 * network.g), slice(0, demand.packets)):
-        source, destination = demand.source[part], demand.destination[part]
-        moving = source != destination
-        by, to = network.group(source[moving]), network.group(destination[moving])
-        _, loads = np.unique(by.astype(np.int64) * network.g + to, return_counts=True)
-        if loads.max(initial=0) > most:
-            return True
-    return False
+    """Return whether a coupler has more packets than it carries in some slots."""
+    moving, most = demand.source != demand.destination, slots * demand.network.wavelengths
+    return crowd_couplers(demand.network, demand.source[moving], demand.destination[moving], most)
 
 
 def schedule_matrix(
