@@ -7,7 +7,7 @@ from popsnet.hardware.propagation import Propagation
 from popsnet.medium import hashed_bytes
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.facts import Claims, Expectation, Words, phases_of
+from popsnet.routing.facts import Claims, Expectation, Words, explanation, phases_of
 from popsnet.routing.router import register, register_relation
 from popsnet.schedules.bounds import permutation_slots
 from popsnet.schedules.cache import (
@@ -60,10 +60,7 @@ def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
     ),
     working=_working,
     wavelengths=True,
-    words=Words(
-        "All packets were known beforehand: they go in two hops, or one, without a collision.",
-        phases_of("offline"),
-    ),
+    words=Words(explanation("offline"), phases_of("offline")),
 )
 def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route a permutation in one slot if no two packets share a coupler, else in 2⌈d/g⌉.

@@ -14,7 +14,7 @@ from popsnet.schedules.bounds import counted
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.colouring.multigraph import join
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.schedule import STRAIGHT, Paths, Schedule, grouped, ranks
+from popsnet.schedules.schedule import Paths, Schedule, grouped, ranks
 from popsnet.slot import Ints
 
 MOST_ROUNDS = 2**16
@@ -85,16 +85,14 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
 
 def one_slot(demand: Demand) -> Schedule | None:
     """Return the schedule of one slot, or None if packets share a processor or crowd a coupler."""
-    network, m = demand.network, demand.packets
+    network = demand.network
     if network.d > 1 and crowd_couplers(
         network, demand.source, demand.destination, network.wavelengths
     ):
         return None
     if demand.h > 1:
         return None
-    now = np.zeros(m, dtype=np.int32)
-    straight = np.full(m, STRAIGHT, dtype=np.int32)
-    return Schedule.of_paths(demand, Paths(straight, now, now, min(m, 1)))
+    return Schedule.of_paths(demand, Paths.straight(np.zeros(demand.packets, dtype=np.int32)))
 
 
 def crowd_couplers(network: Network, source: Ints, destination: Ints, most: int) -> bool:

@@ -14,7 +14,7 @@ from popsnet.loops import plain
 from popsnet.memory import Memory
 from popsnet.network import I32, I64, Bools, Network
 from popsnet.schedules.demand import Demand
-from popsnet.slot import Ints, Slot, Slots
+from popsnet.slot import Ints, Slot, SlotOptions, Slots
 
 STRAIGHT = -1
 """Stands for the relay of a packet that has none."""
@@ -34,6 +34,12 @@ class Paths(NamedTuple):
     """The slot of its last hop, which is the first one if it has no relay."""
     slots: int
     """The number of slots."""
+
+    @classmethod
+    def straight(cls, slots: I32) -> Paths:
+        """Return the paths of packets that go straight in these slots."""
+        relay = np.full_like(slots, STRAIGHT)
+        return cls(relay, slots, slots, int(slots.max(initial=HOME)) + 1)
 
 
 class Hops(NamedTuple):
@@ -156,7 +162,7 @@ class Schedule:
     def hops(self) -> Hops:
         """Return the hops of all packets, ordered by slot."""
         if not self.messages:
-            return Hops(*(NOTHING,) * 4, *(NOTHING.astype(np.bool_),) * 2)
+            return NO_HOPS
         sizes = [len(messages.packets) for messages in self.messages]
         slots = np.repeat(np.arange(self.slots, dtype=np.int32), sizes)
         senders, listeners, packets, *relayed = (
@@ -205,8 +211,6 @@ class Schedule:
             Numbers from 0 to W - 1, as in :meth:`transmissions`.
         """
         senders, listeners, _ = self.transmissions(slot)
-        if self.network.wavelengths == 1:
-            return np.zeros_like(senders)
         couplers = self.network.coupler(self.network.group(listeners), self.network.group(senders))
         used, places = np.unique(couplers, return_inverse=True)
         return ranks(places.astype(np.int32), len(used))
@@ -220,27 +224,18 @@ class Schedule:
         """
         senders, listeners, packets, _, _, phase = self.messages[number]
         tuned = self.wavelengths(number) if self.network.wavelengths > 1 else None
-        return Slot.send_packets(
-            senders,
-            self.network.group(listeners),
-            (listeners, self.network.group(senders)),
-            packets=packets if held is None else held[packets],
-            send_wavelengths=tuned,
-            listen_wavelengths=tuned,
-            phase=of + phase,
-            step=step,
-            conflict_free=True,
-        )
+        options = SlotOptions(send_wavelengths=tuned, listen_wavelengths=tuned, conflict_free=True)
+        options |= {"phase": of + phase, "step": step}
+        group, sent = self.network.group, packets if held is None else held[packets]
+        listening = listeners, group(senders)
+        return Slot.send_packets(senders, group(listeners), listening, packets=sent, **options)
 
     def follow(self, memory: Memory, informed: Bools | None = None) -> Slots:
         """Yield all slots in turn; senders drop their packets and listeners store them.
 
         Only processors that are ``informed`` of the schedule take part, by default all.
         """
-        processors, packets = self.home
-        turn = ranks(processors, self.network.n)
-        for number in range(int(turn.max(initial=-1)) + 1):  # each processor once at a time
-            memory.deliver(processors[turn == number], packets[turn == number])
+        deliver_home(memory, *self.home)
         for number, (senders, listeners, packets, _, to_relay, phase) in enumerate(self.messages):
             slot = self.slot(number)
             if informed is not None:
@@ -306,6 +301,7 @@ class Schedule:
 
 
 NOTHING = np.empty(0, dtype=np.int32)
+NO_HOPS = Hops(*(NOTHING,) * 4, *(NOTHING.astype(np.bool_),) * 2)
 
 
 def pipelined_rounds(rounds: float, tau: int) -> float:
@@ -342,6 +338,13 @@ def grouped(numbers: Ints, count: int) -> Order:
     bounds = np.concatenate(([0], np.cumsum(np.bincount(numbers, minlength=count))))
     small = numbers.astype(np.uint16) if count <= 2**16 else numbers  # sorted by digits, in O(m)
     return Order(np.argsort(small, kind="stable").astype(np.int32), bounds)
+
+
+def deliver_home(memory: Memory, processors: I32, packets: I32) -> None:
+    """Deliver packets that start at their destinations, one of each processor at a time."""
+    turn = ranks(processors, int(processors.max(initial=-1)) + 1)
+    for number in range(int(turn.max(initial=-1)) + 1):
+        memory.deliver(processors[turn == number], packets[turn == number])
 
 
 def _messages(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, get_args
 
-import numpy as np
 import numpy.typing as npt
 
 from popsnet.errors import abbreviated, wrong
@@ -18,15 +17,11 @@ from popsnet.schedules.construction import MOST_ROUNDS, crowd_couplers, make_two
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix
 from popsnet.schedules.fixed import MOST_PACKETS, best_fixed, straight_slots
-from popsnet.schedules.groups import (
-    GroupPlan,
-    give_processors,
-    one_hop_slots,
-    plan_mixed,
-    plan_one_hop,
-)
+from popsnet.schedules.groups.mixed import plan_mixed
+from popsnet.schedules.groups.plan import GroupPlan, one_hop_slots, plan_one_hop
+from popsnet.schedules.groups.processors import give_processors
 from popsnet.schedules.linear_program import linear_bound, whole_slots
-from popsnet.schedules.schedule import HOME, STRAIGHT, Paths, Schedule
+from popsnet.schedules.schedule import Paths, Schedule
 
 Hops: TypeAlias = Literal["auto", "1", "2", "mixed"]
 """How packets travel: straight, through one relay each, straight or through a relay, or the
@@ -95,7 +90,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     two = offline_slots(demand) if demand.h <= MOST_ROUNDS else _NO_SCHEDULE
     paths, most = None, two
     if kind != "auto" or not _needs_more_than(two, demand):
-        paths = _straight(demand, seed)
+        paths = Paths.straight(straight_slots(demand, seed=seed))
         most = min(two, paths.slots) if kind == "auto" else paths.slots
     if kind != "1" and demand.network.wavelengths == 1:
         paths = _mixed(demand, most, seed) or paths
@@ -104,18 +99,11 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     return Schedule.of_paths(demand, paths)
 
 
-def _straight(demand: Demand, seed: int) -> Paths:
-    """Return paths without relays."""
-    slots = straight_slots(demand, seed=seed)
-    relay = np.full(demand.packets, STRAIGHT, dtype=np.int32)
-    return Paths(relay, slots, slots, int(slots.max(initial=HOME)) + 1)
-
-
 def _mixed(demand: Demand, most: int, seed: int) -> Paths | None:
     """Search for paths with fewer than ``most`` slots, if there are not too many packets."""
     if demand.packets > MOST_PACKETS or (bound := lower_bound(demand)) >= most:
         return None
-    return best_fixed(demand, bound, most, relays=True, seed=seed)
+    return best_fixed(demand, bound, most, seed=seed)
 
 
 def _needs_more_than(slots: int, demand: Demand) -> bool:

@@ -22,13 +22,14 @@ do: a source whose transmitter is dead would take the ack of another packet as i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from popsnet.network import F64, Bools, Network
 from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.park import WindowedStage
-from popsnet.routing.relay.state import RelayStage, RelayState
+from popsnet.routing.relay.state import RelayStage, RelayState, numbered
 from popsnet.slot import Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
 
@@ -191,8 +192,7 @@ class _Relays:
         return network.processor(self.places(destinations) % network.g, index)
 
 
-@dataclass(frozen=True)
-class _Stored:
+class _Stored(NamedTuple):
     """Packets at their relays, a row each: by class, then by relay."""
 
     relays: Ints
@@ -201,9 +201,7 @@ class _Stored:
     classes: Ints
 
     def at(self, rows: Ints | Bools | slice) -> _Stored:
-        return _Stored(
-            self.relays[rows], self.packets[rows], self.destinations[rows], self.classes[rows]
-        )
+        return _Stored(*(column[rows] for column in self))
 
 
 def _attempt(relays: _Relays, senders: Ints, groups: Ints, phase: str) -> Exchange[Inbox]:
@@ -221,12 +219,12 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[_Stored]:
     parts: list[_Stored] = []
     taken = np.empty(0, dtype=np.int64)  # relays and classes, as one number
     for number, window in enumerate(windows, start=1):
-        name = "verified park" + (f", window {number}" if len(windows) > 1 else "")
+        name = numbered("verified park", number - 1, len(windows), "window")
         turns = state.attempts(window)
         hints = np.zeros((network.couplers if number < len(windows) else 0, window), dtype=np.uint8)
         for turn in range(window):
             now = trying & (turns == turn)
-            phase = f"{name}: attempt" + (f", slot {turn + 1}" if window > 1 else "")
+            phase = numbered(f"{name}: attempt", turn, window)
             heard = yield from _attempt(relays, state.pending[now], groups[now], phase)
             if len(hints):
                 first = heard.at(network.index(heard.receivers) < network.g)
@@ -241,9 +239,8 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[_Stored]:
             parts.append(_Stored(new.receivers, new.packets, new.destinations, classes[free]))
         if len(hints):
             trying &= ~(yield from _hint(relays, hints, trying, turns, groups, f"{name}: heard"))
-    fields = ("relays", "packets", "destinations", "classes")
-    columns = [np.concatenate([getattr(part, one) for part in parts]) for one in fields]
-    return _Stored(*columns).at(np.lexsort((columns[0], columns[3])))
+    stored = _Stored(*map(np.concatenate, zip(*parts, strict=True)))
+    return stored.at(np.lexsort((stored.relays, stored.classes)))
 
 
 def _hint(
@@ -277,14 +274,14 @@ def _deliver(relays: _Relays, stored: _Stored) -> Exchange[_Stored]:
         listening, targets = (expecting[due], places[due] % network.g), sent.destinations
         heard = yield Slot.send_packets(
             sent.relays, network.group(targets), listening, packets=sent.packets,
-            **state.without_conflict(_numbered("verified park: delivery", turn, network)),
+            **state.without_conflict(numbered("verified park: delivery", turn, network.blocks)),
         )  # fmt: skip
         state.release(sent.relays, sent.packets, sent.destinations)
         state.take(heard)
         arrived.append(heard.at(heard.destinations == heard.receivers))
     confirmed: list[Bools] = []
     for turn, (sent, mine) in enumerate(zip(of_class, arrived, strict=True)):
-        options = state.without_conflict(_numbered("verified park: confirm", turn, network))
+        options = state.without_conflict(numbered("verified park: confirm", turn, network.blocks))
         listening = sent.relays, network.group(sent.destinations)
         inbox = yield Slot.acknowledge(mine, mine.groups, listening, **options)
         confirmed.append(np.isin(sent.relays, inbox.receivers))
@@ -309,16 +306,12 @@ def _acknowledge(relays: _Relays, confirmed: _Stored) -> Slots:
         inbox = yield Slot.send_control(
             senders, network.index(senders) % network.g, listening, contents=contents,
             bits=blocks * network.g.bit_length(),
-            **state.without_conflict(_numbered("verified park: acks", turn, network)),
+            **state.without_conflict(numbered("verified park: acks", turn, network.blocks)),
         )  # fmt: skip
         own = np.searchsorted(state.pending, inbox.receivers)
         said = inbox.contents[np.arange(len(own)), places[own] // network.g]
         done.append(inbox.receivers[said == groups[own] + 1])
     state.acknowledge(np.concatenate(done))
-
-
-def _numbered(phase: str, turn: int, network: Network) -> str:
-    return phase + (f", slot {turn + 1}" if network.blocks > 1 else "")
 
 
 def _bits(values: int) -> int:

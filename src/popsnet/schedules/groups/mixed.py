@@ -53,7 +53,7 @@ def plan_mixed(counts: Ints, d: int, bound: int, most: int, *, seed: int) -> Gro
     All packets go from group 0 to group 1. One hop takes 12 slots, and two hops take 6.
 
     >>> import numpy as np
-    >>> from popsnet.schedules.groups import plan_mixed
+    >>> from popsnet.schedules.groups.mixed import plan_mixed
     >>> counts = np.zeros((4, 4), dtype=int)
     >>> counts[0, 1] = 12
     >>> plan = plan_mixed(counts, 4, 4, 12, seed=0)

@@ -46,7 +46,8 @@ def give_processors(network: Network, plan: GroupPlan) -> tuple[I32, I32, I32]:
     --------
     >>> import numpy as np
     >>> from popsnet import Network
-    >>> from popsnet.schedules.groups import give_processors, plan_one_hop
+    >>> from popsnet.schedules.groups.plan import plan_one_hop
+    >>> from popsnet.schedules.groups.processors import give_processors
     >>> plan = plan_one_hop(np.array([[1, 2], [1, 0]]), 2)
     >>> source, relay, destination = give_processors(Network(2, 2), plan)
     >>> plan.first.tolist(), source.tolist(), destination.tolist()
