@@ -242,8 +242,7 @@ def deferred(
     n, blocks, processors = network.n, network.blocks, network.processors
     index = network.index(processors)
     pending: Ints = processors
-    stored = np.full(n, NO_PACKET, dtype=np.int32)  # the copy that waits at a processor
-    target = np.full(n, NO_PACKET, dtype=np.int32)  # and its destination
+    stored, target = np.full((2, n), NO_PACKET, dtype=np.int32)  # waiting copies, and where to
     waiting, step = np.ones(n, dtype=np.bool_), 0
     while pending.size or (unabridged and (stored != NO_PACKET).any()):
         listens_to = _turns(network, index, step % blocks)

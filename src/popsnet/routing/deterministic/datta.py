@@ -39,11 +39,8 @@ class Reservations:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.sends_in = np.full(network.n, -1, dtype=np.int64)
-        self.hears_in = np.full(network.n, -1, dtype=np.int64)
-        self.hears_from = np.zeros(network.n, dtype=np.int64)
-        self._announced = np.zeros(network.n, dtype=np.int64)
-        self._reserved = np.zeros(network.n, dtype=np.int64)
+        self.sends_in, self.hears_in = np.full((2, network.n), -1, dtype=np.int64)
+        self.hears_from, self._announced, self._reserved = np.zeros((3, network.n), dtype=np.int64)
         self._bits = 2 * max(network.n, delivery_slots(network)).bit_length()
 
     def make(self, place: Ints, classes: I64) -> Slots:

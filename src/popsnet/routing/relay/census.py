@@ -142,7 +142,7 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
     g, processors = network.g, network.processors
     index = network.index(processors)
     relays = _relay(network, destination)
-    holders, packets = [], []
+    held = []
     for turn in range(g):
         senders = processors[index == turn]
         inbox = yield Slot.send_packets(
@@ -150,10 +150,8 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
         )
         memory.drop(senders, senders)
         memory.store(inbox.receivers, inbox.packets)
-        holders.append(inbox.receivers)
-        packets.append(inbox.packets)
-    stored = np.concatenate(holders), np.concatenate(packets)
-    yield from _hand_out(network, destination, memory, *stored)
+        held.append(inbox)
+    yield from _hand_out(network, destination, memory, join(held))
 
 
 def _relay(network: Network, destination: Ints) -> Ints:
@@ -161,10 +159,9 @@ def _relay(network: Network, destination: Ints) -> Ints:
     return (network.group(destination) + network.index(destination)) % network.g
 
 
-def _hand_out(
-    network: Network, destination: Ints, memory: Memory, holders: Ints, packets: Ints
-) -> Slots:
+def _hand_out(network: Network, destination: Ints, memory: Memory, held: Inbox) -> Slots:
     """Let every processor send what it stores, one packet per slot."""
+    holders, packets = held.receivers, held.packets
     processors, undelivered = network.processors, np.ones(network.n, dtype=np.bool_)
     while holders.size:
         senders, now = np.unique(holders, return_index=True)

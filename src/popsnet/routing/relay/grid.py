@@ -89,9 +89,8 @@ class GridSlots:
         self._shift = state.public_draw(self._classes)
         self.bijection = state.fresh_bijection(self._width)
         self.processors = network.processors
-        self.stored = np.full((y, n), NO_PACKET, dtype=np.int32)  # by v and processor
-        self.targets = np.full((y, n), NO_PACKET, dtype=np.int32)
-        self.origins = np.full((y, n), NO_PACKET, dtype=np.int32)  # groups of the sources
+        # by v and processor; the origins are the groups of the sources
+        self.stored, self.targets, self.origins = np.full((3, y, n), NO_PACKET, dtype=np.int32)
 
     def run(self) -> Slots:
         """Execute the stage."""

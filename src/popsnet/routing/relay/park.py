@@ -43,19 +43,14 @@ from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_park, after_sweep, after_windows
 
 
-class RelayBuffers:
-    """The parked packets of one stage, for networks with d ≥ g."""
+class RelayPlaces:
+    """The public places of destinations in one stage, for networks with d ≥ g."""
 
     def __init__(self, state: RelayState) -> None:
-        d, g = state.network.d, state.network.g
-        self.channels = channels_of(state.network)
-        c = self.channels.number
-        self.k = -(-d // c)
-        self.state = state
+        self.state, self.channels = state, channels_of(state.network)
+        d, c = state.network.d, self.channels.number
         self._places = state.fresh_bijection(d)
-        self._sizes = (d - np.arange(c) + c - 1) // c  # of the sets (T, a), by a
-        self._stored = np.zeros(g * c * self.k, dtype=np.int32)  # by (T, a, class)
-        self._parked: list[Inbox] = []
+        self.sizes = ((d - np.arange(c) + c - 1) // c).astype(np.int32)  # of sets (T, a), by a
 
     def places(self, destinations: Ints) -> Ints:
         """Return the public place of each destination."""
@@ -69,6 +64,17 @@ class RelayBuffers:
         """Return τ, the class of each destination."""
         return self.channels.classes(self.places(destinations))
 
+
+class RelayBuffers(RelayPlaces):
+    """The parked packets of one stage."""
+
+    def __init__(self, state: RelayState) -> None:
+        super().__init__(state)
+        c = self.channels.number
+        self.k = -(-state.network.d // c)
+        self._stored = np.zeros(state.network.g * c * self.k, dtype=np.int32)  # by (T, a, class)
+        self._parked: list[Inbox] = []
+
     def store(self, heard: Inbox) -> Ints:
         """Store at one member what a set heard, if it has room, and return the sets that did."""
         network, c = self.state.network, self.channels.number
@@ -76,7 +82,7 @@ class RelayBuffers:
         sets = network.group(heard.receivers) * c + index % c
         classes = self.classes(heard.destinations)
         places = sets * self.k + classes
-        before, size = self._stored[places], self._sizes[index % c]
+        before, size = self._stored[places], self.sizes[index % c]
         at = (before < size) & (index // c == (classes + before) % size)
         self._stored[places[at]] += 1
         self._parked.append(heard.at(at))

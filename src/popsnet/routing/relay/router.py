@@ -18,20 +18,14 @@ from popsnet.memory import Memory
 from popsnet.network import Bools, Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
 from popsnet.routing.facts import Claims, Expectation, Words, explanation, phases_of
+from popsnet.routing.relay import survival
 from popsnet.routing.relay.census import census, census_slots, roll_call
 from popsnet.routing.relay.folds import folds
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.planner import plan, plan_survival
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
-from popsnet.routing.relay.survival import (
-    FLOODED,
-    SURVIVE,
-    Seed,
-    SurvivalSchedule,
-    parse_survival,
-    survive,
-)
+from popsnet.routing.relay.survival import Seed, SurvivalSchedule, parse_survival
 from popsnet.routing.relay.verified import VerifiedStage
 from popsnet.routing.relay.verified_grid import VerifiedGrid
 from popsnet.routing.router import (
@@ -96,7 +90,7 @@ def _scheduled(text: str) -> Variant:
     if (surviving := parse_survival(text)) is not None:
         words, route = (
             Words(explanation("relay survive"), surviving.phases),
-            partial(survive, surviving),
+            partial(survival.survive, surviving),
         )
         return _variant(surviving, route, words=words, survives=frozenset(KINDS))
     try:
@@ -123,7 +117,7 @@ def _variant(schedule: RelaySchedule | SurvivalSchedule, route: Route, **facts: 
     )  # fmt: skip
 
 
-_NAMED = ("direct", "roll-call", "census", SURVIVE, FLOODED)
+_NAMED = ("direct", "roll-call", "census", survival.SURVIVE, survival.FLOODED)
 
 
 def _meant(text: str) -> str:
@@ -307,7 +301,7 @@ def _register_survival(name: str, seed: Seed) -> None:
 
     def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
         """Follow the plan."""
-        return survive(planned(network), network, destination, coins, memory)
+        return survival.survive(planned(network), network, destination, coins, memory)
 
     register_variant(
         "relay",
@@ -320,5 +314,5 @@ def _register_survival(name: str, seed: Seed) -> None:
     )(route)
 
 
-_register_survival(SURVIVE, "configured")
-_register_survival(FLOODED, "flooded")
+_register_survival(survival.SURVIVE, "configured")
+_register_survival(survival.FLOODED, "flooded")
