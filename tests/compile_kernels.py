@@ -10,7 +10,9 @@ from popsnet import Network, route, schedule, simulate
 from popsnet.engines.fused import session
 from popsnet.schedules import Demand
 from popsnet.schedules.fixed import best_fixed, straight_slots
-from popsnet.schedules.groups import give_processors, plan_mixed, plan_one_hop
+from popsnet.schedules.groups.mixed import plan_mixed
+from popsnet.schedules.groups.plan import plan_one_hop
+from popsnet.schedules.groups.processors import give_processors
 from tests.schedules.families import families, simple_bound
 
 MEI_RIZZI = ((4, 4, "mei-rizzi", "published"), (8, 4, "mei-rizzi", "deferred"))
@@ -44,7 +46,7 @@ def compile_schedules() -> None:
     schedule(Network(6, 4)).execute()
     demand = Demand(Network(2, 2), np.array([0, 0, 1]), np.array([1, 2, 3]))
     straight_slots(demand)
-    best_fixed(demand, 2, 9, relays=True)
+    best_fixed(demand, 2, 9)
 
 
 def compile_plans() -> None:

@@ -214,15 +214,7 @@ class Network:
         """
         return processor % self.d
 
-    @overload
-    def processor(self, group: int, index: int) -> int: ...
-    @overload
-    def processor(self, group: I32, index: I32 | int) -> I32: ...
-    @overload
-    def processor(self, group: Ints, index: Ints | int) -> Ints: ...
-    @overload
-    def processor(self, group: int, index: Ints) -> Ints: ...
-    def processor(self, group: Ints | int, index: Ints | int) -> Ints | int:
+    def processor(self, group: Numbers | int, index: Numbers | int) -> Numbers:
         """Return the processor with an index in a group.
 
         Parameters
@@ -244,7 +236,7 @@ class Network:
         >>> Network(3, 2).processor(np.arange(2, dtype=np.int32), 2)
         array([2, 5], dtype=int32)
         """
-        processor: Ints | int = _joined(group, self.d, index, self.n)
+        processor: Numbers = _joined(group, self.d, index, self.n)
         return processor
 
     @overload

@@ -84,36 +84,34 @@ def test_one_hop_takes_the_fewest_slots_of_small_demands(demand: Demand) -> None
     assert slots == exact_slots(demand)
 
 
-@given(demands(), st.integers(0, 2**64 - 1), st.booleans())
-def test_what_is_found_is_a_schedule(demand: Demand, seed: int, relays: bool) -> None:
+@given(demands(), st.integers(0, 2**64 - 1))
+def test_what_is_found_is_a_schedule(demand: Demand, seed: int) -> None:
     bound = lower_bound(demand)
     for slots in range(max(bound - 1, 0), bound + 3):
-        places = best_fixed(demand, slots, slots + 1, relays=relays, seed=seed)
+        places = best_fixed(demand, slots, slots + 1, seed=seed)
         if places is not None:
             assert slots >= bound
             assert_delivers(demand, places, slots)
             assert places.slots <= slots
-            assert relays or (places.relay == -1).all()
 
 
 @given(demands())
 def test_the_best_is_between_the_bounds(demand: Demand) -> None:
     bound, most = lower_bound(demand), offline_slots(demand) + 3
-    places = best_fixed(demand, bound, most, relays=True)
+    places = best_fixed(demand, bound, most)
     assert places is not None
     assert_delivers(demand, places, places.slots)
     assert bound <= places.slots < most
     if bound:
-        assert best_fixed(demand, bound - 1, bound, relays=True) is None
-    assert best_fixed(demand, bound, bound, relays=True) is None
+        assert best_fixed(demand, bound - 1, bound) is None
+    assert best_fixed(demand, bound, bound) is None
 
 
 def test_first_fit_continues_after_64_slots() -> None:
     """As a loop over all packets and slots, in the order of couplers."""
     rng = np.random.default_rng(0)
     demand = Demand(Network(2, 2), *rng.integers(0, 4, (2, 900)))
-    moving = fixed._moving(demand, relays=False)
-    assert moving is not None
+    moving = fixed._going_straight(demand)
     busy, expected = set[tuple[int, int, int]](), []
     uses = list(enumerate(np.stack(moving[1:4]).T.tolist()))
     for p, parts in sorted(uses, key=lambda one: one[1][2]):
@@ -132,7 +130,7 @@ def test_large_demands_are_left_to_first_fit(monkeypatch: pytest.MonkeyPatch) ->
     for limit in ("MOST_PACKETS", "MOST_ELEMENTS", "_WORK"):
         with monkeypatch.context() as patched:
             patched.setattr(fixed, limit, 20)
-            assert best_fixed(demand, lower_bound(demand), 100, relays=True) is None
+            assert best_fixed(demand, lower_bound(demand), 100) is None
             slots = straight_slots(demand)
         assert_delivers(demand, straight(slots), int(slots.max()) + 1)
 
@@ -141,9 +139,7 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
     rng = np.random.default_rng(0)
     demand = Demand(Network(4, 4), *rng.integers(0, 16, (2, 100)))
     slots = lower_bound(demand) + 1
-    one, same, other = (
-        best_fixed(demand, slots, slots + 1, relays=True, seed=seed) for seed in (1, 1, 2)
-    )
+    one, same, other = (best_fixed(demand, slots, slots + 1, seed=seed) for seed in (1, 1, 2))
     assert one is not None
     assert same is not None
     assert other is not None
@@ -191,7 +187,7 @@ def assert_within(name: str, d: int, g: int, gap: int) -> None:
     assert int(slots.max()) + 1 == max(loads(demand))
     assert_delivers(demand, straight(slots), max(loads(demand)))
     bound, two = lower_bound(demand), offline_slots(demand)
-    places = best_fixed(demand, bound, two, relays=True)
+    places = best_fixed(demand, bound, two)
     if places is None:
         assert two <= bound + gap
         return

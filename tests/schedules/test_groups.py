@@ -10,13 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Network
-from popsnet.schedules.groups import (
-    GroupPlan,
-    give_processors,
-    one_hop_slots,
-    plan_mixed,
-    plan_one_hop,
-)
+from popsnet.schedules.groups.mixed import plan_mixed
+from popsnet.schedules.groups.plan import GroupPlan, one_hop_slots, plan_one_hop
+from popsnet.schedules.groups.processors import give_processors
 from popsnet.slot import Ints
 from tests.each import each
 from tests.schedules.families import Matrix, families, simple_bound

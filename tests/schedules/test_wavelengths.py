@@ -21,7 +21,7 @@ from popsnet.schedules import (
     schedule_matrix,
 )
 from popsnet.schedules.exports import write_hops, write_ports
-from popsnet.schedules.groups import one_hop_slots
+from popsnet.schedules.groups.plan import one_hop_slots
 from popsnet.schedules.linear_program import whole_slots
 from tests.each import each, rarely
 

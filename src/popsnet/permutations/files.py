@@ -201,7 +201,12 @@ def _read_json(path: Path) -> npt.NDArray[Any]:
     for i, value in enumerate(data):
         if type(value) is not int:
             raise PermutationError(f"{path}: entry {i} is {value!r}, not an integer.")
-    return _as_array(data, path)
+    try:
+        return np.array(data, dtype=np.int64)
+    except OverflowError:
+        raise PermutationError(
+            f"{path} contains a number that is too large; destinations are less than n."
+        ) from None
 
 
 def _read_csv(path: Path) -> I64:
@@ -244,15 +249,6 @@ def _by_source(table: FileTable, source: I64, destination: I64) -> I64:
     values = np.empty_like(destination)
     values[source] = destination
     return values
-
-
-def _as_array(values: list[int], path: Path) -> I64:
-    try:
-        return np.array(values, dtype=np.int64)
-    except OverflowError:
-        raise PermutationError(
-            f"{path} contains a number that is too large; destinations are less than n."
-        ) from None
 
 
 _READERS: dict[str, Callable[[Path], npt.NDArray[Any]]] = {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -205,26 +205,17 @@ class ResolvedPermutation:
     """The file that it was read from, if any."""
     make: Maker | None = None
     """Makes the permutation of a run from its coins."""
-    array: Array | None = None
+    given: Array | None = None
     """The permutation of all runs, if it was given as a file or an array."""
-
-    @property
-    def given(self) -> Array | None:
-        """What must be given to make it again, if it has no name and no file."""
-        return self.array
-
-    @property
-    def start(self) -> None:
-        """Where the packets start, None if packet i starts at processor i."""
-
-    @property
-    def demand(self) -> None:
-        """The packets, if it is not a permutation."""
+    start: ClassVar[None] = None
+    """Where the packets start, None if packet i starts at processor i."""
+    demand: ClassVar[None] = None
+    """The packets, if it is not a permutation."""
 
     def destination(self, network: Network, coins: Coins) -> Destinations:
         """Return the permutation of the run that has these coins."""
-        if self.array is not None:
-            return self.array
+        if self.given is not None:
+            return self.given
         assert self.make is not None
         return self.make(network, coins)
 
@@ -234,8 +225,8 @@ def resolve_permutation(
 ) -> ResolvedPermutation:
     """Return a permutation, and refuse one that does not fit the network."""
     if isinstance(permutation, ResolvedPermutation):
-        if permutation.array is not None:
-            require_permutation(permutation.array, network.n, permutation.file or "permutation")
+        if permutation.given is not None:
+            require_permutation(permutation.given, network.n, permutation.file or "permutation")
         return permutation
     if not isinstance(permutation, str | Path):
         return _of_array(permutation, network)
@@ -262,7 +253,7 @@ def _of_array(permutation: npt.ArrayLike, network: Network) -> ResolvedPermutati
         )
     values = require_permutation(given, network.n, "permutation")
     values.flags.writeable = False
-    return ResolvedPermutation(f"array:{_digest(values.astype('<i4').tobytes())}", array=values)
+    return ResolvedPermutation(f"array:{_digest(values.astype('<i4').tobytes())}", given=values)
 
 
 def _of_file(path: Path, network: Network) -> ResolvedPermutation:
@@ -272,7 +263,7 @@ def _of_file(path: Path, network: Network) -> ResolvedPermutation:
     if (values != read_permutation(path, network.n)).any():
         raise PermutationError(f"{path} changed while it was being read; try again.")
     return ResolvedPermutation(
-        f"file{path.suffix.lower()}:{digest}", str(path.resolve()), array=values
+        f"file{path.suffix.lower()}:{digest}", str(path.resolve()), given=values
     )
 
 

@@ -14,12 +14,12 @@ from popsnet.errors import SizeError
 from popsnet.memory import Memory
 from popsnet.network import I32, I64, Bools, Network
 from popsnet.routing.direct import direct_slots
-from popsnet.routing.facts import Words, phases_of
-from popsnet.routing.router import most, register_relation
+from popsnet.routing.facts import Words, explanation, phases_of
+from popsnet.routing.router import register_relation
 from popsnet.schedules.cache import schedule_buffers, schedule_demand
 from popsnet.schedules.colouring.colouring import colour_edges
-from popsnet.schedules.demand import Demand
-from popsnet.schedules.schedule import ranks
+from popsnet.schedules.demand import Demand, most
+from popsnet.schedules.schedule import deliver_home, ranks
 from popsnet.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.system import amount, available_memory
 
@@ -58,10 +58,7 @@ def take_home(destination: Ints, memory: Memory) -> I32:
     """Deliver the packets that start at their destinations, and return the others."""
     at_home = memory.start == destination
     packets = np.flatnonzero(at_home).astype(np.int32)
-    while len(packets):  # each processor takes one at a time
-        first = np.unique(memory.start[packets], return_index=True)[1]
-        memory.deliver(memory.start[packets[first]], packets[first])
-        packets = np.delete(packets, first)
+    deliver_home(memory, memory.start[packets], packets)
     return np.flatnonzero(~at_home).astype(np.int32)
 
 
@@ -71,18 +68,18 @@ def _rows(lists: I32) -> tuple[I64, I32]:
     return row, lists[row, place] - 1
 
 
-def _announce_within(network: Network, lists: _Lists) -> Exchange[Bools]:
-    """Let every group hear the lists of its processors, one per slot; return who heard all."""
+def _tell_groups(
+    network: Network, contents: Ints, bits: int, turns: int, speaks: Bools, phase: str
+) -> Exchange[Bools]:
+    """Let processors tell their groups what they know, by index; return who heard all."""
     processors = network.processors
-    informed = np.ones(network.n, dtype=np.bool_)
-    if network.d == 1:
-        return informed  # a processor knows its own
     group, index = network.group(processors), network.index(processors)
-    for turn in range(network.d):
-        speakers = processors[index == turn]
+    informed = np.ones(network.n, dtype=np.bool_)
+    for turn in range(turns):
+        speakers = processors[(index == turn) & speaks]
         inbox = yield Slot.send_control(
-            speakers, group[speakers], group, contents=lists.table[speakers],
-            bits=lists.bits(network), phase=_WITHIN, conflict_free=True,
+            speakers, group[speakers], group, contents=contents[speakers], bits=bits, phase=phase,
+            conflict_free=True,
         )  # fmt: skip
         informed &= _hears(network, inbox)
     return informed
@@ -98,12 +95,7 @@ def _hears(network: Network, inbox: Inbox) -> Bools:
 @register_relation(
     "direct",
     "in-groups",
-    words=Words(
-        "The processors of a group announce their packets to each other. Then every packet takes "
-        "one hop, in a slot computed from its source, its destination and the announcements: "
-        "nothing collides.",
-        phases_of("direct in-groups"),
-    ),
+    words=Words(explanation("direct in-groups"), phases_of("direct in-groups")),
 )
 def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Send every packet straight to its destination, in rounds of max(d, g) slots.
@@ -124,7 +116,11 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
     period, processors = direct_slots(network), network.processors
     away = take_home(destination, memory)
     lists = _Lists.of(network, memory.start, destination, away)
-    informed = yield from _announce_within(network, lists)
+    turns = network.d if network.d > 1 else 0  # a processor knows its own list
+    everyone = np.ones(network.n, dtype=np.bool_)
+    informed = yield from _tell_groups(
+        network, lists.table, lists.bits(network), turns, everyone, _WITHIN
+    )
     source, to = _rows(lists.table)  # what every processor that is informed has heard
     rounds = _rounds(network, source, to)
     slot = rounds * period + (network.group(source) + network.index(to)) % period
@@ -163,11 +159,7 @@ def _rounds(network: Network, source: I64, to: I32) -> I64:
     "direct",
     "to-all",
     buffers=schedule_buffers,
-    words=Words(
-        "All processors announce their packets to all others, in large messages. Then every "
-        "processor computes the same off-line schedule, and all follow it.",
-        phases_of("direct to-all"),
-    ),
+    words=Words(explanation("direct to-all"), phases_of("direct to-all")),
 )
 def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Announce all packets to all processors in d⌈g/d⌉ + min(d, g) slots, and follow a schedule.
@@ -184,7 +176,8 @@ def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     lists = _Lists.of(network, memory.start, destination, every)
     _require_room(network, lists)
     heard, complete = yield from _announce_across(network, lists)
-    informed = yield from _pass_on(network, lists, heard, complete)
+    bits, turns = lists.bits(network) * heard.shape[1] * network.d, min(network.d, network.g)
+    informed = yield from _tell_groups(network, heard, bits, turns, complete, _PASSED)
     source, to = _rows(lists.table)  # what every processor that is informed has heard
     schedule = schedule_demand(Demand(network, source, to)).renumbered(lists.packets)
     yield from schedule.follow(memory, None if informed.all() else informed)
@@ -210,21 +203,6 @@ def _announce_across(network: Network, lists: _Lists) -> Exchange[tuple[I32, Boo
             heard[inbox.receivers, turn, spoken] = inbox.contents
             complete &= _hears(network, inbox) | ~listens
     return heard, complete
-
-
-def _pass_on(network: Network, lists: _Lists, heard: I32, complete: Bools) -> Exchange[Bools]:
-    """Let every group hear what those have heard that heard all; return who knows all lists."""
-    d, g, processors = network.d, network.g, network.processors
-    group, index = network.group(processors), network.index(processors)
-    informed = np.ones(network.n, dtype=np.bool_)
-    for spoken in range(min(d, g)):
-        speakers = processors[(index == spoken) & complete]
-        inbox = yield Slot.send_control(
-            speakers, group[speakers], group, contents=heard[speakers],
-            bits=lists.bits(network) * heard.shape[1] * d, phase=_PASSED, conflict_free=True,
-        )  # fmt: skip
-        informed &= _hears(network, inbox)
-    return informed
 
 
 def _require_room(network: Network, lists: _Lists) -> None:

@@ -6,17 +6,13 @@ from popsnet.coins import Coins
 from popsnet.hardware.propagation import ONE_HOP
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.facts import Claims, Expectation, Words
+from popsnet.routing.facts import Claims, Expectation, Words, explanation, phases_of
 from popsnet.routing.router import register
 from popsnet.slot import Ints, Slot, Slots
 from popsnet.theory.bounds import Bound
 
 _PHASE = "to destination"
-WORDS = Words(
-    "One hop, in a slot computed from source and destination: nothing collides, but max(d, g) "
-    "slots are needed.",
-    {_PHASE: "Packets go to their destinations, each on a coupler of its own."},
-)
+WORDS = Words(explanation("direct"), phases_of("direct"))
 
 
 def direct_slots(network: Network) -> int:

@@ -31,6 +31,16 @@ def phases_of(name: str) -> Mapping[str, str]:
     return _stated()[name]
 
 
+def explanation(name: str) -> str:
+    """Return an explanation of a variant that ships."""
+    return _stated()["explanations"][name]
+
+
+def by_shape(name: str) -> Callable[[Network], str]:
+    """Return a function of a network that tells an explanation for d = g or for d > g."""
+    return lambda network: explanation(name if network.d == network.g else f"{name}, d > g")
+
+
 @dataclass(frozen=True)
 class Expectation:
     """The slots that the default variant of a router is expected to take.

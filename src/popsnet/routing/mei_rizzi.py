@@ -10,7 +10,7 @@ import numpy as np
 from popsnet.coins import Coins
 from popsnet.memory import Memory
 from popsnet.network import Bools, Network
-from popsnet.routing.facts import Claims, Expectation, Words, phases_of
+from popsnet.routing.facts import Claims, Expectation, Words, by_shape, explanation, phases_of
 from popsnet.routing.router import register, register_variant
 from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.theory.bounds import PAPER, Bound
@@ -67,46 +67,20 @@ _CLAIMS = Claims(
     ),
 )  # fmt: skip
 
-_FIVE = (
-    "Five slots per try: to a random group, on to the temporary group, two for the "
-    "acknowledgement, and to the destination."
-)
 _UP_TO_SLOT_4 = phases_of("mei-rizzi")
 _UP_TO_SLOT_2 = {phase: _UP_TO_SLOT_4[phase] for phase in PHASES[:2]}
 
 
-def _explain(network: Network) -> str:
-    if network.d == network.g:
-        return (
-            f"{_FIVE} A packet can be destroyed in the first two of them, and each failure costs "
-            "five slots."
-        )
-    return (
-        f"{_FIVE} A packet can be destroyed in the first two, and is sent again. Because d > g it "
-        "can also be destroyed in the fifth, after its source was told that it is safe, and then "
-        "it is lost."
-    )
-
-
-def _explain_slot_5(network: Network) -> str:
-    sent = "Packets that reached their temporary group go on to their destinations."
-    if network.d == network.g:
-        return f"{sent} For d = g no two need the same coupler."
-    return (
-        f"{sent} Because d > g, two may need the same coupler: both are destroyed, and they are "
-        "lost, because their sources have dropped them."
-    )
-
-
-_PUBLISHED = Words(_explain, {**_UP_TO_SLOT_4, PHASES[4]: _explain_slot_5}, "residue")
+_PUBLISHED = Words(
+    by_shape("mei-rizzi"), {**_UP_TO_SLOT_4, PHASES[4]: by_shape("mei-rizzi slot 5")}, "residue"
+)
 _DEFERRED = Words(
-    f"{_FIVE} The repair for d > g: a copy waits in its temporary group until the last hop is "
-    "safe, so that a packet that was acknowledged cannot be lost.",
+    explanation("mei-rizzi deferred"),
     {**_UP_TO_SLOT_4, **phases_of("mei-rizzi deferred")},
     "residue",
 )
 _IDEALIZED = Words(
-    f"{_FIVE} Only the first two are executed, as the paper's tables count them.",
+    explanation("mei-rizzi idealized"),
     {**_UP_TO_SLOT_2, **phases_of("mei-rizzi idealized")},
     "residue",
 )
@@ -268,8 +242,7 @@ def deferred(
     n, blocks, processors = network.n, network.blocks, network.processors
     index = network.index(processors)
     pending: Ints = processors
-    stored = np.full(n, NO_PACKET, dtype=np.int32)  # the copy that waits at a processor
-    target = np.full(n, NO_PACKET, dtype=np.int32)  # and its destination
+    stored, target = np.full((2, n), NO_PACKET, dtype=np.int32)  # waiting copies, and where to
     waiting, step = np.ones(n, dtype=np.bool_), 0
     while pending.size or (unabridged and (stored != NO_PACKET).any()):
         listens_to = _turns(network, index, step % blocks)

@@ -7,15 +7,10 @@ from popsnet.hardware.propagation import Propagation
 from popsnet.medium import hashed_bytes
 from popsnet.memory import Memory
 from popsnet.network import Network
-from popsnet.routing.facts import Claims, Expectation, Words, phases_of
+from popsnet.routing.facts import Claims, Expectation, Words, explanation, phases_of
 from popsnet.routing.router import register, register_relation
+from popsnet.schedules import cache
 from popsnet.schedules.bounds import permutation_slots
-from popsnet.schedules.cache import (
-    kept_bytes,
-    schedule_buffers,
-    schedule_demand,
-    schedule_permutation,
-)
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.schedule import pipelined_rounds
 from popsnet.slot import Ints, Slots
@@ -35,7 +30,7 @@ _CLAIMS = Claims(
 def _working(network: Network) -> int:
     """Return the bytes of the schedule, and of a slot in which up to all processors send."""
     tuned = 40 * network.n if network.wavelengths > 1 else 0
-    return kept_bytes(network.n) + 40 * network.n + hashed_bytes(network, network.n) + tuned
+    return cache.kept_bytes(network.n) + 40 * network.n + hashed_bytes(network, network.n) + tuned
 
 
 def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
@@ -60,10 +55,7 @@ def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
     ),
     working=_working,
     wavelengths=True,
-    words=Words(
-        "All packets were known beforehand: they go in two hops, or one, without a collision.",
-        phases_of("offline"),
-    ),
+    words=Words(explanation("offline"), phases_of("offline")),
 )
 def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route a permutation in one slot if no two packets share a coupler, else in 2⌈d/g⌉.
@@ -76,10 +68,10 @@ def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -
     Takes O(n log d) time. With W wavelengths up to W packets share a coupler in a slot, and the
     number of slots is 1 or 2⌈d/gW⌉. See :func:`popsnet.schedules.make_schedule`.
     """
-    return schedule_permutation(network, destination).follow(memory)
+    return cache.schedule_permutation(network, destination).follow(memory)
 
 
-@register_relation("offline", "standard", buffers=schedule_buffers, wavelengths=True)
+@register_relation("offline", "standard", buffers=cache.schedule_buffers, wavelengths=True)
 def offline_demand(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Follow the schedule of a demand: see :func:`popsnet.schedules.make_schedule`."""
-    return schedule_demand(Demand(network, memory.start, destination)).follow(memory)
+    return cache.schedule_demand(Demand(network, memory.start, destination)).follow(memory)

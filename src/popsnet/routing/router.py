@@ -27,8 +27,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict, Unpack
 
-import numpy as np
-
 from popsnet.coins import Coins
 from popsnet.errors import InputError, did_you_mean, wrong
 from popsnet.faults.faults import kinds_of
@@ -38,7 +36,7 @@ from popsnet.network import Network
 from popsnet.programs.register import Program, ProgramFacts
 from popsnet.routing.facts import NO_CLAIMS, NO_WORDS, Claims, Words
 from popsnet.routing.to_all import DETECTED, detected, detected_bytes, detected_words
-from popsnet.schedules.demand import Demand
+from popsnet.schedules.demand import Demand, most
 from popsnet.slot import Ints, Slots
 from popsnet.theory.bounds import BOUNDS, Bound
 from popsnet.trace import TraceWords
@@ -124,11 +122,6 @@ def own_and_due(demand: Demand) -> int:
     A processor that relays nothing holds at most that many.
     """
     return most(demand.source) + most(demand.destination)
-
-
-def most(processors: Ints) -> int:
-    """Return how often the most frequent processor occurs."""
-    return int(np.bincount(processors).max()) if len(processors) else 0
 
 
 @dataclass(frozen=True)

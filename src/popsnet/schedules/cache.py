@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from threading import Lock
 
@@ -71,19 +72,12 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
     4
     """
     permutation = np.ascontiguousarray(destination, dtype=np.int32)
-    return kept_schedule(
-        f"permutation {network.d} {network.g} {seed}{_wavelengths(network)}",
-        (permutation,),
-        lambda: _make(Demand.of_permutation(network, permutation), seed),
-    )
+    name, make = f"permutation {network!r} {seed}", partial(_make, network, permutation, seed)
+    return kept_schedule(name, (permutation,), make)
 
 
-def _wavelengths(network: Network) -> str:
-    """Return the part of a name that tells networks with several wavelengths apart."""
-    return f" wavelengths {network.wavelengths}" if network.wavelengths > 1 else ""
-
-
-def _make(demand: Demand, seed: int) -> Schedule:
+def _make(network: Network, permutation: Ints, seed: int) -> Schedule:
+    demand = Demand.of_permutation(network, permutation)
     return one_slot(demand) or make_two_hops(demand, seed=seed)
 
 
@@ -115,11 +109,8 @@ def schedule_demand(demand: Demand, *, seed: int = 0) -> Schedule:
     """
     network, order = demand.network, np.argsort(demand.source, kind="stable").astype(np.int32)
     ends = demand.source[order], demand.destination[order]
-    made = kept_schedule(
-        f"demand {network.d} {network.g} {seed}{_wavelengths(network)}",
-        ends,
-        lambda: make_schedule(Demand(network, *ends), seed=seed),
-    )
+    name = f"demand {network!r} {seed}"
+    made = kept_schedule(name, ends, lambda: make_schedule(Demand(network, *ends), seed=seed))
     return made.renumbered(order)
 
 

@@ -10,10 +10,11 @@ from popsnet.compiled import compiled
 from popsnet.errors import InputError
 from popsnet.loops import plain
 from popsnet.network import I32, I64, Network
+from popsnet.schedules.bounds import counted
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.colouring.multigraph import join
 from popsnet.schedules.demand import Demand
-from popsnet.schedules.schedule import STRAIGHT, Paths, Schedule, ranks
+from popsnet.schedules.schedule import Paths, Schedule, grouped, ranks
 from popsnet.slot import Ints
 
 MOST_ROUNDS = 2**16
@@ -72,38 +73,36 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
         )
     if network.d == 1:  # every coupler has one sender and one listener: a matching is a slot
         rounds = colour_edges(demand.source, demand.destination, seed=seed)
-        return _ordered(demand, rounds, None, demand.h)
+        return Schedule.of_rounds(demand, rounds, None, demand.h)
     if demand.h > 1:
         return _of_relation(demand, seed)
     if demand.degree <= network.channels:
         between = _between(network, demand.source, demand.destination, seed)
         relays = network.processor(between, ranks(between, network.g))
-        return _ordered(demand, np.zeros_like(between), relays, demand.rounds)
+        return Schedule.of_rounds(demand, np.zeros_like(between), relays, demand.rounds)
     return _of_long_rounds(demand, seed)
 
 
 def one_slot(demand: Demand) -> Schedule | None:
     """Return the schedule of one slot, or None if packets share a processor or crowd a coupler."""
-    network, m = demand.network, demand.packets
-    few = slice(0, 4 * network.g)  # most demands are refused by a look at a few packets
-    for part in (few, slice(0, m)):
-        ends = network.group(demand.source[part]), network.group(demand.destination[part])
-        if network.d > 1 and _crowd_couplers(*ends, network):
-            return None
+    network = demand.network
+    if network.d > 1 and crowd_couplers(
+        network, demand.source, demand.destination, network.wavelengths
+    ):
+        return None
     if demand.h > 1:
         return None
-    now = np.zeros(m, dtype=np.int32)
-    straight = np.full(m, STRAIGHT, dtype=np.int32)
-    return Schedule.of_paths(demand, Paths(straight, now, now, min(m, 1)))
+    return Schedule.of_paths(demand, Paths.straight(np.zeros(demand.packets, dtype=np.int32)))
 
 
-def _crowd_couplers(left: Ints, right: Ints, network: Network) -> bool:
-    """Return whether a coupler has more packets than wavelengths."""
-    g, several = network.g, network.wavelengths
-    couplers = left.astype(np.int64) * g + right
-    if g * g <= 8 * len(couplers):
-        return bool((np.bincount(couplers) > several).any())
-    return bool((np.unique(couplers, return_counts=True)[1] > several).any())
+def crowd_couplers(network: Network, source: Ints, destination: Ints, most: int) -> bool:
+    """Return whether more than some packets have the same coupler in one hop."""
+    for part in (slice(0, 4 * network.g), slice(None)):  # a few packets often show it
+        by, to = network.group(source[part]), network.group(destination[part])
+        packets = counted(network.coupler(to, by), network.couplers)[1]
+        if packets.max(initial=0) > most:
+            return True
+    return False
 
 
 def _between(network: Network, source: Ints, destination: Ints, seed: int) -> I32:
@@ -148,7 +147,7 @@ def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
     shape = network.d, network.g, network.channels
     rounds, relays = _relays(plain(source), colours, *shape, degree)
     m = demand.packets
-    return _ordered(demand, rounds[:m], relays[:m], demand.rounds)
+    return Schedule.of_rounds(demand, rounds[:m], relays[:m], demand.rounds)
 
 
 def _blanks(demand: Demand, degree: int) -> I32:
@@ -166,7 +165,7 @@ def _of_relation(demand: Demand, seed: int) -> Schedule:
     """Schedule several packets per processor; those that hold the fewest packets relay."""
     network, count = demand.network, demand.rounds
     rounds = assign_rounds(demand, seed=seed)
-    order, bounds = _by_round(rounds, count)
+    order, bounds = grouped(rounds, count)
     relays = np.empty(demand.packets, dtype=np.int32)
     held = np.bincount(demand.source, minlength=network.n)
     for r in range(count):
@@ -176,7 +175,7 @@ def _of_relation(demand: Demand, seed: int) -> Schedule:
         held[source] -= 1  # each once in a round
         relays[rows] = _least_laden(held, between, network)
         held[destination] += 1
-    return _ordered(demand, rounds, relays, count)
+    return Schedule.of_rounds(demand, rounds, relays, count)
 
 
 def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
@@ -243,25 +242,6 @@ def _least_laden(held: I64, between: I32, network: Network) -> I32:
     first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
     index: I32 = first[between, ranks(between, network.g)].astype(np.int32)
     return network.processor(between, index)
-
-
-def _ordered(demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Schedule:
-    order, bounds = _by_round(rounds, count)
-    return Schedule.of_rounds(
-        network=demand.network,
-        bounds=bounds,
-        packets=order,
-        sources=plain(demand.source[order]),
-        relays=None if relays is None else relays[order],
-        destinations=plain(demand.destination[order]),
-    )
-
-
-def _by_round(rounds: I32, count: int) -> tuple[I32, I64]:
-    """Return the packets ordered by round, and where each round begins."""
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(rounds, minlength=count))))
-    small = rounds.astype(np.uint16) if count < 2**16 else rounds  # sorted by digits, in O(m)
-    return np.argsort(small, kind="stable").astype(np.int32), bounds
 
 
 @compiled

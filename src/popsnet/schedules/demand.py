@@ -89,13 +89,13 @@ class Demand:
     @property
     def h(self) -> int:
         """The largest number of packets that a processor sends or receives."""
-        return max(_most(self.source), _most(self.destination))
+        return max(most(self.source), most(self.destination))
 
     @property
     def degree(self) -> int:
         """The largest number of packets that a group sends or receives (Δ)."""
         ends = self.source, self.destination
-        return max(_most(self.network.group(one)) for one in ends)
+        return max(most(self.network.group(one)) for one in ends)
 
     @property
     def rounds(self) -> int:
@@ -120,8 +120,9 @@ class Demand:
         """Whether packet i starts at processor i, and every processor receives one packet."""
         network = self.network
         in_order = self.packets == network.n and bool((self.source == network.processors).all())
-        return in_order and _most(self.destination) == 1
+        return in_order and most(self.destination) == 1
 
 
-def _most(numbers: Ints) -> int:
+def most(numbers: Ints) -> int:
+    """Return how often the most frequent number occurs."""
     return int(np.bincount(numbers).max()) if len(numbers) else 0

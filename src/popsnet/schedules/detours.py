@@ -21,7 +21,7 @@ from popsnet.schedules.bounds import lower_bound, matrix_bound
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.fixed import best_fixed
 from popsnet.schedules.linear_program import Capacities
-from popsnet.schedules.schedule import STRAIGHT, Hops, Schedule
+from popsnet.schedules.schedule import NO_HOPS, STRAIGHT, Hops, Schedule
 from popsnet.splitmix import word
 from popsnet.system import available_memory
 
@@ -118,14 +118,14 @@ def make_detours(
     sent = np.flatnonzero(needed).astype(np.int32)
     bound = _bound(demand, sent, needed[sent], parts, free)
     found = [
-        _first_fit(demand, ways, needed, hops) for hops in (_kept(intact, parts, needed), None)
+        _first_fit(demand, ways, needed, hops) for hops in (_kept(intact, parts, needed), NO_HOPS)
     ]
     best = min(found, key=_length)
     made = Schedule.of_hops(network, best, (plain(demand.source)[home], home))
     if network.wavelengths > 1 or hops in ("1", "2") or needed.max(initial=0) > 2:
         return Detours(made, unreachable, bound)
     moved = Demand(network, demand.source[sent], demand.destination[sent])
-    paths = best_fixed(moved, bound, made.slots, relays=True, seed=seed, parts=parts)
+    paths = best_fixed(moved, bound, made.slots, seed=seed, parts=parts)
     if paths is not None:
         made = replace(Schedule.of_paths(moved, paths).renumbered(sent), home=made.home)
     return Detours(made, unreachable, bound)
@@ -325,26 +325,22 @@ def _kept(intact: Schedule, parts: WorkingParts, needed: I64) -> Hops:
     return Hops(*kept)
 
 
-def _first_fit(demand: Demand, ways: _Ways, needed: I64, kept: Hops | None) -> Hops:
+def _first_fit(demand: Demand, ways: _Ways, needed: I64, kept: Hops) -> Hops:
     """Give hops to all packets that are sent and not kept, those with the longest ways first."""
     network = demand.network
     source, destination = plain(demand.source), plain(demand.destination)
     waits = needed > 0
-    room = _empty_room(network, 1 if kept is None else _length(kept))
-    if kept is not None:
-        waits[kept.packets] = False
-        _occupy_all(kept.slots, kept.senders, kept.listeners, ways, room)
-    columns = [] if kept is None else [kept]
+    waits[kept.packets] = False
+    room, columns = _empty_room(network, _length(kept)), [kept]
+    _occupy_all(kept.slots, kept.senders, kept.listeners, ways, room)
     for packet in np.flatnonzero(waits & (needed > 2)):
         room, hops = _take_long_way(int(packet), demand, ways, room)
         columns.append(hops)
     packets = np.flatnonzero(waits & (needed <= 2))
     packets = packets[np.argsort(-needed[packets], kind="stable")]
     places = np.full((3, len(packets)), STRAIGHT, dtype=np.int32)
-    done = 0
-    while (done := _fit(source[packets], destination[packets], ways, room, done, places)) < len(
-        packets
-    ):
+    ends, done = (source[packets], destination[packets]), 0
+    while (done := _fit(*ends, ways, room, done, places)) < len(packets):
         room = _larger(room)
     return _joined([*columns, _hops_of(packets.astype(np.int32), source, destination, places)])
 
@@ -381,9 +377,8 @@ def _take_long_way(packet: int, demand: Demand, ways: _Ways, room: _Room) -> tup
         _occupy(slot, at, to, ways, room)
         rows.append((packet, slot, at, to, len(rows) > 0, not end))
         at = to
-    types = (np.int32,) * 4 + (np.bool_,) * 2
-    columns = zip(types, zip(*rows, strict=True), strict=True)
-    return room, Hops(*(np.array(column, dtype=kind) for kind, column in columns))
+    columns = np.array(rows, dtype=np.int32).T
+    return room, Hops(*columns[:4], *columns[4:].astype(np.bool_))
 
 
 def _earliest(

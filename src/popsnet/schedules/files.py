@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,6 +29,7 @@ import numpy.typing as npt
 from popsnet.errors import InputError, wrong
 from popsnet.network import I64, Network
 from popsnet.schedules.demand import Demand
+from popsnet.schedules.groups.plan import packet_groups
 from popsnet.schedules.schedule import ranks
 from popsnet.tables import FileTable, read_table
 from popsnet.tables.table import names_of_list, require_integers
@@ -127,10 +129,8 @@ def read_demand(packets: FileOrArray, network: Network, unit: float | None = Non
     if at[2] is None:
         _require_no_unit(table, unit)
         return ReadDemand(Demand(network, rows.source, rows.destination))  # without the table
-    column = at[2]
-    counts, rounding = to_packets(
-        table.values[:, column], unit, lambda i: table.where(i, column), str(table.path)
-    )
+    amounts, where = table.values[:, at[2]], partial(table.where, column=at[2])
+    counts, rounding = to_packets(amounts, unit, where, str(table.path))
     sources, destinations = np.repeat(rows.source, counts), np.repeat(rows.destination, counts)
     return ReadDemand(Demand(network, sources, destinations), rounding)
 
@@ -177,9 +177,12 @@ def read_matrix(matrix: FileOrArray, network: Network, unit: float | None = None
     if table.values.shape != (g, g):
         raise InputError(_wrong_shape(table, network))
     table.require_order()
-    counts, rounding = to_packets(
-        table.values.ravel(), unit, _cell_and_groups(table, g), str(table.path)
-    )
+
+    def where(i: int) -> str:
+        a, b = divmod(i, g)
+        return f"{table.where(a, b)} (from group {a} to group {b})"
+
+    counts, rounding = to_packets(table.values.ravel(), unit, where, str(table.path))
     return ReadMatrix(counts.reshape(g, g), rounding)
 
 
@@ -231,8 +234,7 @@ def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
     shift the receivers by one.
     """
     g, d = network.g, network.d
-    pairs = np.repeat(np.arange(g * g), counts.ravel().astype(np.int64))
-    by, to = (ends.astype(np.int32) for ends in np.divmod(pairs, g))
+    by, to = packet_groups(counts.astype(np.int64))
     source, turns = network.processor(by, ranks(by, g) % d), ranks(to, g)
     at_home = np.zeros(g, dtype=np.int32)
     to_itself = network.processor(to, turns % d) == source
@@ -302,14 +304,12 @@ def _columns_of_list(table: FileTable, what: str) -> tuple[int, int, int | None]
 
 def _ends(table: FileTable, at: tuple[int, int, int | None]) -> tuple[I64, I64]:
     """Return the sources and the destinations of a list."""
-
-    def end(column: int) -> I64:
-        def where(i: int) -> str:
-            return table.where(i, column)
-
-        return require_integers(table.values[:, column], where, "sources and destinations are.")
-
-    return end(at[0]), end(at[1])
+    rule = "sources and destinations are."
+    source, destination = (
+        require_integers(table.values[:, column], partial(table.where, column=column), rule)
+        for column in at[:2]
+    )
+    return source, destination
 
 
 def _of_list(table: FileTable, network: Network, unit: float | None) -> ReadMatrix:
@@ -330,11 +330,7 @@ def _of_list(table: FileTable, network: Network, unit: float | None) -> ReadMatr
         counts = np.bincount(cells, minlength=g * g)
         _require_few(int(counts.sum()), str(table.path), "fewer rows")
         return ReadMatrix(counts.reshape(g, g))
-    amounts = table.values[:, at[2]]
-
-    def where(i: int) -> str:
-        return table.where(i, at[2])
-
+    amounts, where = table.values[:, at[2]], partial(table.where, column=at[2])
     if unit is None:
         found, rounding = to_packets(amounts, None, where, str(table.path))
         counts = np.zeros(g * g, np.int64)
@@ -344,14 +340,6 @@ def _of_list(table: FileTable, network: Network, unit: float | None) -> ReadMatr
     sums = np.bincount(cells, amounts, g * g)
     counts, rounding = to_packets(sums, unit, lambda i: str(table.path), str(table.path))
     return ReadMatrix(counts.reshape(g, g), rounding)
-
-
-def _cell_and_groups(table: FileTable, g: int) -> Callable[[int], str]:
-    def where(i: int) -> str:
-        a, b = divmod(i, g)
-        return f"{table.where(a, b)} (from group {a} to group {b})"
-
-    return where
 
 
 def _require_amounts(amounts: npt.NDArray[Any], where: Callable[[int], str]) -> None:

@@ -55,6 +55,8 @@ class _Moving(NamedTuple):
     coupler: I32
     sizes: tuple[int, int, int]
     """The numbers of sources, destinations and couplers."""
+    tries: int
+    """The relays that are drawn for a packet that cannot go straight at no cost."""
     dead: Bools
     """Whether each source, destination and coupler is dead, or empty if none is."""
 
@@ -64,12 +66,6 @@ class _Moving(NamedTuple):
         most = [int(np.bincount(one).max(initial=0)) for one in self[1:4]]
         return max(most[:2]), most[2]
 
-    def paths(self, packets: int, relay: I32, first: I32, final: I32) -> Paths:
-        """Return the paths of all packets, given those of the moving ones."""
-        slots = int(final.max(initial=HOME)) + 1
-        relay, first, final = (self.placed(packets, one) for one in (relay, first, final))
-        return Paths(relay, first, final, slots)
-
     def placed(self, packets: int, values: I32) -> I32:
         """Return the values of moving packets for all packets, with -1 for the others."""
         placed = np.full(packets, -1, dtype=np.int32)
@@ -77,34 +73,24 @@ class _Moving(NamedTuple):
         return placed
 
 
-def _moving(demand: Demand, *, relays: bool, parts: WorkingParts | None = None) -> _Moving | None:
-    """Find the packets that move, and give numbers to what they use.
-
-    The numbers have no gaps, except where a relay may use what no packet does by itself.
-    """
-    dead = np.empty(0, dtype=np.bool_)
+def _uses(demand: Demand) -> tuple[I64, Ints, Ints, I64]:
+    """Return the packets that move, and the source, destination and coupler of each."""
     network = demand.network
     packets = np.flatnonzero(demand.source != demand.destination)
     source, destination = demand.source[packets], demand.destination[packets]
     coupler = network.coupler(network.group(destination), network.group(source))
-    if not relays:
-        if network.wavelengths > 1:
-            coupler = _with_wavelengths(coupler, network.wavelengths)
-        uses = [_numbered(one) for one in (source, destination, coupler)]
-        (senders, m), (listeners, n), (couplers, k) = uses
-        return _Moving(packets, senders, listeners, couplers, (m, n, k), dead)
-    if network.couplers > MOST_ELEMENTS:
-        return None
-    sizes = network.n, network.n, network.couplers
-    if parts is not None:
-        dead = ~np.concatenate((parts.sends, parts.hears, parts.couplers.ravel()))
-    return _Moving(packets, plain(source), plain(destination), plain(coupler), sizes, dead)
+    return packets, source, destination, coupler
 
 
-def _with_wavelengths(coupler: I64, wavelengths: int) -> I64:
-    """Deal the packets of each coupler to its wavelengths in turn, and number both."""
-    places, count = _numbered(coupler)
-    return places.astype(np.int64) * wavelengths + ranks(places, count) % wavelengths
+def _going_straight(demand: Demand) -> _Moving:
+    """Give numbers without gaps to what packets use that go straight."""
+    packets, source, destination, coupler = _uses(demand)
+    places, count = _numbered(coupler)  # its packets use its wavelengths in turn
+    several = demand.network.wavelengths
+    coupler = places.astype(np.int64) * several + ranks(places, count) % several
+    (senders, m), (listeners, n), (couplers, k) = map(_numbered, (source, destination, coupler))
+    dead = np.empty(0, dtype=np.bool_)
+    return _Moving(packets, senders, listeners, couplers, (m, n, k), 0, dead)
 
 
 def _numbered(numbers: Ints) -> tuple[I32, int]:
@@ -151,8 +137,7 @@ def straight_slots(demand: Demand, *, seed: int = 0) -> I32:
     >>> straight_slots(Demand(Network(2, 2), np.array([0, 0, 1]), np.array([1, 2, 3]))).tolist()
     [0, 1, 0]
     """
-    moving = _moving(demand, relays=False)
-    assert moving is not None
+    moving = _going_straight(demand)
     h, most = moving.loads
     if demand.network.d == 1:
         slots = colour_edges(moving.source, moving.destination, seed=seed)
@@ -160,23 +145,17 @@ def straight_slots(demand: Demand, *, seed: int = 0) -> I32:
         slots = ranks(moving.coupler, moving.sizes[2])
     else:
         slots = _first_fit(moving)
-        better = _shortest(
-            demand.network, moving, max(h, most), int(slots.max()) + 1, seed, relays=False
-        )
+        better = _shortest(demand.network, moving, max(h, most), int(slots.max()) + 1, seed)
         slots = slots if better is None else better[1]
     return moving.placed(demand.packets, slots)
 
 
 def best_fixed(
-    demand: Demand,
-    bound: int,
-    most: int,
-    *,
-    relays: bool,
-    seed: int = 0,
-    parts: WorkingParts | None = None,
+    demand: Demand, bound: int, most: int, *, seed: int = 0, parts: WorkingParts | None = None
 ) -> Paths | None:
     """Search for a short schedule with at least ``bound`` and fewer than ``most`` slots.
+
+    Packets may be relayed, once.
 
     Parameters
     ----------
@@ -186,12 +165,10 @@ def best_fixed(
         A lower bound for the number of slots, with which the search begins.
     most : int
         The number of slots of a schedule that is known.
-    relays : bool
-        Whether packets may be relayed, once.
     seed : int
         The random seed; a seed always gives the same schedule.
     parts : WorkingParts, optional
-        What works, if relays may be used and some parts are dead. By default everything works.
+        What works, if some parts are dead. By default everything works.
 
     Returns
     -------
@@ -212,22 +189,30 @@ def best_fixed(
     a price. It is put out and waits again, and the price rises. The search ends when no packet
     waits, or when the shortest queue has not become shorter for long.
     """
-    moving = _moving(demand, relays=relays, parts=parts)
-    if moving is None:
+    network = demand.network
+    if network.couplers > MOST_ELEMENTS:
         return None
-    found = _shortest(demand.network, moving, bound, most, seed, relays=relays)
-    return None if found is None else moving.paths(demand.packets, *found)
+    dead = np.empty(0, dtype=np.bool_)
+    if parts is not None:
+        dead = ~np.concatenate((parts.sends, parts.hears, parts.couplers.ravel()))
+    packets, *uses = _uses(demand)
+    source, destination, coupler = map(plain, uses)
+    sizes = network.n, network.n, network.couplers
+    moving = _Moving(packets, source, destination, coupler, sizes, _RELAYS, dead)
+    found = _shortest(network, moving, bound, most, seed)
+    if found is None:
+        return None
+    relay, first, final = (moving.placed(demand.packets, one) for one in found)
+    return Paths(relay, first, final, int(final.max(initial=HOME)) + 1)
 
 
-def _shortest(
-    network: Network, moving: _Moving, bound: int, most: int, seed: int, *, relays: bool
-) -> I32 | None:
+def _shortest(network: Network, moving: _Moving, bound: int, most: int, seed: int) -> I32 | None:
     """Return relay, first and final slot of every moving packet, as rows; see `best_fixed`."""
     found, low, high, step = None, bound, most, 1
     while low < high:
         slots = min(bound + step - 1, high - 1) if found is None else (low + high) // 2
         step *= 2
-        made = _attempt(network, moving, slots, seed, relays=relays)
+        made = _attempt(network, moving, slots, seed)
         if made is None:
             low = slots + 1
         else:
@@ -235,15 +220,13 @@ def _shortest(
     return found
 
 
-def _attempt(
-    network: Network, moving: _Moving, slots: int, seed: int, *, relays: bool
-) -> I32 | None:
+def _attempt(network: Network, moving: _Moving, slots: int, seed: int) -> I32 | None:
     """Return relay, first and final slot of every moving packet, as rows."""
     h, most = moving.loads
     if not len(moving.packets):
         return np.empty((3, 0), dtype=np.int32)
-    m, tries = len(moving.packets), _RELAYS if relays else 0
-    if slots < h or (slots < most and not relays) or m > min(_WORK // slots, MOST_PACKETS):
+    m, tries = len(moving.packets), moving.tries
+    if slots < h or (slots < most and not tries) or m > min(_WORK // slots, MOST_PACKETS):
         return None
     if sum(moving.sizes) * slots > MOST_ELEMENTS:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from popsnet.loops import plain
 from popsnet.memory import Memory
 from popsnet.network import I32, I64, Bools, Network
 from popsnet.schedules.demand import Demand
-from popsnet.slot import Ints, Slot, Slots
+from popsnet.slot import Ints, Slot, SlotOptions, Slots
 
 STRAIGHT = -1
 """Stands for the relay of a packet that has none."""
@@ -33,6 +34,12 @@ class Paths(NamedTuple):
     """The slot of its last hop, which is the first one if it has no relay."""
     slots: int
     """The number of slots."""
+
+    @classmethod
+    def straight(cls, slots: I32) -> Paths:
+        """Return the paths of packets that go straight in these slots."""
+        relay = np.full_like(slots, STRAIGHT)
+        return cls(relay, slots, slots, int(slots.max(initial=HOME)) + 1)
 
 
 class Hops(NamedTuple):
@@ -98,38 +105,26 @@ class Schedule:
     """Whether a relay has at most one packet of the schedule, and sends it in the next slot."""
 
     @classmethod
-    def of_rounds(
-        cls,
-        network: Network,
-        bounds: I64,
-        packets: I32,
-        sources: I32,
-        relays: I32 | None,
-        destinations: I32,
-    ) -> Schedule:
+    def of_rounds(cls, demand: Demand, rounds: I32, relays: I32 | None, count: int) -> Schedule:
         """Make a schedule of rounds, each of which delivers its packets.
 
-        Row i says that ``packets[i]`` goes from ``sources[i]`` through ``relays[i]`` to
-        ``destinations[i]``; round r has the rows from ``bounds[r]`` to ``bounds[r + 1]``. Without
-        relays a round is one slot, and otherwise two.
+        Packet p goes in round ``rounds[p]``, through ``relays[p]``. Without relays a round is one
+        slot, and otherwise two.
         """
-        ends = [sources, *([] if relays is None else [relays]), destinations]
-        for array in (packets, *ends):
+        order, bounds = grouped(rounds, count)
+        stops = [demand.source, *([] if relays is None else [relays]), demand.destination]
+        ends, messages = [plain(one[order]) for one in stops], []
+        for array in (order, *ends):
             array.flags.writeable = False
-        hops, messages = len(ends) - 1, []
-        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            rows, yes = slice(begin, end), np.broadcast_to(np.bool_(True), end - begin)
-            no = np.broadcast_to(np.bool_(False), end - begin)
-            for hop in range(hops):
-                last = hop == hops - 1
-                messages.append(
-                    Messages(
-                        ends[hop][rows], ends[hop + 1][rows], packets[rows], yes if hop else no,
-                        no if last else yes, TO_DESTINATION if last else TO_RELAY,
-                    )
-                )  # fmt: skip
-        nbytes = packets.nbytes + sum(one.nbytes for one in ends)
-        return cls(network, tuple(messages), nbytes, (NOTHING, NOTHING), in_rounds=True)
+        for begin, end in pairwise(bounds.tolist()):
+            rows, last = slice(begin, end), len(ends) - 2
+            no, yes = (np.broadcast_to(np.bool_(one), end - begin) for one in (False, True))
+            for hop, (by, to) in enumerate(pairwise(ends)):
+                relayed = yes if hop else no, no if hop == last else yes
+                phase = TO_DESTINATION if hop == last else TO_RELAY
+                messages.append(Messages(by[rows], to[rows], order[rows], *relayed, phase))
+        nbytes = order.nbytes + sum(one.nbytes for one in ends)
+        return cls(demand.network, tuple(messages), nbytes, (NOTHING, NOTHING), in_rounds=True)
 
     @classmethod
     def of_paths(cls, demand: Demand, paths: Paths) -> Schedule:
@@ -146,8 +141,7 @@ class Schedule:
 
         ``home`` has the processors and packets of those that start at their destinations.
         """
-        order = np.argsort(hops.slots, kind="stable")
-        bounds = np.concatenate(([0], np.cumsum(np.bincount(hops.slots))))
+        order, bounds = grouped(hops.slots, int(hops.slots.max(initial=-1)) + 1)
         rows = hops.senders, hops.listeners, hops.packets, hops.from_relay, hops.to_relay
         return cls._of_rows(network, bounds, tuple(row[order] for row in rows), home)
 
@@ -160,7 +154,7 @@ class Schedule:
             array.flags.writeable = False
         messages = tuple(
             _messages(*(array[begin:end] for array in rows))
-            for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+            for begin, end in pairwise(bounds.tolist())
         )
         nbytes = sum(array.nbytes for array in (*rows, *home))
         return cls(network, messages, nbytes, home, in_rounds=False)
@@ -168,7 +162,7 @@ class Schedule:
     def hops(self) -> Hops:
         """Return the hops of all packets, ordered by slot."""
         if not self.messages:
-            return Hops(*(NOTHING,) * 4, *(NOTHING.astype(np.bool_),) * 2)
+            return NO_HOPS
         sizes = [len(messages.packets) for messages in self.messages]
         slots = np.repeat(np.arange(self.slots, dtype=np.int32), sizes)
         senders, listeners, packets, *relayed = (
@@ -217,8 +211,6 @@ class Schedule:
             Numbers from 0 to W - 1, as in :meth:`transmissions`.
         """
         senders, listeners, _ = self.transmissions(slot)
-        if self.network.wavelengths == 1:
-            return np.zeros_like(senders)
         couplers = self.network.coupler(self.network.group(listeners), self.network.group(senders))
         used, places = np.unique(couplers, return_inverse=True)
         return ranks(places.astype(np.int32), len(used))
@@ -232,27 +224,18 @@ class Schedule:
         """
         senders, listeners, packets, _, _, phase = self.messages[number]
         tuned = self.wavelengths(number) if self.network.wavelengths > 1 else None
-        return Slot.send_packets(
-            senders,
-            self.network.group(listeners),
-            (listeners, self.network.group(senders)),
-            packets=packets if held is None else held[packets],
-            send_wavelengths=tuned,
-            listen_wavelengths=tuned,
-            phase=of + phase,
-            step=step,
-            conflict_free=True,
-        )
+        options = SlotOptions(send_wavelengths=tuned, listen_wavelengths=tuned, conflict_free=True)
+        options |= {"phase": of + phase, "step": step}
+        group, sent = self.network.group, packets if held is None else held[packets]
+        listening = listeners, group(senders)
+        return Slot.send_packets(senders, group(listeners), listening, packets=sent, **options)
 
     def follow(self, memory: Memory, informed: Bools | None = None) -> Slots:
         """Yield all slots in turn; senders drop their packets and listeners store them.
 
         Only processors that are ``informed`` of the schedule take part, by default all.
         """
-        processors, packets = self.home
-        turn = ranks(processors, self.network.n)
-        for number in range(int(turn.max(initial=-1)) + 1):  # each processor once at a time
-            memory.deliver(processors[turn == number], packets[turn == number])
+        deliver_home(memory, *self.home)
         for number, (senders, listeners, packets, _, to_relay, phase) in enumerate(self.messages):
             slot = self.slot(number)
             if informed is not None:
@@ -318,6 +301,7 @@ class Schedule:
 
 
 NOTHING = np.empty(0, dtype=np.int32)
+NO_HOPS = Hops(*(NOTHING,) * 4, *(NOTHING.astype(np.bool_),) * 2)
 
 
 def pipelined_rounds(rounds: float, tau: int) -> float:
@@ -340,6 +324,27 @@ def pipelined_rounds(rounds: float, tau: int) -> float:
     (8, 11, 8)
     """
     return rounds + max(rounds, 1 + tau) + tau
+
+
+class Order(NamedTuple):
+    """Packets ordered by slot or round, and where each of these begins."""
+
+    packets: I32
+    bounds: I64
+
+
+def grouped(numbers: Ints, count: int) -> Order:
+    """Order packets by their numbers, which are below ``count``."""
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(numbers, minlength=count))))
+    small = numbers.astype(np.uint16) if count <= 2**16 else numbers  # sorted by digits, in O(m)
+    return Order(np.argsort(small, kind="stable").astype(np.int32), bounds)
+
+
+def deliver_home(memory: Memory, processors: I32, packets: I32) -> None:
+    """Deliver packets that start at their destinations, one of each processor at a time."""
+    turn = ranks(processors, int(processors.max(initial=-1)) + 1)
+    for number in range(int(turn.max(initial=-1)) + 1):
+        memory.deliver(processors[turn == number], packets[turn == number])
 
 
 def _messages(

@@ -8,25 +8,20 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, get_args
 
-import numpy as np
 import numpy.typing as npt
 
 from popsnet.errors import abbreviated, wrong
 from popsnet.network import Network
 from popsnet.schedules.bounds import lower_bound, matrix_bound, offline_slots
-from popsnet.schedules.construction import MOST_ROUNDS, make_two_hops, one_slot
+from popsnet.schedules.construction import MOST_ROUNDS, crowd_couplers, make_two_hops, one_slot
 from popsnet.schedules.demand import Demand
 from popsnet.schedules.files import demand_of_matrix
 from popsnet.schedules.fixed import MOST_PACKETS, best_fixed, straight_slots
-from popsnet.schedules.groups import (
-    GroupPlan,
-    give_processors,
-    one_hop_slots,
-    plan_mixed,
-    plan_one_hop,
-)
+from popsnet.schedules.groups.mixed import plan_mixed
+from popsnet.schedules.groups.plan import GroupPlan, one_hop_slots, plan_one_hop
+from popsnet.schedules.groups.processors import give_processors
 from popsnet.schedules.linear_program import linear_bound, whole_slots
-from popsnet.schedules.schedule import HOME, STRAIGHT, Paths, Schedule
+from popsnet.schedules.schedule import Paths, Schedule
 
 Hops: TypeAlias = Literal["auto", "1", "2", "mixed"]
 """How packets travel: straight, through one relay each, straight or through a relay, or the
@@ -95,7 +90,7 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     two = offline_slots(demand) if demand.h <= MOST_ROUNDS else _NO_SCHEDULE
     paths, most = None, two
     if kind != "auto" or not _needs_more_than(two, demand):
-        paths = _straight(demand, seed)
+        paths = Paths.straight(straight_slots(demand, seed=seed))
         most = min(two, paths.slots) if kind == "auto" else paths.slots
     if kind != "1" and demand.network.wavelengths == 1:
         paths = _mixed(demand, most, seed) or paths
@@ -104,32 +99,17 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     return Schedule.of_paths(demand, paths)
 
 
-def _straight(demand: Demand, seed: int) -> Paths:
-    """Return paths without relays."""
-    slots = straight_slots(demand, seed=seed)
-    relay = np.full(demand.packets, STRAIGHT, dtype=np.int32)
-    return Paths(relay, slots, slots, int(slots.max(initial=HOME)) + 1)
-
-
 def _mixed(demand: Demand, most: int, seed: int) -> Paths | None:
     """Search for paths with fewer than ``most`` slots, if there are not too many packets."""
     if demand.packets > MOST_PACKETS or (bound := lower_bound(demand)) >= most:
         return None
-    return best_fixed(demand, bound, most, relays=True, seed=seed)
+    return best_fixed(demand, bound, most, seed=seed)
 
 
 def _needs_more_than(slots: int, demand: Demand) -> bool:
-    """Whether some coupler has more packets than this, by a look at a few packets and at all."""
-    network = demand.network
-    most = slots * network.wavelengths
-    for part in (slice(0, 4 * network.g), slice(0, demand.packets)):
-        source, destination = demand.source[part], demand.destination[part]
-        moving = source != destination
-        by, to = network.group(source[moving]), network.group(destination[moving])
-        _, loads = np.unique(by.astype(np.int64) * network.g + to, return_counts=True)
-        if loads.max(initial=0) > most:
-            return True
-    return False
+    """Return whether a coupler has more packets than it carries in some slots."""
+    moving, most = demand.source != demand.destination, slots * demand.network.wavelengths
+    return crowd_couplers(demand.network, demand.source[moving], demand.destination[moving], most)
 
 
 def schedule_matrix(

@@ -12,7 +12,7 @@ from popsnet.network import Network
 from popsnet.routing.deterministic.batcher import SORTING_PHASES, place_wires, wire_of
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes
 from popsnet.routing.deterministic.pairs import pair_slots
-from popsnet.routing.facts import Claims, Expectation, Words
+from popsnet.routing.facts import Claims, Expectation, Words, explanation
 from popsnet.routing.router import register
 from popsnet.routing.to_all import OR_PHASES, global_or, global_or_slots
 from popsnet.slot import Ints, Slots
@@ -110,10 +110,7 @@ def _working(network: Network) -> int:
     online=True,
     claims=_CLAIMS,
     working=_working,
-    words=Words(
-        "Sorts the packets by destination with a network of depth O(log n).",
-        {**OR_PHASES, **SORTING_PHASES},
-    ),
+    words=Words(explanation("aks"), {**OR_PHASES, **SORTING_PHASES}),
 )
 def aks(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route by sorting with the bag tree, in O(⌈d/g⌉ log n) slots if the tree sorts.

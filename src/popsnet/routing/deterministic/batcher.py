@@ -14,7 +14,7 @@ from popsnet.errors import InputError
 from popsnet.memory import Memory
 from popsnet.network import I32, I64, Network
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes
-from popsnet.routing.facts import Claims, Expectation, Words, phases_of
+from popsnet.routing.facts import Claims, Expectation, Words, explanation, phases_of
 from popsnet.routing.router import register
 from popsnet.schedules.bounds import permutation_slots
 from popsnet.slot import Ints, Slots
@@ -110,10 +110,7 @@ _CLAIMS = Claims(
     online=True,
     claims=_CLAIMS,
     working=lambda network: sorting_bytes(network, merge_exchange_depth(network.n)),
-    words=Words(
-        "Sorts the packets by destination with Batcher's network, two slots per stage.",
-        SORTING_PHASES,
-    ),
+    words=Words(explanation("batcher"), SORTING_PHASES),
 )
 def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route for d ≤ g by sorting, in t(t + 1)/2 stages of two slots, t = ⌈log2 n⌉.

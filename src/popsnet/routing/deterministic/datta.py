@@ -13,7 +13,7 @@ from popsnet.network import I64, Network
 from popsnet.routing.deterministic.batcher import SORTING_PHASES, place_wires, strips
 from popsnet.routing.deterministic.exchange import SortedPackets, sorting_bytes, swap_values
 from popsnet.routing.deterministic.pairs import pair_up
-from popsnet.routing.facts import Claims, Expectation, Words, phases_of
+from popsnet.routing.facts import Claims, Expectation, Words, explanation, phases_of
 from popsnet.routing.router import register
 from popsnet.slot import Exchange, Ints, Slot, SlotOptions, Slots
 from popsnet.sorting import merge_exchange, merge_exchange_depth
@@ -39,11 +39,8 @@ class Reservations:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.sends_in = np.full(network.n, -1, dtype=np.int64)
-        self.hears_in = np.full(network.n, -1, dtype=np.int64)
-        self.hears_from = np.zeros(network.n, dtype=np.int64)
-        self._announced = np.zeros(network.n, dtype=np.int64)
-        self._reserved = np.zeros(network.n, dtype=np.int64)
+        self.sends_in, self.hears_in = np.full((2, network.n), -1, dtype=np.int64)
+        self.hears_from, self._announced, self._reserved = np.zeros((3, network.n), dtype=np.int64)
         self._bits = 2 * max(network.n, delivery_slots(network)).bit_length()
 
     def make(self, place: Ints, classes: I64) -> Slots:
@@ -194,16 +191,7 @@ def _working(network: Network) -> int:
     claims=_CLAIMS,
     working=_working,
     words=Words(
-        "Sorts the packets by class, sends classes to their groups, and from there every packet to "
-        "its destination without a collision.",
-        {
-            **phases_of("reserving"),
-            "*neighbours: *": "Neighbours in the sorted order exchange their keys, by a relay.",
-            **SORTING_PHASES,
-            "to class groups": "Sorted packets go to the groups of their classes, each on a "
-            "coupler of its own.",
-            "to destination": "Packets go to their destinations, each on a coupler of its own.",
-        },
+        explanation("datta"), {**phases_of("reserving"), **SORTING_PHASES, **phases_of("datta")}
     ),
 )
 def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:

@@ -40,7 +40,6 @@ class SortedPackets:
         self.destinations: I32 = plain(destination).copy()
         self.keys = keys
         self.memory = memory
-        self._key_of = keys.copy() if memory.tolerant else None  # by packet
 
     def sort(self, stages: Iterable[ComparatorStage], place: Ints, of: str, step: int = 0) -> Slots:
         """Send packets through the stages of a comparator network with wire q at ``place[q]``."""
@@ -67,23 +66,10 @@ class SortedPackets:
             if phase == TO_DESTINATION:
                 rows = heard_rows(rows, listeners, inbox)
                 heard[rows], targets[rows] = inbox.packets, inbox.destinations
-        if self._key_of is None:
-            both = self.packets, self.destinations, self.keys
-            memory.drop(*_decide(pairs.low, pairs.high, *both, heard, targets))
-        else:
-            self._decide_alone(pairs, np.roll(heard, len(pairs.low)), targets, self._key_of)
-
-    def _decide_alone(self, pairs: Pairs, heard: I32, targets: I32, key_of: I64) -> None:
-        """Let each end decide from what it has and what it heard, if it heard anything."""
-        ends, heard_any, targets = pairs.ends, heard != NO_PACKET, np.roll(targets, len(pairs.low))
-        own, theirs = self.packets[ends], np.where(heard_any, heard, 0)
-        is_low = np.arange(len(ends)) < len(pairs.low)
-        smaller, larger = key_of[theirs] < key_of[own], key_of[theirs] > key_of[own]
-        takes = heard_any & np.where(is_low, smaller, larger)
-        self.memory.drop(ends[heard_any], np.where(takes, own, theirs)[heard_any])
-        self.packets[ends[takes]] = theirs[takes]
-        self.destinations[ends[takes]] = targets[takes]
-        self.keys[ends] = key_of[self.packets[ends]]
+        both = self.packets, self.destinations, self.keys
+        dropped = _decide(pairs.low, pairs.high, *both, heard, targets)
+        hears = dropped != NO_PACKET
+        memory.drop(pairs.ends[hears], dropped[hears])
 
     def send(
         self, senders: Ints, groups: Ints, listening: tuple[Ints, Ints], phase: str
@@ -130,17 +116,23 @@ def heard_rows(rows: I32, listeners: Ints, inbox: Inbox) -> I32:
 @compiled
 def _decide(
     low: I32, high: I32, packets: I32, destinations: I32, keys: I64, heard: I32, targets: I32
-) -> tuple[I32, I32]:
-    """Decide what each end drops. The high end hears what the low end sent, and vice versa."""
+) -> I32:
+    """Decide what each end drops, if it hears something, and let it keep the other packet.
+
+    The high end hears what the low end sent, and vice versa.
+    """
     m = len(low)
-    dropped = np.empty(2 * m, dtype=np.int32)
+    dropped = heard.copy()
     for i in range(m):
         j, k = low[i], high[i]
+        dropped[i], dropped[m + i] = heard[m + i], heard[i]
         if keys[j] <= keys[k]:
-            dropped[i], dropped[m + i] = heard[m + i], heard[i]
             continue
-        dropped[i], dropped[m + i] = packets[j], packets[k]
-        packets[k], packets[j] = heard[i], heard[m + i]
-        destinations[k], destinations[j] = targets[i], targets[m + i]
-        keys[j], keys[k] = keys[k], keys[j]
-    return np.concatenate((low, high)), dropped
+        first, second = keys[j], keys[k]
+        if heard[m + i] != NO_PACKET:
+            dropped[i], packets[j], destinations[j] = packets[j], heard[m + i], targets[m + i]
+            keys[j] = second
+        if heard[i] != NO_PACKET:
+            dropped[m + i], packets[k], destinations[k] = packets[k], heard[i], targets[i]
+            keys[k] = first
+    return dropped

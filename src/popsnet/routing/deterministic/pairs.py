@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.compiled import compiled
+from popsnet.loops import plain
 from popsnet.network import I32, Network
 from popsnet.schedules.bounds import offline_slots
 from popsnet.schedules.cache import kept_schedule
@@ -64,10 +65,15 @@ def pair_slots(network: Network, low: Ints, high: Ints) -> int:
 
 
 def _schedule(network: Network, low: I32, high: I32) -> Schedule:
-    colours = _indices(network, low, high)
+    """Return the schedule in which colour rg + c goes in round r by way of group c."""
+    demand, colours = _demand(network, low, high), _indices(network, low, high)
     if colours is None:
-        return make_two_hops(_demand(network, low, high))
-    return _of_colours(network, low, high, colours)
+        return make_two_hops(demand)
+    rounds = colours // network.g
+    used = np.bincount(rounds) > 0
+    relays = network.processor(colours % network.g, network.group(plain(demand.source)))
+    numbers = (np.cumsum(used) - 1)[rounds].astype(np.int32)  # without those that are empty
+    return Schedule.of_rounds(demand, numbers, relays, int(numbers.max()) + 1)
 
 
 def _demand(network: Network, low: I32, high: I32) -> Demand:
@@ -81,24 +87,6 @@ def _indices(network: Network, low: I32, high: I32) -> I32 | None:
     colours = np.empty(2 * len(low), dtype=np.int32)
     first = int(min(np.min(network.index(low)), np.min(network.index(high))))
     return colours if _by_index(low, high, network.d, network.g, first, colours) else None
-
-
-def _of_colours(network: Network, low: I32, high: I32, colours: I32) -> Schedule:
-    """Return the schedule in which colour rg + c goes in round r by way of group c."""
-    g = network.g
-    sources, destinations = np.concatenate((low, high)), np.concatenate((high, low))
-    relays = network.processor(colours % g, network.group(sources))
-    if colours.max() < g:  # one round
-        rows = np.arange(len(colours), dtype=np.int32)
-        return Schedule.of_rounds(
-            network, np.array([0, len(rows)]), rows, sources, relays, destinations
-        )
-    used, rounds = np.unique(colours // g, return_inverse=True)
-    order = np.argsort(rounds, kind="stable").astype(np.int32)
-    bounds = np.searchsorted(rounds[order], np.arange(len(used) + 1))
-    return Schedule.of_rounds(
-        network, bounds, order, sources[order], relays[order], destinations[order]
-    )
 
 
 @compiled

@@ -12,10 +12,12 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.errors import InputError
+from popsnet.loops import plain
 from popsnet.memory import Memory
 from popsnet.network import Network
 from popsnet.routing.relay.park import RelayBuffers
-from popsnet.routing.relay.state import RelayState
+from popsnet.routing.relay.state import RelayState, join
+from popsnet.schedules.schedule import ranks
 from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 
 
@@ -54,8 +56,8 @@ def census(state: RelayState) -> Slots:
     held = yield from _spread(state)
     buffers = RelayBuffers(state)
     relays = buffers.relays(held.destinations)
-    ranks = yield from _ranks(state, held, relays)
-    yield from _by_rank(buffers, held, relays, ranks)
+    turns = yield from _ranks(state, held, relays)
+    yield from _by_rank(buffers, held, relays, turns)
     yield from buffers.deliver("census")
     yield from state.ask("census")
 
@@ -74,15 +76,8 @@ def _spread(state: RelayState) -> Exchange[Inbox]:
         heard = yield Slot.send_packets(senders, place[senders] % g, residues, **options)
         parts.append(heard.at(network.index(heard.receivers) // g == turn))
         state.keep(parts[-1])
-    return _by_receiver(parts)
-
-
-def _by_receiver(parts: list[Inbox]) -> Inbox:
-    """Return the rows of several inboxes, in order of receiver."""
-    order = np.argsort(np.concatenate([part.receivers for part in parts]))
-    fields = ("receivers", "groups", "kinds", "packets", "destinations")
-    rows = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in fields}
-    return Inbox(**rows, contents=None)
+    held = join(parts)
+    return held.at(np.argsort(held.receivers))
 
 
 def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Exchange[Ints]:
@@ -92,17 +87,8 @@ def _ranks(state: RelayState, held: Inbox, relays: Ints) -> Exchange[Ints]:
     counts = np.zeros((g * g, g), dtype=np.int64)
     np.add.at(counts, (sets, relays), 1)
     sums = yield from _prefix_sums(state, counts)
-    ranks: Ints = (sums - counts)[sets, relays] + _earlier(sets.astype(np.int64) * g + relays)
-    return ranks
-
-
-def _earlier(keys: Ints) -> Ints:
-    """Return for each key how many equal ones come before it."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    earlier = np.empty(len(keys), dtype=np.int64)
-    earlier[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
-    return earlier
+    before: Ints = (sums - counts)[sets, relays]
+    return before + ranks(plain(sets * g + relays), g**3)
 
 
 def _prefix_sums(state: RelayState, counts: Ints) -> Exchange[Ints]:
@@ -128,16 +114,16 @@ def _prefix_sums(state: RelayState, counts: Ints) -> Exchange[Ints]:
     return sums
 
 
-def _by_rank(buffers: RelayBuffers, held: Inbox, relays: Ints, ranks: Ints) -> Slots:
+def _by_rank(buffers: RelayBuffers, held: Inbox, relays: Ints, turns: Ints) -> Slots:
     """Execute part 3."""
     state, network = buffers.state, buffers.state.network
     residues = network.index(network.processors) % network.g
     for turn in range(rank_slots(network)):
-        now, options = held.at(ranks == turn), state.without_conflict(f"census: rank {turn + 1}")
-        heard = yield Slot.forward(now, relays[ranks == turn], residues, **options)
+        now, options = held.at(turns == turn), state.without_conflict(f"census: rank {turn + 1}")
+        heard = yield Slot.forward(now, relays[turns == turn], residues, **options)
         state.release(now.receivers, now.packets, now.destinations)
         buffers.store(heard)
-    late = held.at(ranks >= rank_slots(network))
+    late = held.at(turns >= rank_slots(network))
     state.release(late.receivers, late.packets, late.destinations)
 
 
@@ -156,7 +142,7 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
     g, processors = network.g, network.processors
     index = network.index(processors)
     relays = _relay(network, destination)
-    holders, packets = [], []
+    held = []
     for turn in range(g):
         senders = processors[index == turn]
         inbox = yield Slot.send_packets(
@@ -164,10 +150,8 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
         )
         memory.drop(senders, senders)
         memory.store(inbox.receivers, inbox.packets)
-        holders.append(inbox.receivers)
-        packets.append(inbox.packets)
-    stored = np.concatenate(holders), np.concatenate(packets)
-    yield from _hand_out(network, destination, memory, *stored)
+        held.append(inbox)
+    yield from _hand_out(network, destination, memory, join(held))
 
 
 def _relay(network: Network, destination: Ints) -> Ints:
@@ -175,10 +159,9 @@ def _relay(network: Network, destination: Ints) -> Ints:
     return (network.group(destination) + network.index(destination)) % network.g
 
 
-def _hand_out(
-    network: Network, destination: Ints, memory: Memory, holders: Ints, packets: Ints
-) -> Slots:
+def _hand_out(network: Network, destination: Ints, memory: Memory, held: Inbox) -> Slots:
     """Let every processor send what it stores, one packet per slot."""
+    holders, packets = held.receivers, held.packets
     processors, undelivered = network.processors, np.ones(network.n, dtype=np.bool_)
     while holders.size:
         senders, now = np.unique(holders, return_index=True)

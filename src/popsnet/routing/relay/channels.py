@@ -69,8 +69,9 @@ class Channels(NamedTuple):
 
 
 def channels_of(network: Network) -> Channels:
-    """Return the channels that relay uses on a network with d ≥ g."""
-    return Channels(network.g, network.g * min(network.wavelengths, network.d // network.g))
+    """Return the channels that relay uses on a network; for d < g these are the groups."""
+    used = min(network.wavelengths, max(network.d // network.g, 1))
+    return Channels(network.g, network.g * used)
 
 
 def spread(network: Network) -> Network:
@@ -81,8 +82,6 @@ def spread(network: Network) -> Network:
     >>> spread(Network(8, 4, wavelengths=2))
     Network(d=8, g=8)
     """
-    if network.wavelengths == 1 or network.d < network.g:
-        return network
     return Network(network.d, channels_of(network).number)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from popsnet.network import F64, Network
 from popsnet.routing.facts import phases_of
-from popsnet.routing.relay.state import Maps, RelayStage, RelayState
+from popsnet.routing.relay.state import Maps, RelayStage, RelayState, numbered
 from popsnet.slot import NO_PACKET, Exchange, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_grid
 
@@ -89,9 +89,8 @@ class GridSlots:
         self._shift = state.public_draw(self._classes)
         self.bijection = state.fresh_bijection(self._width)
         self.processors = network.processors
-        self.stored = np.full((y, n), NO_PACKET, dtype=np.int32)  # by v and processor
-        self.targets = np.full((y, n), NO_PACKET, dtype=np.int32)
-        self.origins = np.full((y, n), NO_PACKET, dtype=np.int32)  # groups of the sources
+        # by v and processor; the origins are the groups of the sources
+        self.stored, self.targets, self.origins = np.full((3, y, n), NO_PACKET, dtype=np.int32)
 
     def run(self) -> Slots:
         """Execute the stage."""
@@ -123,7 +122,7 @@ class GridSlots:
             listened = self.listened(turn)
             listens = listened < network.g
             listening = self.processors[listens], listened[listens]
-            phase = f"{name}: attempt" + (f", slot {turn + 1}" if self.x > 1 else "")
+            phase = numbered(f"{name}: attempt", turn, self.x)
             heard = yield Slot.send_packets(
                 pending[trying], relays[trying], listening, phase=phase, step=state.step
             )
@@ -151,9 +150,9 @@ class GridSlots:
             relays = self.relay(state.places(self.bijection, state.waiting), v)
             exists = relays < state.network.g
             listened = state.waiting[exists], relays[exists]
-            phase = "grid: delivery" + (f", slot {v + 1}" if self.y > 1 else "")
+            phase = numbered("grid: delivery", v, self.y)
             stored = holders, self.stored[v, holders], self.targets[v, holders]
-            yield from state.deliver(*stored, listened, phase)
+            yield from state.deliver(stored, listened, phase)
 
     def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
         """Send the map of each relay to the groups whose packets it stored."""

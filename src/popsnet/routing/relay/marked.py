@@ -43,7 +43,7 @@ import numpy as np
 
 from popsnet.network import F64, Network
 from popsnet.routing.facts import phases_of
-from popsnet.routing.relay.state import Echo, RelayStage, RelayState, distinct
+from popsnet.routing.relay.state import Echo, RelayStage, RelayState, distinct, join, numbered
 from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_marked
 
@@ -205,12 +205,9 @@ class _MarkedSlots:
         at = np.flatnonzero((ahead == turn) & ~np.isin(self._ahead.receivers, now.receivers))
         later = self._ahead.at(at)
         ahead[at] = -1
-        sending = [np.concatenate(pair) for pair in (
-            (now.receivers, later.receivers), (now.packets, later.packets),
-            (now.destinations, later.destinations), (now.groups, later.groups),
-        )]  # fmt: skip
-        relays, packets, destinations, sources = sending
-        groups, fanout = distinct(np.stack([network.group(destinations), sources], axis=1))
+        sending = join([now, later])
+        ends = network.group(sending.destinations), sending.groups
+        groups, fanout = distinct(np.stack(ends, axis=1))
         place, classes = self._own.groups[:, u], self._own.classes[:, u]
         waiting = state.waiting[classes[state.waiting] == which]
         due = state.pending[classes[state.destination[state.pending]] == which]
@@ -220,14 +217,12 @@ class _MarkedSlots:
         others = due[~busy]
         listeners = np.concatenate([waiting, others])
         listened = np.concatenate([place[waiting], place[state.destination[others]]])
-        phase = "marked: delivery" + (
-            f", slot {turn + 1}" if self._copies * network.blocks > 1 else ""
-        )
+        phase = numbered("marked: delivery", turn, self._copies * network.blocks)
         heard = yield Slot.send_packets(
-            relays, groups, (listeners, listened), packets=packets, fanout=fanout, phase=phase,
-            step=state.step,
+            sending.receivers, groups, (listeners, listened), packets=sending.packets,
+            fanout=fanout, phase=phase, step=state.step,
         )  # fmt: skip
-        state.release(relays, packets, destinations)
+        state.release(sending.receivers, sending.packets, sending.destinations)
         state.take(heard)
         self._acknowledge(heard.receivers[heard.packets == heard.receivers])
 

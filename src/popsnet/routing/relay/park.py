@@ -38,24 +38,19 @@ from popsnet.errors import InputError
 from popsnet.network import F64, Network
 from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
-from popsnet.routing.relay.state import RelayStage, RelayState, distinct
+from popsnet.routing.relay.state import RelayStage, RelayState, distinct, join, numbered
 from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_park, after_sweep, after_windows
 
 
-class RelayBuffers:
-    """The parked packets of one stage, for networks with d ≥ g."""
+class RelayPlaces:
+    """The public places of destinations in one stage, for networks with d ≥ g."""
 
     def __init__(self, state: RelayState) -> None:
-        d, g = state.network.d, state.network.g
-        self.channels = channels_of(state.network)
-        c = self.channels.number
-        self.k = -(-d // c)
-        self.state = state
+        self.state, self.channels = state, channels_of(state.network)
+        d, c = state.network.d, self.channels.number
         self._places = state.fresh_bijection(d)
-        self._sizes = (d - np.arange(c) + c - 1) // c  # of the sets (T, a), by a
-        self._stored = np.zeros(g * c * self.k, dtype=np.int32)  # by (T, a, class)
-        self._parked: list[tuple[Ints, Ints, Ints]] = []  # holders, packets, destinations
+        self.sizes = ((d - np.arange(c) + c - 1) // c).astype(np.int32)  # of sets (T, a), by a
 
     def places(self, destinations: Ints) -> Ints:
         """Return the public place of each destination."""
@@ -69,6 +64,17 @@ class RelayBuffers:
         """Return τ, the class of each destination."""
         return self.channels.classes(self.places(destinations))
 
+
+class RelayBuffers(RelayPlaces):
+    """The parked packets of one stage."""
+
+    def __init__(self, state: RelayState) -> None:
+        super().__init__(state)
+        c = self.channels.number
+        self.k = -(-state.network.d // c)
+        self._stored = np.zeros(state.network.g * c * self.k, dtype=np.int32)  # by (T, a, class)
+        self._parked: list[Inbox] = []
+
     def store(self, heard: Inbox) -> Ints:
         """Store at one member what a set heard, if it has room, and return the sets that did."""
         network, c = self.state.network, self.channels.number
@@ -76,28 +82,26 @@ class RelayBuffers:
         sets = network.group(heard.receivers) * c + index % c
         classes = self.classes(heard.destinations)
         places = sets * self.k + classes
-        before, size = self._stored[places], self._sizes[index % c]
+        before, size = self._stored[places], self.sizes[index % c]
         at = (before < size) & (index // c == (classes + before) % size)
         self._stored[places[at]] += 1
-        mine = heard.at(at)
-        self.state.keep(mine)
-        self._parked.append((mine.receivers, mine.packets, mine.destinations))
+        self._parked.append(heard.at(at))
+        self.state.keep(self._parked[-1])
         stored: Ints = sets[at]
         return stored
 
     def deliver(self, stage: str) -> Slots:
         """Deliver all parked packets in k slots without conflict."""
         state, channels = self.state, self.channels
-        holders, packets, destinations = map(np.concatenate, zip(*self._parked, strict=True))
-        classes, waiting = self.classes(destinations), state.waiting
-        places = self.places(waiting)
+        held, waiting = join(self._parked), state.waiting
+        classes, places = self.classes(held.destinations), self.places(waiting)
         for turn in range(self.k):
-            sending, listening = classes == turn, channels.classes(places) == turn
+            now, listening = held.at(classes == turn), channels.classes(places) == turn
             listened = waiting[listening], channels.relays(places[listening])
-            phase = f"{stage}: delivery" + (f", class {turn + 1}" if self.k > 1 else "")
-            stored = holders[sending], packets[sending], destinations[sending]
-            tuned = channels.tuned(self.places(destinations[sending]), places[listening])
-            yield from state.deliver(*stored, listened, phase, tuned)
+            phase = numbered(f"{stage}: delivery", turn, self.k, "class")
+            tuned = channels.tuned(self.places(now.destinations), places[listening])
+            stored = now.receivers, now.packets, now.destinations
+            yield from state.deliver(stored, listened, phase, **tuned)
 
 
 _WIDE, _MOST_MAPS = 64, 2**31
@@ -136,8 +140,8 @@ class Park(WindowedStage):
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
         buffers, several = RelayBuffers(state), len(self.windows) > 1
-        for number, window in enumerate(self.windows, start=1):
-            name = f"park, window {number}" if several else "park"
+        for number, window in enumerate(self.windows):
+            name = numbered("park", number, len(self.windows), "window")
             turns = state.attempts(window)
             yield from _window(buffers, turns, window, name, delivers=not several)
         if several:
@@ -213,7 +217,7 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
     maps = np.zeros((network.g * channels.number, window), dtype=np.uint8)
     for turn in range(window):
         trying = turns == turn
-        phase = f"{name}: attempt" + (f", slot {turn + 1}" if window > 1 else "")
+        phase = numbered(f"{name}: attempt", turn, window)
         tuned = channels.tuned(places[trying], residues)
         heard = yield from _try(state, pending[trying], relays[trying], listened, phase, tuned)
         meant = buffers.relays(heard.destinations) == network.group(heard.receivers)

@@ -21,7 +21,7 @@ The plan depends on the network alone, not on the permutation, so any processor 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,18 +32,13 @@ from popsnet.network import F64, Network
 from popsnet.routing.relay.channels import spread
 from popsnet.routing.relay.grid import Grid, superclasses
 from popsnet.routing.relay.marked import Mark, MarkSeveral
-from popsnet.routing.relay.park import Park
+from popsnet.routing.relay.park import Park, WindowedStage
 from popsnet.routing.relay.schedule import RelaySchedule
 from popsnet.routing.relay.single_attempt import Fold, Shower
 from popsnet.routing.relay.state import WIDEST, RelayStage
 from popsnet.routing.relay.verified import VerifiedFold, VerifiedPark
 from popsnet.routing.relay.verified_grid import VerifiedGrid
-from popsnet.theory.stages import (
-    after_verified_windows,
-    after_windows,
-    first_at_a_set,
-    left_at_a_set,
-)
+from popsnet.theory.stages import first_at_a_set, left_at_a_set
 
 _GRID = 400
 _NOTHING = 1e-6
@@ -112,14 +107,8 @@ def plan(network: Network) -> RelayPlan:
     >>> round(plan(Network(64, 64)).slots, 1)
     15.2
     """
-    shortest = _Shortest(network, list(_options(network)))
-    best = RelayPlan(_schedule(network, shortest.stages(1.0)), 1 + shortest.slots(1.0))
-    for windows, modelled in _first_windows(network):
-        stage, rho = Park(windows), after_windows(_at_a_set(modelled), 1.0, modelled.windows)
-        total = 1 + stage.slots(network) + shortest.slots(rho)
-        if total < best.slots:
-            best = RelayPlan(_schedule(network, (stage, *shortest.stages(rho))), total)
-    return best
+    stages, slots = _best(network, _options(network), Park, seed=1)
+    return RelayPlan(_schedule(network, stages), slots)
 
 
 @lru_cache(maxsize=64)
@@ -145,15 +134,26 @@ def plan_survival(network: Network) -> RelayPlan:
     >>> print(plan_survival(Network(64, 64)).schedule)
     V2 V1
     """
-    shortest = _Shortest(network, list(_verified_options(network)))
-    best = RelayPlan(_verified_schedule(network, shortest.stages(1.0)), shortest.slots(1.0))
-    for windows, modelled in _first_windows(network):
-        stage = VerifiedPark(windows)
-        rho = after_verified_windows(_at_a_set(modelled), 1.0, modelled.windows)
-        total = stage.slots(network) + shortest.slots(rho)
-        if total < best.slots:
-            best = RelayPlan(_verified_schedule(network, (stage, *shortest.stages(rho))), total)
-    return best
+    options = _basic(network, VerifiedGrid, VerifiedPark, VerifiedFold)
+    stages, slots = _best(network, options, VerifiedPark, seed=0)
+    return RelayPlan(_verified_schedule(network, stages), slots)
+
+
+def _best(
+    network: Network, options: Iterable[RelayStage], park: type[WindowedStage], seed: int
+) -> tuple[tuple[RelayStage, ...], float]:
+    """Return the best stages, and their slots with those of the seed.
+
+    The first may be a park stage of several windows.
+    """
+    shortest = _Shortest(network, list(options))
+    stages, slots = shortest.stages(1.0), seed + shortest.slots(1.0)
+    for windows, modelled, shape in _first_windows(network):
+        first, rho = park(windows), float(park(modelled).after(shape, np.ones(1))[0])
+        total = seed + first.slots(network) + shortest.slots(rho)
+        if total < slots:
+            stages, slots = (first, *shortest.stages(rho)), total
+    return stages, slots
 
 
 def _verified_schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule:
@@ -185,30 +185,25 @@ def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule
 
 def _options(network: Network) -> Iterator[RelayStage]:
     """Yield the stages to choose from."""
-    if network.d < network.g:
-        classes = superclasses(network.d, network.g)
-        yield from (Grid(x, -(-classes // x)) for x in _grid_sizes(classes))
-        return
-    shape = spread(network)
-    yield from (Park((window,)) for window in _window_sizes(shape.blocks))
-    if shape.d > shape.g:
-        yield Fold()
-    if network.wavelengths > 1:
+    yield from _basic(spread(network), Grid, Park, Fold)
+    if network.d < network.g or network.wavelengths > 1:
         return
     yield from map(Shower, range(1, 5))
     if network.d <= 2 * network.g and network.g >= _MARKED:
         yield from (Mark(), MarkSeveral(2), MarkSeveral(3))
 
 
-def _verified_options(network: Network) -> Iterator[RelayStage]:
-    """Yield the verified stages to choose from."""
-    if network.d < network.g:
-        classes = superclasses(network.d, network.g)
-        yield from (VerifiedGrid(x, -(-classes // x)) for x in _grid_sizes(classes))
+def _basic(
+    shape: Network, grid: type[Grid], park: type[WindowedStage], fold: type[RelayStage]
+) -> Iterator[RelayStage]:
+    """Yield grid stages for d < g, otherwise park stages, with a fold if d is larger."""
+    if shape.d < shape.g:
+        classes = superclasses(shape.d, shape.g)
+        yield from (grid(x, -(-classes // x)) for x in _grid_sizes(classes))
         return
-    yield from (VerifiedPark((window,)) for window in _window_sizes(network.blocks))
-    if network.d > network.g:
-        yield VerifiedFold()
+    yield from (park((window,)) for window in _window_sizes(shape.blocks))
+    if shape.d > shape.g:
+        yield fold()
 
 
 def fractions(schedule: RelaySchedule, network: Network) -> Iterator[float]:
@@ -358,19 +353,8 @@ class _Shortest:
         return tuple(stages)
 
 
-class _Modelled(NamedTuple):
-    """Windows for a smaller k = d/g, and that k."""
-
-    windows: tuple[int, ...]
-    k: int
-
-
-def _at_a_set(modelled: _Modelled) -> Network:
-    return Network(modelled.k, 1)
-
-
-def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], _Modelled]]:
-    """Yield the windows of first stages that have several, and those for which they stand."""
+def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Network]]:
+    """Yield the windows of first stages that have several, and those that model them, and where."""
     k = spread(network).blocks
     if network.d < 3 * spread(network).g:
         return
@@ -393,4 +377,4 @@ def _first_windows(network: Network) -> Iterator[tuple[tuple[int, ...], _Modelle
         if len(windows) > 1:
             scaled = tuple(-(-size * k // modelled) for size in windows)
             if scaled[0] <= WIDEST:
-                yield scaled, _Modelled(windows, modelled)
+                yield scaled, windows, Network(modelled, 1)

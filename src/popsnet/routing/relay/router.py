@@ -6,7 +6,7 @@ import re
 from functools import partial
 from itertools import pairwise
 from math import log2
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,20 +17,15 @@ from popsnet.hardware.propagation import ONE_HOP
 from popsnet.memory import Memory
 from popsnet.network import Bools, Network
 from popsnet.routing.direct import WORDS, direct, direct_slots, direct_working
-from popsnet.routing.facts import Claims, Expectation, Words, phases_of
+from popsnet.routing.facts import Claims, Expectation, Words, explanation, phases_of
+from popsnet.routing.relay import survival
 from popsnet.routing.relay.census import census, census_slots, roll_call
 from popsnet.routing.relay.folds import folds
 from popsnet.routing.relay.park import Park, SweepStage
 from popsnet.routing.relay.planner import plan, plan_survival
 from popsnet.routing.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.routing.relay.state import RelayState
-from popsnet.routing.relay.survival import (
-    FLOODED,
-    SURVIVE,
-    SurvivalSchedule,
-    parse_survival,
-    survive,
-)
+from popsnet.routing.relay.survival import Seed, SurvivalSchedule, parse_survival
 from popsnet.routing.relay.verified import VerifiedStage
 from popsnet.routing.relay.verified_grid import VerifiedGrid
 from popsnet.routing.router import (
@@ -92,10 +87,11 @@ def _begin(
 
 def _scheduled(text: str) -> Variant:
     """Return the variant that follows a schedule, under its canonical text."""
-    surviving = parse_survival(text)
-    if surviving is not None:
-        words = Words(_SURVIVES, surviving.phases)
-        route = partial(survive, surviving)
+    if (surviving := parse_survival(text)) is not None:
+        words, route = (
+            Words(explanation("relay survive"), surviving.phases),
+            partial(survival.survive, surviving),
+        )
         return _variant(surviving, route, words=words, survives=frozenset(KINDS))
     try:
         schedule = parse_schedule(text)
@@ -121,7 +117,7 @@ def _variant(schedule: RelaySchedule | SurvivalSchedule, route: Route, **facts: 
     )  # fmt: skip
 
 
-_NAMED = ("direct", "roll-call", "census", SURVIVE, FLOODED)
+_NAMED = ("direct", "roll-call", "census", survival.SURVIVE, survival.FLOODED)
 
 
 def _meant(text: str) -> str:
@@ -219,38 +215,15 @@ _CLAIMS = Claims(
 )  # fmt: skip
 
 _SEED_PHASES = phases_of("seed")
-_PUBLIC = (
-    "A public random number, sent in slot 1, determines the group through which each packet "
-    "travels."
-)
 
 
 def _explain(schedule: RelaySchedule, network: Network) -> str:
     stages = set(schedule.all_stages)
     if network.d == network.g and stages <= {SweepStage(), Park((1,))}:
-        return (
-            f"Three slots per try: to a relay, to the destination, acknowledgement. {_PUBLIC} So "
-            "packets cannot collide in the second hop, and every processor knows where to listen."
-        )
+        return explanation("relay sweeps")
     if all(isinstance(stage, Park | SweepStage) for stage in stages):
-        return (
-            f"{_PUBLIC} A try has some slots to relays, in which packets can collide, then slots "
-            "to the destinations, in which they cannot, and acknowledgements. Every processor "
-            "knows where to listen."
-        )
-    if any(stage.looks_ahead for stage in stages):
-        return (
-            f"{_PUBLIC} Late tries take two slots: destinations that wait mark their couplers, so "
-            "that a packet can be delivered and acknowledged at once."
-        )
-    return f"{_PUBLIC} Relays and destinations compute from it where to listen."
-
-
-_SURVIVES = (
-    "A public random number, known to every processor, determines the group through which each "
-    "packet travels, afresh in every try. A source keeps its packet until it hears that its "
-    "destination has it, so no dead part and no lost message can lose a packet."
-)
+        return explanation("relay park")
+    return explanation("relay marked" if any(one.looks_ahead for one in stages) else "relay")
 
 
 @register(
@@ -287,11 +260,7 @@ register_variant(
     obstacle=lambda network: None if network.d == network.g else "roll call needs d = g.",
     buffers=lambda network: network.g + 2,
     working=default_working,
-    words=Words(
-        "The packets of every group are collected in relay groups, one processor at a time, and "
-        "then delivered: at most 2g slots, no collision.",
-        phases_of("roll call"),
-    ),
+    words=Words(explanation("relay roll-call"), phases_of("roll call")),
 )(roll_call)
 
 
@@ -299,11 +268,7 @@ register_relation(
     "relay",
     "folds",
     buffers=lambda demand: own_and_due(demand) + 1,
-    words=Words(
-        f"{_PUBLIC} Four slots per try: to a relay, to the destination, and an acknowledgement "
-        "back. Packets that failed are tried less and less often.",
-        {**_SEED_PHASES, **phases_of("folds")},
-    ),
+    words=Words(explanation("relay folds"), {**_SEED_PHASES, **phases_of("folds")}),
 )(folds)
 
 
@@ -313,10 +278,7 @@ register_relation(
     obstacle=_for_census,
     buffers=lambda network: 3 + network.blocks,
     working=census_working,
-    words=Words(
-        f"{_PUBLIC} Groups count and rank their packets, so that nothing collides.",
-        {**_SEED_PHASES, **phases_of("census"), **OR_PHASES},
-    ),
+    words=Words(explanation("relay census"), {**_SEED_PHASES, **phases_of("census"), **OR_PHASES}),
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route by :func:`census` in about 3d/g slots, if a message may hold g counters."""
@@ -330,28 +292,27 @@ def _by_census(state: RelayState) -> Slots:
         state.step += 1
 
 
-def _plan_of(network: Network, seed: Literal["configured", "flooded"]) -> SurvivalSchedule:
-    return SurvivalSchedule(plan_survival(network).schedule, seed)
-
-
-def _register_survival(name: str, seed: Literal["configured", "flooded"]) -> None:
+def _register_survival(name: str, seed: Seed) -> None:
     """Register the planned schedule of verified stages, under the name of its text."""
     every = SurvivalSchedule(parse_schedule("V(2,2) VF VXY(1,1)"), seed)
 
+    def planned(network: Network) -> SurvivalSchedule:
+        return SurvivalSchedule(plan_survival(network).schedule, seed)
+
     def route(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
         """Follow the plan."""
-        return survive(_plan_of(network, seed), network, destination, coins, memory)
+        return survival.survive(planned(network), network, destination, coins, memory)
 
     register_variant(
         "relay",
         name,
-        buffers=lambda network: _plan_of(network, seed).buffers(network),
-        working=lambda network: _plan_of(network, seed).working(network),
-        words=Words(_SURVIVES, every.phases),
+        buffers=lambda network: planned(network).buffers(network),
+        working=lambda network: planned(network).working(network),
+        words=Words(explanation("relay survive"), every.phases),
         survives=KINDS,
-        planned=lambda network: str(_plan_of(network, seed)),
+        planned=lambda network: str(planned(network)),
     )(route)
 
 
-_register_survival(SURVIVE, "configured")
-_register_survival(FLOODED, "flooded")
+_register_survival(survival.SURVIVE, "configured")
+_register_survival(survival.FLOODED, "flooded")

@@ -127,8 +127,7 @@ class RelaySchedule:
     def obstacle(self, network: Network) -> str | None:
         """Return why the schedule cannot be run on a network, or None if it can."""
         reasons = (stage.obstacle(network) for stage in self.all_stages)
-        reason = next((reason for reason in reasons if reason is not None), None)
-        return reason or self._wavelengths(network)
+        return next(filter(None, reasons), None) or self._wavelengths(network)
 
     def _wavelengths(self, network: Network) -> str | None:
         """Return why the schedule cannot use several wavelengths, or None if it can."""

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from popsnet.network import F64, Network
-from popsnet.routing.facts import Phases, phases_of
+from popsnet.routing.facts import Phases, by_shape, phases_of
 from popsnet.routing.relay.channels import Tuned, channels_of, spread
-from popsnet.routing.relay.state import RelayStage, RelayState, distinct
+from popsnet.routing.relay.state import RelayStage, RelayState, distinct, numbered
 from popsnet.routing.to_all import OR_PHASES, global_or_slots
 from popsnet.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.theory.stages import after_shower
@@ -41,16 +41,6 @@ def _attempt(
     return heard
 
 
-def _explain_delivery(network: Network) -> str:
-    """Explain the delivery: for d = g no relay group has two packets for one group."""
-    if network.d == network.g:
-        return "Relays send on what they have. For d = g no two need the same coupler."
-    return (
-        "Relays send on what they have. Packets that share a relay group and a destination group "
-        "can collide here."
-    )
-
-
 @dataclass(frozen=True)
 class Fold(RelayStage):
     """F: one attempt and one delivery for all classes at once, with acks from destinations.
@@ -68,7 +58,7 @@ class Fold(RelayStage):
     """
 
     letters = "F"
-    phases: ClassVar[Phases] = {**phases_of("fold"), "fold: delivery": _explain_delivery}
+    phases: ClassVar[Phases] = {**phases_of("fold"), "fold: delivery": by_shape("relay fold")}
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
@@ -138,7 +128,7 @@ class Shower(RelayStage):
         for turn in range(self.copies):
             sending = heard.at(relays[heard.destinations, turn] == network.group(heard.receivers))
             groups, listening = network.group(sending.destinations), relays[state.waiting, turn]
-            phase = "shower: delivery" + (f", copy {turn + 1}" if self.copies > 1 else "")
+            phase = numbered("shower: delivery", turn, self.copies, "copy")
             options = state.without_conflict(phase)
             options["conflict_free"] = network.d == network.g
             state.take((yield Slot.forward(sending, groups, (state.waiting, listening), **options)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import ClassVar, NamedTuple, Unpack
+from typing import ClassVar, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from popsnet.routing.facts import Phases
 from popsnet.routing.relay.bijection import FRESH, Bijection
 from popsnet.routing.relay.channels import Tuned
 from popsnet.routing.to_all import global_or
-from popsnet.slot import Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.slot import Inbox, Ints, Listening, Slot, SlotOptions, Slots
 
 ATTEMPT = "relay attempt"
 """The purpose of private coins, which decide in which slot of a window a source tries."""
@@ -34,6 +34,9 @@ MEMBERS = "relay members"
 
 WIDEST = 2**16
 """The largest number in a stage."""
+
+Stored: TypeAlias = tuple[Ints, Ints, Ints]
+"""Relays, the packets that they store, and the destinations of these."""
 
 Maps = npt.NDArray[np.uint8]
 
@@ -196,19 +199,14 @@ class RelayState:
         self.undelivered[receivers] = False
 
     def deliver(
-        self,
-        relays: Ints,
-        packets: Ints,
-        destinations: Ints,
-        listened: tuple[Ints, Ints],
-        phase: str,
-        tuned: Tuned | None = None,
+        self, stored: Stored, listened: Listening, phase: str, **tuned: Unpack[Tuned]
     ) -> Slots:
         """Execute a slot without conflict, in which relays send on what they store and drop it."""
+        relays, packets, destinations = stored
         groups = self.network.group(destinations)
-        options: SlotOptions = {**self.without_conflict(phase), **(tuned or {})}
+        options: SlotOptions = {**self.without_conflict(phase), **tuned}
         heard = yield Slot.send_packets(relays, groups, listened, packets=packets, **options)
-        self.release(relays, packets, destinations)
+        self.release(*stored)
         self.take(heard)
 
     def send_maps(
@@ -354,6 +352,11 @@ class RelayStage(ABC):
         if network.d >= network.g:
             return None
         return f"stage {self} needs d >= g; for d < g use stages XY(x,y)."
+
+
+def numbered(phase: str, turn: int, turns: int, unit: str = "slot") -> str:
+    """Return the name of a phase, with the number of its slot if it has several."""
+    return f"{phase}, {unit} {turn + 1}" if turns > 1 else phase
 
 
 def distinct(targets: Ints) -> tuple[Ints, Ints]:

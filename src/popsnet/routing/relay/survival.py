@@ -30,7 +30,7 @@ and lost messages, whether for all listeners of a coupler or for one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -54,6 +54,7 @@ _FLOODED_SEED = "relay flooded seed"
 _LISTEN = "relay flood"
 """The purpose of the private coins that say to which group a processor without the seed listens."""
 
+Seed: TypeAlias = Literal["configured", "flooded"]
 _VERIFIED = VerifiedPark | VerifiedFold | VerifiedGrid
 
 
@@ -83,7 +84,7 @@ class SurvivalSchedule:
     """
 
     stages: RelaySchedule
-    seed: Literal["configured", "flooded"] = "configured"
+    seed: Seed = "configured"
 
     def __post_init__(self) -> None:
         for stage in self.stages.all_stages:
@@ -120,10 +121,8 @@ class SurvivalSchedule:
         """
         if (reason := self.stages.obstacle(network)) is not None:
             return reason
-        wide = (
-            isinstance(one, VerifiedPark) and max(one.windows) > 1 for one in self.stages.repeated
-        )
-        if network.d > network.g and not any(wide):
+        parks = [one for one in self.stages.repeated if isinstance(one, VerifiedPark)]
+        if network.d > network.g and all(max(one.windows) == 1 for one in parks):
             return (
                 "for d > g the stages to repeat must include a V with a window of at least 2 "
                 f"slots, as in '{self.stages} | VF V{2 * network.blocks}'."
@@ -160,7 +159,7 @@ def parse_survival(text: str) -> SurvivalSchedule | None:
     kind, colon, stages = text.partition(":")
     if not colon or kind.strip() not in (SURVIVE, FLOODED):
         return None
-    seed: Literal["configured", "flooded"] = "configured" if kind.strip() == SURVIVE else "flooded"
+    seed: Seed = "configured" if kind.strip() == SURVIVE else "flooded"
     return SurvivalSchedule(parse_schedule(stages), seed)
 
 

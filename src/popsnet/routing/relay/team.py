@@ -44,7 +44,7 @@ import numpy as np
 
 from popsnet.network import F64, Network
 from popsnet.routing.facts import phases_of
-from popsnet.routing.relay.state import RelayStage, RelayState, distinct
+from popsnet.routing.relay.state import RelayStage, RelayState, distinct, numbered
 from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_team
 
@@ -131,12 +131,10 @@ class _TeamSlots:
         self._state.release(others.receivers, others.packets, others.destinations)
         return held.at(rows)
 
-    def _forward(
-        self, held: Inbox, groups: Ints, name: str, listening: tuple[Ints, Ints] | None = None
-    ) -> Exchange[Inbox]:
+    def _forward(self, held: Inbox, groups: Ints, name: str) -> Exchange[Inbox]:
         """Send packets where nothing can collide."""
         options = self._state.without_conflict(f"team: {name}")
-        return (yield Slot.forward(held, groups, listening or self._duals, **options))
+        return (yield Slot.forward(held, groups, self._duals, **options))
 
     def _pass_on(self, senders: Inbox, receivers: Inbox) -> None:
         """Let those who sent drop their copies, and those who heard store them."""
@@ -169,7 +167,7 @@ class _TeamSlots:
             heard = yield Slot.send_control(
                 speakers, (about[now] % g)[order], self._duals, fanout=fanout,
                 contents=network.index(speakers), bits=self._name_bits,
-                phase=self._named("fronts tell", turn), step=state.step,
+                phase=numbered("team: fronts tell", turn, network.blocks, "class"), step=state.step,
             )  # fmt: skip
             expected = turn * g + network.group(heard.receivers)
             known.append(heard.receivers[heard.contents == expected])
@@ -181,9 +179,8 @@ class _TeamSlots:
         done = []
         for turn in range(network.blocks):
             now = passing.at(classes == turn)
-            near = yield from self._forward(
-                now, network.index(now.destinations) % g, self._named("approach", turn)[6:]
-            )
+            name = numbered("approach", turn, network.blocks, "class")
+            near = yield from self._forward(now, network.index(now.destinations) % g, name)
             self._pass_on(now, near)
             waiting, pending = (
                 some[network.index(some) // g == turn] for some in (state.waiting, state.pending)
@@ -198,13 +195,10 @@ class _TeamSlots:
                 kind=np.where(packets == NO_PACKET, Kind.CONTROL, Kind.PACKET),
                 packets=packets, contents=said, bits=1,
                 listeners=listeners, listened=network.index(listeners) % g,
-                **state.without_conflict(self._named("arrival", turn)),
+                **state.without_conflict(numbered("team: arrival", turn, network.blocks, "class")),
             )  # fmt: skip
             state.release(near.receivers, near.packets, near.destinations)
             state.take(heard)
             still = heard.receivers[heard.contents == 1]
             done.append(np.setdiff1d(pending, still))
         state.acknowledge(np.concatenate(done).astype(np.int32))
-
-    def _named(self, what: str, turn: int) -> str:
-        return f"team: {what}" + (f", class {turn + 1}" if self._network.blocks > 1 else "")

@@ -27,8 +27,8 @@ import numpy as np
 
 from popsnet.network import F64, Bools, Network
 from popsnet.routing.facts import phases_of
-from popsnet.routing.relay.park import WindowedStage
-from popsnet.routing.relay.state import RelayStage, RelayState
+from popsnet.routing.relay.park import RelayPlaces, WindowedStage
+from popsnet.routing.relay.state import RelayStage, RelayState, join, numbered
 from popsnet.slot import Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
 
@@ -131,11 +131,11 @@ class VerifiedFold(VerifiedStage):
         state.release(copies.receivers, copies.packets, copies.destinations)
         state.take(heard)
         mine = heard.at(heard.destinations == heard.receivers)
-        classes = relays.places(mine.receivers) // network.g
         inbox = yield Slot(
             senders=mine.receivers, groups=mine.groups, kind=Kind.ACK, packets=mine.packets,
-            contents=classes, bits=_bits(network.blocks), listeners=copies.receivers,
-            listened=targets, **state.without_conflict(f"{stage}: confirm"),
+            contents=relays.classes(mine.receivers), bits=_bits(network.blocks),
+            listeners=copies.receivers, listened=targets,
+            **state.without_conflict(f"{stage}: confirm"),
         )  # fmt: skip
         names = _names(relays, copies.destinations)
         confirmed = _hears(inbox, copies.receivers, names % network.blocks)
@@ -164,46 +164,23 @@ class VerifiedFold(VerifiedStage):
         return 60 * network.n
 
 
-class _Relays:
+class _Relays(RelayPlaces):
     """The public places of destinations in one stage, and the relays of packets."""
 
     def __init__(self, state: RelayState) -> None:
-        d, g = state.network.d, state.network.g
-        self.state = state
-        self._bijection = state.fresh_bijection(d)
+        super().__init__(state)
         self._numbers = state.group_draws(_LARGE)  # r(b)
-        self._sizes = ((d - np.arange(g) + g - 1) // g).astype(np.int32)  # of the sets (T, a), by a
-
-    def places(self, destinations: Ints) -> Ints:
-        """Return the place of each destination, T mod g and τ div g."""
-        return self.state.places(self._bijection, destinations)
 
     def member(self, groups: Ints, destinations: Ints) -> Ints:
         """Return the number of the relay in its set, for packets of these groups."""
-        network = self.state.network
-        turned = self.places(destinations) // network.g + self._numbers[network.group(destinations)]
-        return turned % self._sizes[groups]
+        numbers = self._numbers[self.state.network.group(destinations)]
+        return (self.classes(destinations) + numbers) % self.sizes[groups]
 
     def relay(self, groups: Ints, destinations: Ints) -> Ints:
         """Return the processor that stores packets of these groups for these destinations."""
         network = self.state.network
         index = groups + network.g * self.member(groups, destinations)
-        return network.processor(self.places(destinations) % network.g, index)
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """Packets at their relays, a row each: by class, then by relay."""
-
-    relays: Ints
-    packets: Ints
-    destinations: Ints
-    classes: Ints
-
-    def at(self, rows: Ints | Bools | slice) -> _Stored:
-        return _Stored(
-            self.relays[rows], self.packets[rows], self.destinations[rows], self.classes[rows]
-        )
+        return network.processor(self.relays(destinations), index)
 
 
 def _attempt(relays: _Relays, senders: Ints, groups: Ints, phase: str) -> Exchange[Inbox]:
@@ -213,37 +190,34 @@ def _attempt(relays: _Relays, senders: Ints, groups: Ints, phase: str) -> Exchan
     return (yield Slot.send_packets(senders, groups, listened, phase=phase, step=state.step))
 
 
-def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[_Stored]:
-    """Execute all windows, and return what relays have stored."""
+def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[Inbox]:
+    """Execute all windows, and return what relays have stored: by class, then by relay."""
     state, network, blocks = relays.state, relays.state.network, relays.state.network.blocks
     trying = np.ones(len(state.pending), dtype=np.bool_)
-    groups = relays.places(state.destination[state.pending]) % network.g
-    parts: list[_Stored] = []
+    groups = relays.relays(state.destination[state.pending])
+    parts: list[Inbox] = []
     taken = np.empty(0, dtype=np.int64)  # relays and classes, as one number
     for number, window in enumerate(windows, start=1):
-        name = "verified park" + (f", window {number}" if len(windows) > 1 else "")
+        name = numbered("verified park", number - 1, len(windows), "window")
         turns = state.attempts(window)
         hints = np.zeros((network.couplers if number < len(windows) else 0, window), dtype=np.uint8)
         for turn in range(window):
             now = trying & (turns == turn)
-            phase = f"{name}: attempt" + (f", slot {turn + 1}" if window > 1 else "")
+            phase = numbered(f"{name}: attempt", turn, window)
             heard = yield from _attempt(relays, state.pending[now], groups[now], phase)
             if len(hints):
                 first = heard.at(network.index(heard.receivers) < network.g)
                 hints[network.group(first.receivers) * network.g + first.groups, turn] = 1
             mine = heard.at(relays.relay(heard.groups, heard.destinations) == heard.receivers)
-            classes = relays.places(mine.destinations) // network.g
-            cells = mine.receivers.astype(np.int64) * blocks + classes
+            cells = mine.receivers.astype(np.int64) * blocks + relays.classes(mine.destinations)
             free = ~np.isin(cells, taken)
             taken = np.concatenate([taken, cells[free]])
-            new = mine.at(free)
-            state.keep(new)
-            parts.append(_Stored(new.receivers, new.packets, new.destinations, classes[free]))
+            parts.append(mine.at(free))
+            state.keep(parts[-1])
         if len(hints):
             trying &= ~(yield from _hint(relays, hints, trying, turns, groups, f"{name}: heard"))
-    fields = ("relays", "packets", "destinations", "classes")
-    columns = [np.concatenate([getattr(part, one) for part in parts]) for one in fields]
-    return _Stored(*columns).at(np.lexsort((columns[0], columns[3])))
+    stored = join(parts)
+    return stored.at(np.lexsort((stored.receivers, relays.classes(stored.destinations))))
 
 
 def _hint(
@@ -264,61 +238,55 @@ def _hint(
     return heard
 
 
-def _deliver(relays: _Relays, stored: _Stored) -> Exchange[_Stored]:
+def _deliver(relays: _Relays, stored: Inbox) -> Exchange[Inbox]:
     """Deliver what is stored, let destinations confirm, and return the packets confirmed."""
     state, network = relays.state, relays.state.network
-    ends = np.searchsorted(stored.classes, np.arange(network.blocks + 1))
-    of_class = [stored.at(slice(*ends[at : at + 2])) for at in range(network.blocks)]
-    expecting = state.expecting
+    classes, expecting = relays.classes(stored.destinations), state.expecting
+    of_class = [stored.at(classes == turn) for turn in range(network.blocks)]
     places = relays.places(expecting)
     arrived: list[Inbox] = []
     for turn, sent in enumerate(of_class):
         due = places // network.g == turn
-        listening, targets = (expecting[due], places[due] % network.g), sent.destinations
-        heard = yield Slot.send_packets(
-            sent.relays, network.group(targets), listening, packets=sent.packets,
-            **state.without_conflict(_numbered("verified park: delivery", turn, network)),
-        )  # fmt: skip
-        state.release(sent.relays, sent.packets, sent.destinations)
+        listening, groups = (expecting[due], places[due] % network.g), network.group
+        options = state.without_conflict(numbered("verified park: delivery", turn, network.blocks))
+        heard = yield Slot.forward(sent, groups(sent.destinations), listening, **options)
+        state.release(sent.receivers, sent.packets, sent.destinations)
         state.take(heard)
         arrived.append(heard.at(heard.destinations == heard.receivers))
     confirmed: list[Bools] = []
     for turn, (sent, mine) in enumerate(zip(of_class, arrived, strict=True)):
-        options = state.without_conflict(_numbered("verified park: confirm", turn, network))
-        listening = sent.relays, network.group(sent.destinations)
+        options = state.without_conflict(numbered("verified park: confirm", turn, network.blocks))
+        listening = sent.receivers, network.group(sent.destinations)
         inbox = yield Slot.acknowledge(mine, mine.groups, listening, **options)
-        confirmed.append(np.isin(sent.relays, inbox.receivers))
+        confirmed.append(np.isin(sent.receivers, inbox.receivers))
     return stored.at(np.concatenate(confirmed))
 
 
-def _acknowledge(relays: _Relays, confirmed: _Stored) -> Slots:
+def _acknowledge(relays: _Relays, confirmed: Inbox) -> Slots:
     """Let each member of a set tell the destinations that have confirmed, by class."""
     state, network = relays.state, relays.state.network
-    index, blocks = network.index(confirmed.relays), network.blocks
+    index, blocks = network.index(confirmed.receivers), network.blocks
+    classes = relays.classes(confirmed.destinations)
     destinations = state.destination[state.pending]
     places, groups = relays.places(destinations), network.group(destinations)
     members = relays.member(network.group(state.pending), destinations)
     done: list[Ints] = []
     for turn in range(blocks):
         rows = index // network.g == turn
-        senders, row = np.unique(confirmed.relays[rows], return_inverse=True)
+        senders, row = np.unique(confirmed.receivers[rows], return_inverse=True)
         contents = np.zeros((len(senders), blocks), dtype=np.int32)
-        contents[row, confirmed.classes[rows]] = network.group(confirmed.destinations[rows]) + 1
+        contents[row, classes[rows]] = network.group(confirmed.destinations[rows]) + 1
         asks = members == turn
         listening = state.pending[asks], places[asks] % network.g
         inbox = yield Slot.send_control(
             senders, network.index(senders) % network.g, listening, contents=contents,
             bits=blocks * network.g.bit_length(),
-            **state.without_conflict(_numbered("verified park: acks", turn, network)),
+            **state.without_conflict(numbered("verified park: acks", turn, network.blocks)),
         )  # fmt: skip
         own = np.searchsorted(state.pending, inbox.receivers)
         said = inbox.contents[np.arange(len(own)), places[own] // network.g]
         done.append(inbox.receivers[said == groups[own] + 1])
     state.acknowledge(np.concatenate(done))
-
-
-def _numbered(phase: str, turn: int, network: Network) -> str:
-    return phase + (f", slot {turn + 1}" if network.blocks > 1 else "")
 
 
 def _bits(values: int) -> int:
@@ -329,8 +297,7 @@ def _bits(values: int) -> int:
 def _names(relays: _Relays, destinations: Ints) -> Ints:
     """Return the group and the class of destinations as one number."""
     network = relays.state.network
-    classes = relays.places(destinations) // network.g
-    return network.group(destinations) * network.blocks + classes
+    return network.group(destinations) * network.blocks + relays.classes(destinations)
 
 
 def _hears(inbox: Inbox, listeners: Ints, names: Ints) -> Bools:

@@ -28,7 +28,7 @@ import numpy as np
 from popsnet.network import Bools, Network
 from popsnet.routing.facts import phases_of
 from popsnet.routing.relay.grid import Grid, GridSlots
-from popsnet.routing.relay.state import RelayState
+from popsnet.routing.relay.state import RelayState, numbered
 from popsnet.slot import NO_PACKET, Exchange, Inbox, Ints, Slot, Slots
 
 
@@ -75,10 +75,11 @@ class _VerifiedGridSlots(GridSlots):
             exists = relays < network.g
             holders = self._holders(v)
             packets, targets = self.stored[v, holders], self.targets[v, holders]
+            listening = expecting[exists], relays[exists]
+            options = state.without_conflict(numbered("verified grid: delivery", v, self.y))
             heard = yield Slot.send_packets(
-                holders, network.group(targets), (expecting[exists], relays[exists]),
-                packets=packets, **state.without_conflict(self._phase("delivery", v)),
-            )  # fmt: skip
+                holders, network.group(targets), listening, packets=packets, **options
+            )
             state.release(holders, packets, targets)
             state.take(heard)
             arrived.append(heard.at(heard.destinations == heard.receivers))
@@ -86,7 +87,7 @@ class _VerifiedGridSlots(GridSlots):
         for v, mine in enumerate(arrived):
             holders = self._holders(v)
             listening = holders, network.group(self.targets[v, holders])
-            options = state.without_conflict(self._phase("confirm", v))
+            options = state.without_conflict(numbered("verified grid: confirm", v, self.y))
             inbox = yield Slot.acknowledge(mine, mine.groups, listening, **options)
             confirmed[v, inbox.receivers] = True
         return confirmed
@@ -112,6 +113,3 @@ class _VerifiedGridSlots(GridSlots):
     def _holders(self, v: int) -> Ints:
         holders: Ints = self.processors[self.stored[v] != NO_PACKET]
         return holders
-
-    def _phase(self, part: str, v: int) -> str:
-        return f"verified grid: {part}" + (f", slot {v + 1}" if self.y > 1 else "")

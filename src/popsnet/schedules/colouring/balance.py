@@ -8,7 +8,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.loops import I32, I64
-from popsnet.schedules.colouring.multigraph import count
+from popsnet.schedules.colouring.multigraph import count, runs
 
 _NONE = -1
 
@@ -32,8 +32,7 @@ def balance(left: I32, right: I32, colours: I32, wanted: int) -> I32:
     room = np.maximum(sizes, goals)
     begins = (np.cumsum(room) - room).astype(np.int64)
     members = np.empty(room.sum(), dtype=np.int32)
-    order = np.argsort(colours, kind="stable")
-    members[np.repeat(begins - np.cumsum(sizes) + sizes, sizes) + np.arange(len(order))] = order
+    members[runs(begins, sizes)] = np.argsort(colours, kind="stable")
     seats = np.full((4, 1 + max(left.max(), right.max())), _NONE, dtype=np.int32)
     edges = _Edges(left, right, np.empty(len(colours), dtype=np.int32), seats)
     _level(edges, colours, members, begins, sizes, goals)

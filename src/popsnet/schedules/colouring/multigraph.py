@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
-from popsnet.loops import I32
+from popsnet.loops import I32, I64
+from popsnet.slot import Ints
 
 _MANY_NODES = 4
 
@@ -52,6 +53,12 @@ def _sorted(left: I32, right: I32, nodes: int, degree: int) -> I32:
     for_rows = np.empty_like(order)
     _sort_rows(right, order, nodes, degree, for_rows)
     return for_rows
+
+
+def runs(begins: I64, lengths: Ints) -> I64:
+    """Return the numbers of each run, which has some numbers from its first on."""
+    ahead = np.cumsum(lengths) - lengths
+    return np.repeat(begins - ahead, lengths) + np.arange(lengths.sum())
 
 
 @compiled

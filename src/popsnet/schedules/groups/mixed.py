@@ -6,12 +6,7 @@ import numpy as np
 
 from popsnet.coins import Coins
 from popsnet.network import I64
-from popsnet.schedules.groups.phases import (
-    equal_phases,
-    growing_phases,
-    in_many_phases,
-    in_two_phases,
-)
+from popsnet.schedules.groups import phases
 from popsnet.schedules.groups.pipeline import pipeline
 from popsnet.schedules.groups.plan import GroupPlan
 from popsnet.schedules.groups.split import limits_of, split
@@ -53,7 +48,7 @@ def plan_mixed(counts: Ints, d: int, bound: int, most: int, *, seed: int) -> Gro
     All packets go from group 0 to group 1. One hop takes 12 slots, and two hops take 6.
 
     >>> import numpy as np
-    >>> from popsnet.schedules.groups import plan_mixed
+    >>> from popsnet.schedules.groups.mixed import plan_mixed
     >>> counts = np.zeros((4, 4), dtype=int)
     >>> counts[0, 1] = 12
     >>> plan = plan_mixed(counts, 4, 4, 12, seed=0)
@@ -102,7 +97,7 @@ def _attempt_narrow(counts: I64, d: int, slots: int, coins: Coins) -> GroupPlan 
     early, late = slots // 2, slots - slots // 2
     divided = split(counts, limits_of(slots, d, len(counts), early, late), coins)
     if divided is not None:
-        plan = in_two_phases(divided, d, early, late)
+        plan = phases.in_two_phases(divided, d, early, late)
         if plan is not None:
             return plan
     if slots < 3:
@@ -110,8 +105,8 @@ def _attempt_narrow(counts: I64, d: int, slots: int, coins: Coins) -> GroupPlan 
     divided = split(counts, limits_of(slots, d, len(counts), slots - 1, slots - 1), coins)
     if divided is None:
         return None
-    for phases in (growing_phases, equal_phases):
-        plan = in_many_phases(divided, d, phases, slots, coins)
+    for lengths in (phases.growing_phases, phases.equal_phases):
+        plan = phases.in_many_phases(divided, d, lengths, slots, coins)
         if plan is not None:
             return plan
     return None

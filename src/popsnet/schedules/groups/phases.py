@@ -12,15 +12,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.coins import Coins
 from popsnet.compiled import compiled
 from popsnet.network import F64, I32, I64, Ints
-from popsnet.schedules.groups.one_hop import deal_matrix
-from popsnet.schedules.groups.plan import GroupPlan, join_packets
-from popsnet.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost
+from popsnet.schedules.colouring.multigraph import runs
+from popsnet.schedules.groups.plan import GroupPlan, deal_matrix, join_packets
+from popsnet.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost, pieces
 from popsnet.schedules.groups.transport import MatrixBounds, fit
+from popsnet.schedules.schedule import grouped
 
 _MOST_WORK = 1 << 24
 """The most phases tried for all packets together, in a pass."""
@@ -36,10 +36,9 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
     The straight packets of the first phase are found exactly if there are any.
     """
     straight = divided.straight
-    hops = _hops(divided)
-    room = [slots - one for slots, one in zip((early, late), hops, strict=True)]
-    rows = [d * slots - one.sum(axis=1) for slots, one in zip((early, late), hops, strict=True)]
-    columns = [d * slots - one.sum(axis=0) for slots, one in zip((early, late), hops, strict=True)]
+    lengths, hops = np.array((early, late)), divided.hops
+    room = lengths[:, None, None] - hops
+    rows, columns = (d * lengths[:, None] - hops.sum(axis=axis) for axis in (2, 1))
     bounds = MatrixBounds(
         np.maximum(straight - room[1], 0), np.minimum(straight, room[0]),
         np.maximum(straight.sum(axis=1) - rows[1], 0), rows[0],
@@ -51,7 +50,7 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
     phases = np.zeros((2, len(divided.packets)), dtype=np.int64)
     phases[1] = 1
     shares = np.array((first, straight - first))
-    return _deal_phases(divided, np.array((early, late)), shares, phases)
+    return _deal_phases(divided, lengths, shares, phases)
 
 
 def in_many_phases(
@@ -74,15 +73,10 @@ def in_many_phases(
             lengths = phases(slots, max(least, 2 * weight))
     if len(lengths) < 2 or len(lengths) * g * g > _MOST_CELLS:
         return None
-    parts = -(-divided.packets // weight)
-    item = np.repeat(np.arange(len(parts)), parts)
-    size = np.full(len(item), weight)
-    size[np.cumsum(parts) - 1] = divided.packets - (parts - 1) * weight
-    order = np.argsort(coins.words("order of phases", 0, np.arange(len(item))), kind="stable")
-    item, size = item[order], size[order]
-    groups = (divided.source[item], divided.relay[item], divided.destination[item], size)
+    item, size = pieces(divided.packets, weight, "order of phases", coins)
     units = np.zeros((6, len(item) + len(item) // 2 + 4 * g), dtype=np.int32)
-    units[:4, : len(item)] = groups
+    ends = divided.source[item], divided.relay[item], divided.destination[item]
+    units[:4, : len(item)] = *ends, size
     shares = np.zeros((len(lengths), g, g), dtype=np.int64)
     state = _empty(lengths, d, g)
     if not _settle(state, units, len(item), weight, divided.straight, shares):
@@ -114,14 +108,6 @@ def equal_phases(slots: int, least: int) -> I64:
     return (slots + np.arange(count)) // count
 
 
-def _hops(divided: Split) -> tuple[I64, I64]:
-    """Return the matrices of first and of second hops."""
-    first, second = np.zeros((2, *divided.straight.shape), dtype=np.int64)
-    np.add.at(first, (divided.source, divided.relay), divided.packets)
-    np.add.at(second, (divided.relay, divided.destination), divided.packets)
-    return first, second
-
-
 def _deal_phases(divided: Split, lengths: I64, shares: I64, phases: Ints) -> GroupPlan:
     """Deal the packets of each phase to its slots.
 
@@ -142,7 +128,7 @@ def _deal_phases(divided: Split, lengths: I64, shares: I64, phases: Ints) -> Gro
     taken = np.cumsum(loads.ravel()) - loads.ravel()
     straight = _take(slots, taken, shares.ravel())
     cell = np.repeat(np.tile(np.arange(g * g), len(lengths)), shares.ravel())
-    straight = straight[np.argsort(_small(cell, g * g), kind="stable")]
+    straight = straight[grouped(cell, g * g).packets]
     hops = []
     for hop in range(2):
         cells = (phases[hop].astype(np.int64) * g + ends[hop]) * g + ends[hop + 1]
@@ -156,16 +142,9 @@ def _deal_phases(divided: Split, lengths: I64, shares: I64, phases: Ints) -> Gro
 
 def _take(slots: I32, taken: I64, amounts: I64) -> I32:
     """Take the next slots of each cell of each phase, and move on what is taken."""
-    ends = np.cumsum(amounts)
-    place = np.repeat(taken - ends + amounts, amounts) + np.arange(ends[-1])
+    found = slots[runs(taken, amounts)]
     taken += amounts
-    found: I32 = slots[place]
     return found
-
-
-def _small(numbers: I64, bound: int) -> npt.NDArray[np.integer]:
-    """Return numbers in a type that is sorted by digits, where they fit."""
-    return numbers.astype(np.uint16) if bound <= 2**16 else numbers
 
 
 class _State(NamedTuple):

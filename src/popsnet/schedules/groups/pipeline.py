@@ -13,6 +13,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
+from popsnet.schedules.colouring.multigraph import runs
 from popsnet.schedules.groups.plan import GroupPlan, join_packets
 from popsnet.schedules.groups.split import Split
 
@@ -22,16 +23,11 @@ def pipeline(divided: Split, slots: int) -> GroupPlan | None:
     g = len(divided.straight)
     source, relay, destination, packets = divided[1:]
     begins = np.searchsorted(relay * np.int64(g) + source, np.arange(g * g + 1))
-    second = np.zeros((g, g), dtype=np.int64)
-    np.add.at(second, (relay, destination), packets)
+    first, second = divided.hops
     firsts, finals = np.empty((2, packets.sum()), dtype=np.int32)
     if not _hurry(begins, destination, packets.copy(), second, slots, firsts, finals):
         return None
-    first = np.zeros((g, g), dtype=np.int64)
-    np.add.at(first, (source, relay), packets)
-    amounts = divided.straight.ravel()
-    rank = np.arange(amounts.sum()) - np.repeat(np.cumsum(amounts) - amounts, amounts)
-    straight = (np.repeat(first.ravel(), amounts) + rank).astype(np.int32)
+    straight = runs(first.ravel(), divided.straight.ravel()).astype(np.int32)
     return join_packets(divided, straight, firsts, finals, slots)
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64, Network
-from popsnet.schedules.colouring import colour_edges
+from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.groups.plan import GroupPlan
+from popsnet.schedules.schedule import Order, grouped
 
 _NONE = -1
 
@@ -45,7 +46,8 @@ def give_processors(network: Network, plan: GroupPlan) -> tuple[I32, I32, I32]:
     --------
     >>> import numpy as np
     >>> from popsnet import Network
-    >>> from popsnet.schedules.groups import give_processors, plan_one_hop
+    >>> from popsnet.schedules.groups.plan import plan_one_hop
+    >>> from popsnet.schedules.groups.processors import give_processors
     >>> plan = plan_one_hop(np.array([[1, 2], [1, 0]]), 2)
     >>> source, relay, destination = give_processors(Network(2, 2), plan)
     >>> plan.first.tolist(), source.tolist(), destination.tolist()
@@ -53,7 +55,7 @@ def give_processors(network: Network, plan: GroupPlan) -> tuple[I32, I32, I32]:
     """
     relay = _relays(network, plan)
     seats = _Seats(np.empty_like(relay), relay, np.empty_like(relay))
-    first, final = _by_slot(plan.first, plan.slots), _by_slot(plan.final, plan.slots)
+    first, final = grouped(plan.first, plan.slots), grouped(plan.final, plan.slots)
     busy = np.full((2, network.n), _NONE, dtype=np.int32)
     _seat(network.d, plan, first, final, seats, busy, np.zeros((2, network.g), dtype=np.int64))
     return seats
@@ -80,22 +82,9 @@ class _Seats(NamedTuple):
     destination: I32
 
 
-class _Order(NamedTuple):
-    """The packets ordered by slot, and where each slot begins."""
-
-    packets: I64
-    bounds: I64
-
-
-def _by_slot(slots: I32, count: int) -> _Order:
-    small = slots.astype(np.uint16) if count <= 2**16 else slots  # sorted by digits
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(slots, minlength=count))))
-    return _Order(np.argsort(small, kind="stable"), bounds)
-
-
 @compiled
 def _seat(
-    d: int, plan: GroupPlan, first: _Order, final: _Order, seats: _Seats, busy: I32, turns: I64
+    d: int, plan: GroupPlan, first: Order, final: Order, seats: _Seats, busy: I32, turns: I64
 ) -> None:
     """Choose sources and destinations, slot by slot; those of packets inside a group come first.
 

@@ -43,6 +43,14 @@ class Split(NamedTuple):
     packets: I64
     """The number of packets with these three groups."""
 
+    @property
+    def hops(self) -> I64:
+        """The first and the second hops of relayed packets on every coupler."""
+        hops = np.zeros((2, *self.straight.shape), dtype=np.int64)
+        np.add.at(hops[0], (self.source, self.relay), self.packets)
+        np.add.at(hops[1], (self.relay, self.destination), self.packets)
+        return hops
+
 
 class Limits(NamedTuple):
     """How much may be carried in all slots, and in those for either hop of relayed packets."""
@@ -90,9 +98,11 @@ def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
     straight = np.minimum(counts, limits.coupler)
     excess = counts - straight
     weight = 1 + int(excess.sum()) // MOST_UNITS
-    units = _units(excess, weight, coins)
-    used = units.shape[1]
-    room = np.concatenate((units, np.zeros((4, used // 2 + 4 * g), dtype=np.int32)), axis=1)
+    row, column = np.nonzero(excess)
+    item, size = pieces(excess[row, column], weight, "order of packets", coins)
+    used = len(item)
+    room = np.zeros((4, used + used // 2 + 4 * g), dtype=np.int32)
+    room[:, :used] = row[item], np.full(used, _STRAIGHT), column[item], size
     inside = np.diag(straight) if limits.is_wide else 0
     sends, receives = counts.sum(axis=1) - inside, counts.sum(axis=0) - inside
     used = _settle(room, used, weight, straight, np.stack((sends, receives)), limits)
@@ -108,18 +118,17 @@ def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
     return Split(straight, ends[0], ends[1], ends[2], sums)
 
 
-def _units(excess: I64, weight: int, coins: Coins) -> I32:
-    """Return source, relay, destination and packets of the parts to relay, in random order."""
-    row, column = np.nonzero(excess)
-    packets = excess[row, column]
+def pieces(packets: I64, weight: int, purpose: str, coins: Coins) -> tuple[I64, I64]:
+    """Divide items into pieces of ``weight`` packets or fewer; return their items and packets.
+
+    They are in random order.
+    """
     parts = -(-packets // weight)
-    item = np.repeat(np.arange(len(row)), parts)
+    item = np.repeat(np.arange(len(parts)), parts)
     size = np.full(len(item), weight)
-    ends = np.cumsum(parts) - 1
-    size[ends] = packets - (parts - 1) * weight
-    order = np.argsort(coins.words("order of packets", 0, np.arange(len(item))), kind="stable")
-    none = np.full(len(item), _STRAIGHT)
-    return np.array((row[item], none, column[item], size), dtype=np.int32)[:, order]
+    size[np.cumsum(parts) - 1] = packets - (parts - 1) * weight
+    order = np.argsort(coins.words(purpose, 0, np.arange(len(item))), kind="stable")
+    return item[order], size[order]
 
 
 @compiled(inline=True)
