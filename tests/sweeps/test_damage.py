@@ -23,7 +23,7 @@ from popsnet.paper.reproduce import carry_out
 from popsnet.sweeps.rows import SHARD, TABLES
 from tests.conftest import COMMAND, Finished
 from tests.each import each
-from tests.sweeps.edits import as_format_2, edit, kept, results, rows_of
+from tests.sweeps.edits import as_format_2, change, edit, kept, results, rows_of
 
 SWEEP = """
 runs = 30
@@ -608,6 +608,18 @@ def test_rows_before_and_after_a_damaged_page_are_read(tmp_path: Path, table: st
         assert len(missing) == 400 - found.copied
         assert table == "results" or missing == {shard for _, shard, _ in found.lost}
         assert rescued.flaws() == []
+
+
+def test_a_number_of_a_shard_that_is_too_large_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    collect([Experiment(4, 4)], 20, path, progress=False)
+    as_format_2(path)
+    for table in ("shards", "runs", "provenance", "digests"):
+        change(path, f"UPDATE {table} SET shard = {2**63 - 1} WHERE shard = 1")
+    with Store(path) as store, pytest.raises(StoreError, match="does not match its row"):
+        store.report()
+    found = rescue(path, tmp_path / "new.sqlite", progress=False)
+    assert (found.copied, len(found.lost)) == (1, 1)
 
 
 def test_a_log_is_read(tmp_path: Path) -> None:

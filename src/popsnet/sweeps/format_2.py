@@ -13,7 +13,7 @@ import msgspec
 
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.experiment import Experiment
-from popsnet.sweeps.kind import UNREADABLE, Result, UnreadableError, hash_of
+from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
 from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables, identity_of
 from popsnet.sweeps.rows import TABLES as TODAY
 from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, tally_of
@@ -90,6 +90,8 @@ def shard_of(key: Row, shard: Row, runs: Row, origin: Row, digest: Row) -> Resul
     except UNREADABLE:
         sound = False
     first = number * SHARD_RUNS if type(number) is int else number
+    if type(first) is int and abs(first) >= 2**63:  # more than SQLite keeps
+        first, sound = number, False
     values = point, SHARD.name, first, shard[2] if shard else 0, body, provenance
     result = Result._make((*values, ""))
     if digest:
@@ -153,13 +155,14 @@ def tables_of(database: sqlite3.Connection, names: Collection[str]) -> Tables:
         query = f"SELECT * FROM {table} ORDER BY point"  # noqa: S608 - names of ours
         return old.each(query) if table in names else iter(())
 
-    described = *map(point_of, rows("points")), *map(arrivals_of, rows("traffic"))
-    today.executemany(INSERT["experiments"], described)
     try:
+        described = *map(point_of, rows("points")), *map(arrivals_of, rows("traffic"))
+        today.executemany(INSERT["experiments"], described)
         today.executemany(INSERT["results"], _shards(old, names))
-    except OverflowError as error:
-        raise UnreadableError("it has a number of a shard that is too large") from error
-    today.executemany(INSERT["results"], map(window_of, rows("traffic")))
+        today.executemany(INSERT["results"], map(window_of, rows("traffic")))
+    except BaseException:
+        today.close()
+        raise
     return Tables(today)
 
 

@@ -142,9 +142,8 @@ class Store:
             with suppress(sqlite3.OperationalError):
                 self._database.execute("PRAGMA busy_timeout = 0")
                 self._database.execute("PRAGMA journal_mode = DELETE")
+        self._forget_tables()
         self._database.close()
-        if self._tables_of is not None:
-            self._tables_of[1].close()
 
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
@@ -167,9 +166,16 @@ class Store:
     def _tables(self) -> stored.Tables:
         version = self.format
         if self._tables_of is None or self._tables_of[0] != version:
+            self._forget_tables()
             with self.errors_named():
                 self._tables_of = version, sqlite.tables_of(self._database, self.path)
         return self._tables_of[1]
+
+    def _forget_tables(self) -> None:
+        """Read the tables again at the next use; those of an older format are in memory."""
+        if self._tables_of is not None and self._tables_of[0] == format_2.VERSION:
+            self._tables_of[1].close()
+        self._tables_of = None
 
     def put(self, done: Finished) -> None:
         """Write results that were finished together in one transaction.
@@ -606,7 +612,7 @@ class Store:
             with self._transaction():
                 if self.format != format_2.VERSION:
                     return  # another program has just done it
-                self._tables_of = None  # another program may have added results
+                self._forget_tables()  # another program may have added results
                 old = self._tables
                 for flaw in self.flaws():
                     raise UnreadableError(flaw)
