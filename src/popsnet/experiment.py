@@ -258,15 +258,11 @@ class Experiment:
         max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
         seed = seed_number("seed", seed)
         permutation_seed = seed_number("permutation_seed", permutation_seed)
-        fault_seed = seed_number("fault_seed", fault_seed)
-        broken = faults_of(faults)
-        broken.require_on(network)
         self._fill(
             program=found.name, version=_version(found), variant=chosen.name,
             workload=workload.name, seed=seed, workload_seed=permutation_seed, max_steps=max_steps,
             given=dict(zip(_FILES, (found.file, workload.file), strict=True)),
-            _parts=_Parts(found, chosen, workload),
-            **medium_fields(network, broken, fault_seed),
+            _parts=_Parts(found, chosen, workload), **medium_fields(network, faults, fault_seed),
         )  # fmt: skip
 
     def _fill(self, *, given: Mapping[str, Any], **values: object) -> None:
@@ -548,9 +544,9 @@ class Experiment:
                 f"The JSON object is not a complete experiment: it lacks {', '.join(missing)}. "
                 "Write it with to_json."
             )
+        identity, files = ({name: record[name] for name in names} for names in (written, _FILES))
         try:
-            files = {name: record[name] for name in _FILES}
-            return cls.recorded({name: record[name] for name in written}, files).reopened()
+            return cls.recorded(identity, files).reopened()
         except (TypeError, ValueError, AttributeError) as error:
             raise InputError(f"The JSON object has a field of the wrong type: {error}.") from error
 
@@ -760,14 +756,9 @@ _unregistered: list[Router] = []
 """Routers that are not registered. Their positions tell them apart."""
 
 
-def _has_name(router: Router) -> bool:
-    """Return whether another process finds the router: in the register, or in its file."""
-    return bool(router.file) or router.is_registered
-
-
 def _version(router: Router) -> str:
-    """Return the version of a router, with a number if it has no name."""
-    if _has_name(router):
+    """Return the version of a router, with a number if no other process finds it."""
+    if router.file or router.is_registered:
         return router.version
     if router not in _unregistered:
         _unregistered.append(router)
@@ -811,10 +802,12 @@ def opened_once(key: Hashable, reopen: Callable[[], Experiment]) -> Experiment:
         return _opened_before[key]
 
 
-def medium_fields(network: Network, faults: Faults, fault_seed: int) -> dict[str, Any]:
+def medium_fields(network: Network, faults: Faults | str | None, fault_seed: int) -> dict[str, Any]:
     """Return the fields of the network and its faults, without a seed that nothing needs."""
+    fault_seed, broken = seed_number("fault_seed", fault_seed), faults_of(faults)
+    broken.require_on(network)
     sizes = {"d": network.d, "g": network.g, "wavelengths": network.wavelengths}
-    return {**sizes, "faults": str(faults), "fault_seed": fault_seed if faults else 0}
+    return {**sizes, "faults": str(broken), "fault_seed": fault_seed if broken else 0}
 
 
 def whole_number(
@@ -839,9 +832,7 @@ def _resolved(router: Router, variant: str | None, network: Network) -> Variant:
     try:
         return router.resolve(variant, network)
     except InputError as error:
-        if router.applies_to(network):
-            raise
-        if network.wavelengths > 1:
+        if router.applies_to(network) or network.wavelengths > 1:
             raise
         text = f"{error} Use router='relay', which runs on any network."
         raise InputError(text, parameter=error.parameter, others=["router"]) from error

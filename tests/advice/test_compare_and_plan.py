@@ -196,7 +196,7 @@ def test_who_delivers_nothing_does_not_win() -> None:
     assert [one.router.name for one in found.done] == ["direct", "lazy"]
     capped = compare(8, 8, routers=["mei-rizzi", "direct"], runs=2, max_steps=1)
     assert [one.router.name for one in capped.done] == ["direct", "mei-rizzi"]
-    assert found.done[1].undelivered == found.to_records()[1]["undelivered"] == 48
+    assert found.done[1].missing == found.to_records()[1]["undelivered"] == 48
     (line,) = (line for line in str(found).splitlines() if line.startswith("lazy"))
     assert line.split()[:3] == ["lazy", "1.0", "1"]
     assert line.split()[5] == "48"

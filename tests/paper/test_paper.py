@@ -29,7 +29,8 @@ from popsnet.routing import direct
 from popsnet.routing.router import unregister
 from popsnet.slot import Ints, Slots
 from popsnet.stats.inference import summarize_counts
-from popsnet.sweeps.shard import Shards, execute_shards
+from popsnet.sweeps.rows import SHARD
+from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
 from popsnet.theory import deterministic_slots
 from tests.conftest import Cli
@@ -430,7 +431,7 @@ def test_the_paper_in_small_from_end_to_end(
     assert all(f"<td>×{float(row['relay_ratio']):.2f}§</td>" in text for row in rows["slots"])
     assert page.tags["tr"] == sum(map(len, rows.values())) + 7
 
-    monkeypatch.setattr("popsnet.sweeps.shard.execute_shards", no_more_runs)
+    monkeypatch.setattr("popsnet.sweeps.rows.SHARD.execute", no_more_runs)
     monkeypatch.setattr("popsnet.paper.theory.separation.separation", no_more_runs)
     monkeypatch.setattr("popsnet.paper.figures.paper_figures", lambda rows: figures)
     result = json.loads(cli(*arguments, "--json").out)
@@ -470,14 +471,15 @@ def test_an_interrupt_says_how_to_go_on(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[Shards] = []
+    execute = SHARD.execute
 
-    def execute_one(experiment: Experiment, shards: range, *choices: Any) -> Shards:
+    def execute_one(experiment: Experiment, shards: range, **choices: Any) -> Shards:
         if done:
             raise KeyboardInterrupt
-        done.append(execute_shards(experiment, shards, *choices))
+        done.append(execute(experiment, shards, **choices))
         return done[0]
 
-    monkeypatch.setattr("popsnet.sweeps.shard.execute_shards", execute_one)
+    monkeypatch.setattr("popsnet.sweeps.rows.SHARD.execute", execute_one)
     finished = cli("paper", "--max-n", 16, "--runs", 20, "--out", tmp_path)
     assert finished.code == 130
     assert "Interrupted: finished runs are in" in finished.err

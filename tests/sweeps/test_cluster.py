@@ -29,8 +29,9 @@ from popsnet.paper.reproduce import STORE, carry_out
 from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
 from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel, unpack
+from popsnet.sweeps.rows import SHARD
 from popsnet.sweeps.runner import Pace
-from popsnet.sweeps.shard import Shards, execute_shards
+from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Work
@@ -319,7 +320,7 @@ def test_files_of_demands_travel_by_their_digest(tmp_path: Path) -> None:
         (tmp_path / "elsewhere.csv").rename(path)
         (done,) = unpack(work, results)
         assert isinstance(done, Shards)
-        assert Tally.of(done.outcomes) == popsnet.route(experiment, runs=10).tally
+        assert Tally.of(done.outcome) == popsnet.route(experiment, runs=10).tally
 
 
 def test_a_file_that_has_changed_is_not_sent(tmp_path: Path) -> None:
@@ -391,7 +392,7 @@ def test_the_pace_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     pace = Pace()
     assert list(pace.words("shards", 5.0)) == []
     now[0] = 10.0
-    shards = execute_shards(Experiment(2, 2), range(40))
+    shards = SHARD.execute(Experiment(2, 2), range(40))
     pace.note([shards], 2.0)
     assert list(pace.words("shards", 30.0)) == ["4.00 shards per second", "2 min 30 s left"]
     assert list(pace.words("shards", None)) == ["4.00 shards per second"]

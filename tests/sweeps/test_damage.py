@@ -20,11 +20,10 @@ from popsnet import Experiment, Store, collect, rescue, verify
 from popsnet.cli import main as command_line
 from popsnet.errors import InputError, StoreError
 from popsnet.paper.reproduce import carry_out
-from popsnet.sweeps.rows import TABLES
-from popsnet.sweeps.shard import execute_shards
+from popsnet.sweeps.rows import SHARD, TABLES
 from tests.conftest import COMMAND, Finished
 from tests.each import each
-from tests.sweeps.edits import as_format_2, edit, kept, results, rows_of
+from tests.sweeps.edits import as_format_2, change, edit, kept, results, rows_of
 
 SWEEP = """
 runs = 30
@@ -585,7 +584,7 @@ def test_rows_before_and_after_a_damaged_page_are_read(tmp_path: Path, table: st
     """Of a table of many pages: one of its leaves is lost, and no other shard."""
     path, new = tmp_path / "r", tmp_path / "new"
     with Store(path, create=True) as store:
-        store.put(execute_shards(EXPERIMENTS[0], range(400)))
+        store.put(SHARD.execute(EXPERIMENTS[0], range(400)))
     if table != "results":
         as_format_2(path)
     with closing(sqlite3.connect(path)) as database:
@@ -611,12 +610,24 @@ def test_rows_before_and_after_a_damaged_page_are_read(tmp_path: Path, table: st
         assert rescued.flaws() == []
 
 
+def test_a_number_of_a_shard_that_is_too_large_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    collect([Experiment(4, 4)], 20, path, progress=False)
+    as_format_2(path)
+    for table in ("shards", "runs", "provenance", "digests"):
+        change(path, f"UPDATE {table} SET shard = {2**63 - 1} WHERE shard = 1")
+    with Store(path) as store, pytest.raises(StoreError, match="does not match its row"):
+        store.report()
+    found = rescue(path, tmp_path / "new.sqlite", progress=False)
+    assert (found.copied, len(found.lost)) == (1, 1)
+
+
 def test_a_log_is_read(tmp_path: Path) -> None:
     """As a sweep that was killed leaves it, with what was committed last."""
     path, copy = tmp_path / "r", tmp_path / "copy"
     with Store(path, create=True) as store:
-        store.put(execute_shards(EXPERIMENTS[0], range(2)))
-        store.put(execute_shards(EXPERIMENTS[1], range(30)))
+        store.put(SHARD.execute(EXPERIMENTS[0], range(2)))
+        store.put(SHARD.execute(EXPERIMENTS[1], range(30)))
         for end in ("", "-wal"):
             shutil.copy(f"{path}{end}", f"{copy}{end}")
     shutil.copy(copy, tmp_path / "alone")
@@ -633,7 +644,7 @@ def test_a_store_that_is_read_is_not_written(folder: Folder) -> None:
         with pytest.raises(StoreError, match="open it with create=True"):
             collect(WANTED, store=store)
         with pytest.raises(StoreError, match="open it with create=True"):
-            store.put(execute_shards(EXPERIMENTS[0], range(4)))
+            store.put(SHARD.execute(EXPERIMENTS[0], range(4)))
     assert (folder.path / "sound").read_bytes() == folder.sound
 
 
@@ -648,9 +659,9 @@ def test_the_new_store_must_be_new(folder: Folder, tmp_path: Path) -> None:
 
 def test_digests_go_with_their_provenance(tmp_path: Path) -> None:
     """The same shard of another machine is the same result, and keeps the digest it has."""
-    here = execute_shards(EXPERIMENTS[0], range(3))
+    here = SHARD.execute(EXPERIMENTS[0], range(3))
     there = replace(
-        execute_shards(EXPERIMENTS[0], range(5)),
+        SHARD.execute(EXPERIMENTS[0], range(5)),
         provenance=replace(here.provenance, machine="another"),
     )
     for old in (False, True):
@@ -668,4 +679,4 @@ def test_digests_go_with_their_provenance(tmp_path: Path) -> None:
         for path in paths[:2]:
             with Store(path) as store:
                 assert store.flaws() == []
-                assert store.count_shards() == (5, 2 if old else 5)
+                assert store.count("shard") == (5, 2 if old else 5)

@@ -18,7 +18,8 @@ from popsnet.engines.outcome import COLUMNS
 from popsnet.errors import StoreError
 from popsnet.sweeps import Selection
 from popsnet.sweeps.kind import Result
-from popsnet.sweeps.shard import FAULT_COLUMNS, RUN_COLUMNS, Shards, execute_shards, table_of
+from popsnet.sweeps.rows import SHARD
+from popsnet.sweeps.shard import FAULT_COLUMNS, RUN_COLUMNS, Shards, table_of
 from tests.sweeps.edits import as_format_2, change, edit
 
 EXPERIMENTS = [Experiment(4, 4, seed=2**64 - 1), Experiment(6, 3, router="direct")]
@@ -155,15 +156,15 @@ def test_other_runs_with_the_same_sums_are_found(store: Path) -> None:
 
 
 def _again(experiment: Experiment) -> Shards:
-    return execute_shards(experiment, range(1))
+    return SHARD.execute(experiment, range(1))
 
 
 def test_large_counts_come_back() -> None:
     shards = _again(CAPPED)
-    table = np.array(shards.outcomes.table)
+    table = np.array(shards.outcome.table)
     messages = COLUMNS.index("messages")
     table[:, messages] = 2**62 + np.arange(10)
-    changed = type(shards.outcomes)(table, *(np.empty(0, np.int64),) * 2)
+    changed = type(shards.outcome)(table, *(np.empty(0, np.int64),) * 2)
     rows = type(shards)(CAPPED, range(1), changed, shards.provenance).rows()
     assert table_of(rows, ["messages"])[:, 0].tolist() == table[:, messages].tolist()
 

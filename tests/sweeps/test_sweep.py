@@ -26,6 +26,7 @@ from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.routing.router import unregister
 from popsnet.sweeps import runner, shard
 from popsnet.sweeps.kind import Stopped
+from popsnet.sweeps.rows import SHARD
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
@@ -372,7 +373,7 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
 ) -> None:
     def most_at_once(memory: int) -> int:
         monkeypatch.setattr(system, "available_memory", lambda: 100)
-        monkeypatch.setattr(shard, "memory_of", lambda experiment: memory)
+        monkeypatch.setattr(SHARD, "memory", lambda experiment: memory)
         futures: list[Future[Shards]] = []
 
         class Slow(AtOnce):
@@ -396,9 +397,9 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
 
     assert [most_at_once(memory) for memory in (0, 25, 40, 1000)] == [6, 6, 2, 1]
     monkeypatch.undo()
-    assert shard.memory_of(Experiment(16384, 4096, variant="idealized")) > 2**26
-    assert shard.memory_of(Experiment(1024, 1024, router="relay", variant="roll-call")) > 2**26
-    assert shard.memory_of(WANTED[0][0]) == 0
+    assert SHARD.memory(Experiment(16384, 4096, variant="idealized")) > 2**26
+    assert SHARD.memory(Experiment(1024, 1024, router="relay", variant="roll-call")) > 2**26
+    assert SHARD.memory(WANTED[0][0]) == 0
 
 
 def test_an_interrupt_keeps_what_is_finished(
@@ -425,7 +426,7 @@ def test_threads_that_are_told_to_stop_do(tmp_path: Path) -> None:
     experiment = Experiment(1, 1, router=endless)
     stop = threading.Event()
     with ThreadPoolExecutor(1) as threads:
-        future = threads.submit(shard.execute_shards, experiment, range(1), stop.is_set)
+        future = threads.submit(SHARD.execute, experiment, range(1), stop.is_set)
         stop.set()
         with pytest.raises(Stopped):
             future.result()
@@ -457,13 +458,13 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
     np.save(path, np.arange(16))
     experiment = Experiment(4, 4, permutation=path)
     sent = pickle.dumps(experiment)
-    before = shard.execute_shards(pickle.loads(sent), range(1))
+    before = SHARD.execute(pickle.loads(sent), range(1))
     np.save(path, np.arange(16)[::-1])
     experiment_module._opened_before.clear()  # as in another process
     with pytest.raises(InputError, match="has changed since the work began"):
         pickle.loads(sent)
-    again = shard.execute_shards(experiment, range(1))  # it has what it was made with
-    assert again.outcomes.table.tolist() == before.outcomes.table.tolist()
+    again = SHARD.execute(experiment, range(1))  # it has what it was made with
+    assert again.outcome.table.tolist() == before.outcome.table.tolist()
 
 
 def test_a_router_from_a_file_goes_to_other_processes(tmp_path: Path) -> None:
@@ -553,7 +554,7 @@ def test_a_worker_keeps_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert opened == [other, one]
     opened.clear()
     monkeypatch.setattr(shard, "NEGLIGIBLE", 15)
-    shards = [shard.execute_shards(one, range(number, number + 1)) for number in (0, 1)]
+    shards = [SHARD.execute(one, range(number, number + 1)) for number in (0, 1)]
     assert opened == [one, one]
     assert shard._opened.experiment is None
     assert {shards[0].provenance.engine} == {"fused"}

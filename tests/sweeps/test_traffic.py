@@ -679,7 +679,6 @@ def test_a_store_of_runs_alone_is_as_before(tmp_path: Path) -> None:
     change(as_format_2(tmp_path / "r"), "DROP TABLE traffic")
     with Store(tmp_path / "r") as store:
         assert (store.traffic.count(), store.flaws()) == (0, [])
-        assert store.traffic.missing([]) == []
 
 
 def test_verify_runs_points_again(tmp_path: Path, whole: Path) -> None:

@@ -22,17 +22,10 @@ from popsnet.progress import Progress, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.routing import Route, Router, Variant, all_routers, find_variant
 from popsnet.routing.router import Relation
+from popsnet.runs import summary
 from popsnet.runs.demands import with_demand
 from popsnet.runs.route import SharedParameters, experiment_of, require_known, route
 from popsnet.runs.run import Runs
-from popsnet.runs.summary import (
-    cure_of,
-    described,
-    facts_of_faults,
-    fates_of,
-    faults_in_words,
-    sizes_of,
-)
 from popsnet.runs.times import propagation_of, run_times
 from popsnet.schedules.bounds import lower_bound
 from popsnet.schedules.demand import Demand
@@ -98,11 +91,6 @@ class Compared:
         return bool(self._ran.capped.any())
 
     @property
-    def undelivered(self) -> int:
-        """The number of packets that were not delivered, in all runs together."""
-        return self._ran.undelivered
-
-    @property
     def failed(self) -> bool:
         """Whether a run was capped, or did not deliver every packet."""
         return self._ran.failed
@@ -110,7 +98,7 @@ class Compared:
     @property
     def missing(self) -> int:
         """The packets that were lost, or held though they had a live path, in all runs together."""
-        return self.undelivered - int(self._ran.unreachable.sum())
+        return self._ran.undelivered - int(self._ran.unreachable.sum())
 
     @property
     def _ran(self) -> Runs:
@@ -130,15 +118,16 @@ class Compared:
         """Return the statistics as a dictionary, with None if there were no runs."""
         runs = self.runs
         figures = {name: None if runs is None else of(runs) for name, of in _FIGURES.items()}
-        if runs is not None and (fates := fates_of(self.experiment, runs.fault_counts)):
+        if runs is not None and (fates := summary.fates_of(self.experiment, runs.fault_counts)):
             figures |= {"delivered": int(runs.delivered.sum()), **fates}
+        one, router = self.experiment, self.router
         return {
-            "router": self.router.name,
-            "variant": self.experiment.variant,
+            "router": router.name,
+            "variant": one.variant,
             "label": self.label,
-            "idealized": self.experiment.idealized,
-            "online": self.router.online,
-            "randomness": self.router.randomness,
+            "idealized": one.idealized,
+            "online": router.online,
+            "randomness": router.randomness,
             **figures,
             "expected_slots": self.expected.slots if self.expected else None,
         }
@@ -150,7 +139,7 @@ def _most(values: npt.NDArray[np.int64] | None) -> int | None:
 
 _FIGURES: dict[str, Callable[[Runs], float | None]] = {
     "mean_slots": lambda runs: float(runs.slots.mean()),
-    "worst_slots": lambda runs: _most(runs.slots),
+    "worst_slots": lambda runs: int(runs.slots.max()),
     "mean_collisions": lambda runs: float(runs.collisions.mean()),
     "peak_buffers": lambda runs: _most(runs.peak_buffers),
     "control_bits": lambda runs: _most(runs.control_bits),
@@ -218,23 +207,21 @@ class Comparison(Reported):
         """
         title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound or 0:.1f}"
-        hidden = {"control_bits"}
-        left_out = [one.to_record() for one in self.left_out]
-        notes = [one.why_left_out() for one in self.left_out]
-        facts = (
-            *facts_of(self, "network", "runs", "lower_bound"), Fact("left_out", left_out),
-            *sizes_of(self.demand),
-        )  # fmt: skip
         if self.demand is not None:
-            title = f"{self.network}: {described(self.demand)}; {counted(self.runs, 'run')}"
+            title = f"{self.network}: {summary.described(self.demand)}; {counted(self.runs, 'run')}"
             bound = f"Lower bound for any schedule: {self.lower_bound or 0:,.0f}"
-            hidden = set()
+        first = (*self.done, *self.left_out)[0].experiment
+        facts = (
+            *facts_of(self, "network", "runs", "lower_bound"),
+            Fact("left_out", [one.to_record() for one in self.left_out]),
+            *summary.sizes_of(self.demand),
+            *summary.facts_of_faults(first),
+        )
         records = [one.to_record() for one in self.done]
-        first = next(one.experiment for one in (*self.done, *self.left_out))
-        columns = self._columns(records, hidden)
-        table = Table("routers", f"{title}{faults_in_words(first)}", columns, records)
-        facts = (*facts, *facts_of_faults(first))
-        notes = notes if self.lower_bound is None else [bound, *notes]
+        title += summary.faults_in_words(first)
+        table = Table("routers", title, self._columns(records), records)
+        notes = [bound] * (self.lower_bound is not None)
+        notes += [one.why_left_out() for one in self.left_out]
         failed = [one.label for one in self.done if one.failed]
         reached = " with a live path" * (self.lower_bound is None)
         verdict = f"Every packet{reached} was delivered." if self.done else _NO_ROUTER
@@ -242,7 +229,7 @@ class Comparison(Reported):
             names = ", ".join(failed)
             verdict = f"FAILED: not every run of {names} ended with all packets{reached} delivered."
         ok = bool(self.done) and not failed
-        cure, used = cure_of([one._ran for one in self.done]), ("max_steps", "routers")
+        cure, used = summary.cure_of([one._ran for one in self.done]), ("max_steps", "routers")
         report = Report("", facts, (table, *notes), verdict, ok, cure, used)
         return report if timing is None else self._timed(report, timing)
 
@@ -251,21 +238,20 @@ class Comparison(Reported):
         rows: list[tuple[dict[str, Any], Propagation]] = []
         for one in self.done:
             times = run_times(one._ran, timing)
-            named: dict[str, Any] = {"label": one.label, "mean_ns": float(times.mean())}
-            row = {**named, "worst_ns": float(times.max()), "capped": one.capped}
-            rows.append((row, propagation_of(one.experiment)))
+            row = {"mean_ns": float(times.mean()), "worst_ns": float(times.max())}
+            named = {"label": one.label, **row, "capped": one.capped}
+            rows.append((named, propagation_of(one.experiment)))
         rows.sort(key=lambda row: row[0]["mean_ns"])
-        columns = time_column("mean_ns", "mean"), time_column("worst_ns", "worst")
-        return with_router_times(
-            report, timing, (Column("label", "router", "text"), *columns), rows
-        )
+        times_columns = time_column("mean_ns", "mean"), time_column("worst_ns", "worst")
+        return with_router_times(report, timing, (_COLUMNS[0], *times_columns), rows)
 
-    def _columns(self, records: Sequence[Row], hidden: set[str]) -> tuple[Column, ...]:
+    def _columns(self, records: Sequence[Row]) -> tuple[Column, ...]:
         """Return the columns that say something here."""
+        hidden = {"lost", "delivered", "unreachable", "held"}
         if any("held" in record for record in records):
-            hidden |= {"undelivered", "mean_collisions", "control_bits", "randomness"}
-        else:
-            hidden |= {"lost", "delivered", "unreachable", "held"}
+            hidden = {"undelivered", "mean_collisions", "control_bits", "randomness"}
+        if self.demand is None:
+            hidden |= {"control_bits"}
         if not any(record["undelivered"] for record in records):
             hidden |= {"undelivered"}
         shown = (*_COLUMNS, Column("online", "on-line", "text", self._online))
@@ -285,17 +271,17 @@ def _buffers(row: Row) -> str:
     return "–" if row["peak_buffers"] is None else f"{_least(row)}{row['peak_buffers']:,}"
 
 
+def _collisions(row: Row) -> str:
+    return f"{_least(row)}{row['mean_collisions']:,.2f}"
+
+
 _NO_ROUTER = "FAILED: no router was run."
 
 _COLUMNS = (
     Column("label", "router", "text"),
     Column("mean_slots", "slots, mean", show=lambda row: f"{_least(row)}{row['mean_slots']:,.1f}"),
     Column("worst_slots", "worst", show=lambda row: f"{_least(row)}{row['worst_slots']:,}"),
-    Column(
-        "mean_collisions",
-        "collisions",
-        show=lambda row: f"{_least(row)}{row['mean_collisions']:,.2f}",
-    ),
+    Column("mean_collisions", "collisions", show=_collisions),
     Column("peak_buffers", "buffers", show=_buffers),
     Column("control_bits", "largest message (bits)", "integer"),
     Column("undelivered", "not delivered", "integer"),

@@ -12,7 +12,7 @@ from popsnet import theory
 from popsnet.errors import InputError
 from popsnet.experiment import Experiment, whole_number
 from popsnet.network import Network, shape_of
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.report import Column, Fact, Report, Reported, Table, counted, facts_of
 from popsnet.report.table import shown
 from popsnet.routing import all_bounds
 from popsnet.routing.relay import plan
@@ -112,12 +112,8 @@ class Prediction(Reported):
             Column("router", kind="text"), Column("variant", kind="text"), Column("steps"),
             Column("slots"), _measured_column("measured_steps"), _measured_column("measured_slots"),
         )[: 6 if self.runs else 4]  # fmt: skip
-        return Table(
-            "predictions",
-            "Randomized routers: expected slots in the fluid limit",
-            columns,
-            self.means,
-        )
+        title = "Randomized routers: expected slots in the fluid limit"
+        return Table("predictions", title, columns, self.means)
 
     def _tail(self) -> Table:
         columns = [Column("steps", "more than", "integer"), _short("fluid", "fluid limit")]
@@ -168,10 +164,8 @@ class Prediction(Reported):
             Column("log2_log2_g", "log2 log2 g"),
             Column("log_star_g", "log* g", "integer"),
         )
-        title = (
-            f"relay, d = g: slots until fewer than {LEFT:g} packets are left on average, in the "
-            "fluid limit"
-        )
+        left = f"fewer than {LEFT:g} packets are left on average"
+        title = f"relay, d = g: slots until {left}, in the fluid limit"
         caption = ""
         if self.growth:
             to_sweeps, to_marked = map(theory.first_shorter, ("sweeps", "marked"))
@@ -196,10 +190,7 @@ _FIELDS = ("name", "kind", "formula", "holds", "conditions", "reference")
 
 
 def _short(key: str, heading: str) -> Column:
-    def cell(row: Row) -> str:
-        return _shortened(getattr(row, key))
-
-    return Column(key, heading, show=cell)
+    return Column(key, heading, show=lambda row: _shortened(getattr(row, key)))
 
 
 def _shortened(value: float | None) -> str:
@@ -264,7 +255,7 @@ def predict(
         _constants(network),
         _bounds(network),
         tuple(_tail_bounds(network, steps)),
-        tuple(_phases(network)) if phases else (),
+        _phases(network) if phases else (),
         theory.growth() if network.d == network.g else (),
     )
 
@@ -323,11 +314,8 @@ def _constants(network: Network) -> dict[str, float]:
     ratio = network.d / network.g
     if ratio < 1:
         return {}
-    return {
-        "c": theory.C,
-        "c_with_slot_5": theory.c_with_slot_five(ratio),
-        "lost_share": theory.lost_share(ratio),
-    }
+    with_slot_5, lost = theory.c_with_slot_five(ratio), theory.lost_share(ratio)
+    return {"c": theory.C, "c_with_slot_5": with_slot_5, "lost_share": lost}
 
 
 def _bounds(network: Network) -> tuple[tuple[Bound, float | None], ...]:
@@ -339,17 +327,12 @@ def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[Predicted
     """Yield the paper's tail bounds for this g, and the g from which they are below 1."""
     for tail in theory.TAILS if 1 < network.g <= network.d else ():
         steps = tail.steps(network.g) if tail.steps else None
-        is_whole = tail.fails is square_fails and steps and network.d == network.g
-        yield PredictedBound(
-            tail.name,
-            tail.reference,
-            steps,
-            tail.fails(network.g),
-            theory.smallest_g(tail.fails),
-            _share_above(measured, steps) if is_whole and steps else None,
-        )
+        is_whole = tail.fails is square_fails and network.d == network.g
+        share = _share_above(measured, steps) if is_whole and steps else None
+        fails, least = tail.fails(network.g), theory.smallest_g(tail.fails)
+        yield PredictedBound(tail.name, tail.reference, steps, fails, least, share)
 
 
-def _phases(network: Network) -> Iterator[StepAnalysis]:
+def _phases(network: Network) -> tuple[StepAnalysis, ...]:
     run = Experiment(network.d, network.g).instance(0)
-    return iter(analyse_phases(network, run.array(), run.coins))
+    return tuple(analyse_phases(network, run.array(), run.coins))

@@ -76,8 +76,7 @@ class FaultRow:
     def of(cls, runs: Runs, without: Runs, dead: int, kinds: frozenset[str]) -> FaultRow:
         """Return the row of some runs, with faults of these kinds, and of the same without."""
         one = runs.experiment
-        both = ~(runs.capped | without.capped)
-        extra = (runs.slots - without.slots)[both]
+        extra = (runs.slots - without.slots)[~(runs.capped | without.capped)]
         means = {name: float(getattr(runs, name).mean()) for name in _MEANS}
         error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
         return cls(
@@ -143,10 +142,8 @@ class Survival(Reported):
         packets, of = "permutations", ""
         if self.demand is not None:
             packets, of = "packets", f" of {described(self.demand)},"
-        facts = (
-            *facts_of(self, "network", "kind", "loss", "runs", "fault_seed"),
-            *sizes_of(self.demand),
-        )
+        known = facts_of(self, "network", "kind", "loss", "runs", "fault_seed")
+        facts = (*known, *sizes_of(self.demand))
         title = (
             f"{self.network}: {counted(self.runs, 'run')}{of} with each number of dead {self.kind}"
             f"{lossy}; the same {packets}, coins and faults for all routers"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,15 +15,15 @@ import numpy.typing as npt
 
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.errors import InputError, as_path, wrong
-from popsnet.experiment import Experiment, whole_number
+from popsnet.experiment import Experiment
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
 from popsnet.network import Network
 from popsnet.progress import Progress, duration, patient_progress
 from popsnet.report import Column, Fact, Report, Reported, Table, counted, facts_of
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
-from popsnet.runs.kept import Keeper, Kept, read_kept, write_kept
-from popsnet.runs.route import ExperimentParameters, experiment_of, require_known
+from popsnet.runs.kept import Keeper, read_kept, write_kept
+from popsnet.runs.route import ExperimentParameters, experiment_of, numbers_of, require_known
 from popsnet.runs.summary import (
     facts_of_demand,
     facts_of_experiment,
@@ -42,8 +41,8 @@ from popsnet.trace import Event, Observer
 
 _MEASURES: tuple[Measure, Measure] = ("slots", "steps")
 
-_KEPT = ("engine", "numbers", "tally", "capped_tally", "undelivered", "seconds", "fault_counts")
-"""What a file has of a distribution, besides its experiment."""
+_ADDED = ("tally", "capped_tally", "undelivered", "seconds", "fault_counts")
+"""The fields of two distributions that are added."""
 
 _FOLDED = (14, 14)
 """The first and the last rows of a long table that people see."""
@@ -229,7 +228,7 @@ class RunsDistribution(Reported):
         ended.subtract(self.capped_tally.histograms[measure])
         low, _ = binomial_interval(reached, self.runs, self.confidence)
         _, high = binomial_interval(possible, self.runs, self.confidence)
-        columns = (wanted, reached, possible, low, high)
+        columns = (column.tolist() for column in (wanted, reached, possible, low, high))
         return [
             TailProbability(
                 least, ended[least], there, perhaps, there / self.runs, lowest, highest,
@@ -237,9 +236,7 @@ class RunsDistribution(Reported):
                 self.expected.fluid_tail(measure, least),
                 self.expected.bounded_tail(measure, least),
             )
-            for least, there, perhaps, lowest, highest in zip(
-                *(column.tolist() for column in columns), strict=True
-            )
+            for least, there, perhaps, lowest, highest in zip(*columns, strict=True)
         ]  # fmt: skip
 
     def __add__(self, other: RunsDistribution) -> RunsDistribution:
@@ -259,12 +256,8 @@ class RunsDistribution(Reported):
             self,
             engine=_joined_engines(self.engine, other.engine),
             numbers=_united(self.numbers, other.numbers),
-            tally=self.tally + other.tally,
-            capped_tally=self.capped_tally + other.capped_tally,
-            undelivered=self.undelivered + other.undelivered,
             expected=self.expected if self.expected.exact else other.expected,
-            seconds=self.seconds + other.seconds,
-            fault_counts=self.fault_counts + other.fault_counts,
+            **{name: getattr(self, name) + getattr(other, name) for name in _ADDED},
         )
 
     def write(self, path: str | Path) -> None:
@@ -288,16 +281,7 @@ class RunsDistribution(Reported):
         >>> popsnet.read_distribution("found.json") == found
         True
         """
-        write_kept(Path(path), self._kept)
-
-    @property
-    def _kept(self) -> Kept:
-        experiment = json.loads(self.experiment.to_json())
-        return Kept(experiment, **{name: getattr(self, name) for name in _KEPT})
-
-    def _with_kept(self, kept: Kept) -> RunsDistribution:
-        """Return the runs of a file instead of these."""
-        return replace(self, **{name: getattr(kept, name) for name in _KEPT})
+        write_kept(Path(path), self)
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints.
@@ -489,21 +473,18 @@ def distribution(
     first, threads = parameters.pop("first", 0), parameters.pop("threads", None)
     engine = parameters.pop("engine", "auto")
     experiment = experiment_of(d, g, **parameters)
-    runs = whole_number("runs", runs, 1)
-    first = whole_number("first", first, 0, 2**62 - runs)
-    if threads is not None:
-        whole_number("threads", threads, 1)
+    numbers = numbers_of(runs, first, threads)
     _require_confidence(confidence)
     with nullcontext() if keep is None else Keeper.opened(keep, experiment) as keeper:
-        chosen = choose_engine(engine, experiment, runs=runs, threads=threads)
+        chosen = choose_engine(engine, experiment, runs=len(numbers), threads=threads)
         shown = not callable(progress) and progress is not False
         expected = expected_tails(experiment, exact=exact, shown=shown)
         found = RunsDistribution(
             experiment, chosen.name, (), Tally(), Tally(), 0, confidence, expected
         )
         if keeper is not None and keeper.before is not None:
-            found = found._with_kept(keeper.before)
-        missing = _missing(range(first, first + runs), found.numbers)
+            found = replace(found, **keeper.before.runs)
+        missing = _missing(numbers, found.numbers)
         if not missing:
             return found
         found = replace(found, engine=_joined_engines(found.engine, chosen.name))
@@ -547,8 +528,7 @@ def read_distribution(
     kept = read_kept(named)
     experiment = kept.reopened(named)
     expected = expected_tails(experiment, exact=exact)
-    nothing = RunsDistribution(experiment, "", (), Tally(), Tally(), 0, confidence, expected)
-    return nothing._with_kept(kept)
+    return RunsDistribution(experiment, confidence=confidence, expected=expected, **kept.runs)
 
 
 def _require_confidence(confidence: float) -> None:
@@ -581,7 +561,7 @@ def _executed(
             for block, some, seconds in _blocks(engine, experiment, missing, threads, watching):
                 found = _with_block(found, block, some, seconds)  # at once, or not at all
                 if keeper is not None and keeper.is_due():
-                    keeper.write(found._kept)
+                    keeper.write(found)
                 report(found.runs - before, words())
         except KeyboardInterrupt as stop:
             if found.runs:
@@ -593,7 +573,7 @@ def _executed(
             raise
         finally:
             if keeper is not None and found.runs > before:
-                keeper.write(found._kept)
+                keeper.write(found)
     return found
 
 
@@ -644,15 +624,14 @@ def _with_block(
     found: RunsDistribution, block: TalliedRuns, numbers: range, seconds: float
 ) -> RunsDistribution:
     """Return the distribution with some more runs."""
-    missing = block.tally.runs * found.experiment.packets - block.delivered
-    return replace(
+    return found + replace(
         found,
-        numbers=_united(found.numbers, (numbers,)),
-        tally=found.tally + block.tally,
-        capped_tally=found.capped_tally + block.capped,
-        undelivered=found.undelivered + missing,
-        seconds=found.seconds + seconds,
-        fault_counts=found.fault_counts + block.fault_counts,
+        numbers=(numbers,),
+        tally=block.tally,
+        capped_tally=block.capped,
+        undelivered=len(numbers) * found.experiment.packets - block.delivered,
+        seconds=seconds,
+        fault_counts=block.fault_counts,
     )
 
 

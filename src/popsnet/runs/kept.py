@@ -7,18 +7,21 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from msgspec import DecodeError, Meta, Struct
 from msgspec.json import decode
+from msgspec.structs import asdict
 
 from popsnet.engines import Tally
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.errors import InputError, PopsnetError, as_path
 from popsnet.experiment import Experiment
 from popsnet.files import alone_with, require_writable, write_whole
+
+if TYPE_CHECKING:
+    from popsnet.runs.distribution import RunsDistribution
 
 _SECONDS_BETWEEN_WRITES = 30.0
 
@@ -44,14 +47,12 @@ class _Tallied(Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, tally: Tally) -> dict[str, Any]:
         """Return what is written, with the values of histograms in ascending order."""
         plain = {name: getattr(tally, name) for name in ("runs", "capped", *TOTALS)}
-        sorted_values = {name: dict(sorted(one.items())) for name, one in tally.histograms.items()}
-        return plain | sorted_values
+        return plain | {name: dict(sorted(one.items())) for name, one in tally.histograms.items()}
 
     def tally(self) -> Tally:
         """Return the tally."""
-        plain = {name: getattr(self, name) for name in ("runs", "capped", *TOTALS)}
         counts: dict[str, Any] = {name: Counter(getattr(self, name)) for name in HISTOGRAMS}
-        return Tally(**plain, **counts)
+        return Tally(**{**asdict(self), **counts})
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,19 +86,13 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
         return ""
 
 
-@dataclass(frozen=True)
-class Kept:
-    """The runs that a file has: what a distribution needs, without what is known otherwise."""
+class Kept(NamedTuple):
+    """The runs that a file has."""
 
     experiment: Mapping[str, Any]
     """The fields of the experiment, as ``Experiment.to_json`` writes them."""
-    engine: str
-    numbers: tuple[range, ...]
-    tally: Tally
-    capped_tally: Tally
-    undelivered: int
-    seconds: float
-    fault_counts: Counter[str] = field(default_factory=Counter)
+    runs: Mapping[str, Any]
+    """The fields of a distribution that depend on its runs."""
 
     def require(self, experiment: Experiment, path: Path) -> None:
         """Refuse an experiment other than that of the file."""
@@ -129,28 +124,28 @@ def read_kept(path: Path) -> Kept:
         flaw = str(error)
     if flaw:
         raise InputError(f"{path} is not a file of a distribution, or is damaged: {flaw}.")
-    return Kept(
-        found.experiment, found.engine, tuple(range(*some) for some in found.numbers),
-        found.tally.tally(), found.capped_tally.tally(), found.undelivered, found.seconds,
-        Counter(found.fault_counts),
-    )  # fmt: skip
+    runs = {name: getattr(found, name) for name in ("engine", "undelivered", "seconds")}
+    runs |= {name: getattr(found, name).tally() for name in ("tally", "capped_tally")}
+    numbers = tuple(range(*some) for some in found.numbers)
+    counts = Counter(found.fault_counts)
+    return Kept(found.experiment, {**runs, "numbers": numbers, "fault_counts": counts})
 
 
-def write_kept(path: Path, kept: Kept) -> None:
+def write_kept(path: Path, runs: RunsDistribution) -> None:
     """Write runs to a file, whole or not at all."""
     record = {
         "format": "popsnet distribution",
         "version": 1,
-        "experiment": dict(kept.experiment),
-        "engine": kept.engine,
-        "numbers": [[some.start, some.stop] for some in kept.numbers],
-        "undelivered": kept.undelivered,
-        "seconds": round(kept.seconds, 3),
-        "tally": _Tallied.of(kept.tally),
-        "capped_tally": _Tallied.of(kept.capped_tally),
+        "experiment": json.loads(runs.experiment.to_json()),
+        "engine": runs.engine,
+        "numbers": [[some.start, some.stop] for some in runs.numbers],
+        "undelivered": runs.undelivered,
+        "seconds": round(runs.seconds, 3),
+        "tally": _Tallied.of(runs.tally),
+        "capped_tally": _Tallied.of(runs.capped_tally),
     }
-    if any(kept.fault_counts.values()):
-        record["fault_counts"] = dict(kept.fault_counts)
+    if any(runs.fault_counts.values()):
+        record["fault_counts"] = dict(runs.fault_counts)
     with write_whole(path) as file:
         file.write(json.dumps(record, indent=1) + "\n")
 
@@ -181,14 +176,14 @@ class Keeper:
         with alone_with(named):
             yield cls(named, experiment)
 
-    def write(self, kept: Kept) -> None:
+    def write(self, runs: RunsDistribution) -> None:
         """Write the runs that are finished now."""
         if self._now() != self._contents:
             raise PopsnetError(
                 f"Another program has changed {self.path} in the meantime, so it is not "
                 "overwritten. Give every program a file of its own, and add the results."
             )
-        write_kept(self.path, kept)
+        write_kept(self.path, runs)
         self._note()
 
     def is_due(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, get_type_hints
+from typing import Any, TypedDict, Unpack, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -61,25 +61,14 @@ def route(
     d: Network | Experiment | int,
     g: int | None = None,
     *,
-    router: str | Path | Router | Route | None = None,
-    variant: str | None = None,
-    permutation: str | Path | npt.ArrayLike | None = None,
     runs: int = 1,
-    seed: int | None = None,
-    permutation_seed: int | None = None,
-    max_steps: int | None = None,
     first: int = 0,
     engine: str = "auto",
     threads: int | None = None,
     trace: str | Path | None = None,
     observers: Sequence[Observer] = (),
     progress: Progress = None,
-    demand: Demand | npt.ArrayLike | str | Path | None = None,
-    matrix: npt.ArrayLike | str | Path | None = None,
-    unit: float | None = None,
-    faults: Faults | str | None = None,
-    fault_seed: int | None = None,
-    wavelengths: int | None = None,
+    **parameters: Unpack[ExperimentParameters],
 ) -> Runs:
     """Route permutations, or demands of any number of packets per processor, slot by slot.
 
@@ -159,15 +148,9 @@ def route(
     >>> popsnet.route(4, 3, router="relay", matrix=[[0, 9, 1], [4, 0, 4], [2, 2, 0]]).delivered
     array([22])
     """
-    experiment = experiment_of(
-        d, g, router=router, variant=variant, permutation=permutation, seed=seed,
-        permutation_seed=permutation_seed, max_steps=max_steps, demand=demand, matrix=matrix,
-        unit=unit, faults=faults, fault_seed=fault_seed, wavelengths=wavelengths,
-    )  # fmt: skip
-    runs = whole_number("runs", runs, 1)
-    first = whole_number("first", first, 0, 2**62 - runs)
-    if threads is not None:
-        whole_number("threads", threads, 1)
+    require_known("route", ExperimentParameters, parameters)
+    experiment = experiment_of(d, g, **parameters)
+    numbers = numbers_of(runs, first, threads)
     if trace is not None:
         if runs != 1:
             raise wrong("trace", trace, "runs")(
@@ -175,15 +158,17 @@ def route(
             )
         require_writable(as_path("trace", trace))
         require_traceable(experiment)
-    chosen = choose_engine(engine, experiment, runs=runs, threads=threads, traced=trace is not None)
-    numbers, done, seconds, finished = range(first, first + runs), [], [], 0
+    chosen = choose_engine(
+        engine, experiment, runs=len(numbers), threads=threads, traced=trace is not None
+    )
+    done, seconds, finished = [], [], 0
     what = f"{experiment.router} on {experiment.network}"
     with patient_progress(what, runs, progress) as report:
         shown = not callable(progress) and progress is not False
         watching = [shown_by(report), *observers] if shown else observers
         try:
             if trace is not None:
-                run = run_traced(experiment, first, Path(trace), watching, chosen)
+                run = run_traced(experiment, numbers[0], Path(trace), watching, chosen)
                 done, seconds = [Outcomes.of([run.outcome])], [np.array([run.seconds])]
             else:
                 for block, share in _blocks(experiment, chosen, numbers, watching, threads):
@@ -199,6 +184,15 @@ def route(
             )
             raise
     return _runs(experiment, chosen, numbers, done, seconds)
+
+
+def numbers_of(runs: int, first: int, threads: int | None) -> range:
+    """Return the numbers of the runs, and refuse parameters that are out of their ranges."""
+    runs = whole_number("runs", runs, 1)
+    first = whole_number("first", first, 0, 2**62 - runs)
+    if threads is not None:
+        whole_number("threads", threads, 1)
+    return range(first, first + runs)
 
 
 def experiment_of(

@@ -202,6 +202,19 @@ def run_traced(
         return write_trace(experiment, number, file, observers, engine)
 
 
+class _Counts:
+    """A count of every run, under the name of its column."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, runs: Any, owner: type) -> I64:
+        if runs is None:
+            raise AttributeError(self._name)
+        counts: I64 = runs.outcomes.column(self._name)
+        return counts
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Runs(Sequence[Run]):
     """The runs of an experiment, in order, as NumPy arrays.
@@ -277,60 +290,28 @@ class Runs(Sequence[Run]):
         rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
         return (Run(self.experiment, *one) for one in rest)
 
-    @property
-    def slots(self) -> I64:
-        """The slots of each run, until the router ended or was stopped."""
-        return self.outcomes.column("slots")
-
-    @property
-    def slots_delivered(self) -> I64:
-        """The slot of the last delivery in each run, 0 if there was none."""
-        return self.outcomes.column("slots_delivered")
-
-    @property
-    def steps(self) -> I64:
-        """The steps of each run that had at least one slot."""
-        return self.outcomes.column("steps")
-
-    @property
-    def delivered(self) -> I64:
-        """The packets of each run that their destinations took."""
-        return self.outcomes.column("delivered")
-
-    @property
-    def lost(self) -> I64:
-        """The packets that each run lost: undelivered, and held by no processor."""
-        return self.outcomes.column("lost")
-
-    @property
-    def unreachable(self) -> I64:
-        """The undelivered packets of each run that are held and have no live path, after faults."""
-        return self.outcomes.column("unreachable")
-
-    @property
-    def held(self) -> I64:
-        """The undelivered packets of each run that are held and have a live path, after faults."""
-        return self.outcomes.column("held")
-
-    @property
-    def duplicated(self) -> I64:
-        """The deliveries in each run of packets that had been delivered before, after faults."""
-        return self.outcomes.column("duplicated")
-
-    @property
-    def collisions(self) -> I64:
-        """The collisions of each run: couplers with two or more messages, summed over slots."""
-        return self.outcomes.column("collisions")
-
-    @property
-    def destroyed(self) -> I64:
-        """The messages on these couplers. A multicast counts once per coupler that destroys it."""
-        return self.outcomes.column("destroyed")
-
-    @property
-    def messages(self) -> I64:
-        """The messages that were sent. A multicast is one message."""
-        return self.outcomes.column("messages")
+    slots = _Counts()
+    """The slots of each run, until the router ended or was stopped."""
+    slots_delivered = _Counts()
+    """The slot of the last delivery in each run, 0 if there was none."""
+    steps = _Counts()
+    """The steps of each run that had at least one slot."""
+    delivered = _Counts()
+    """The packets of each run that their destinations took."""
+    lost = _Counts()
+    """The packets that each run lost: undelivered, and held by no processor."""
+    unreachable = _Counts()
+    """The undelivered packets of each run that are held and have no live path, after faults."""
+    held = _Counts()
+    """The undelivered packets of each run that are held and have a live path, after faults."""
+    duplicated = _Counts()
+    """The deliveries in each run of packets that had been delivered before, after faults."""
+    collisions = _Counts()
+    """The collisions of each run: couplers with two or more messages, summed over slots."""
+    destroyed = _Counts()
+    """The messages on these couplers. A multicast counts once per coupler that destroys it."""
+    messages = _Counts()
+    """The messages that were sent. A multicast is one message."""
 
     @property
     def peak_buffers(self) -> I64 | None:

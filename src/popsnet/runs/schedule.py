@@ -100,16 +100,11 @@ class ScheduleFaults:
         by, to = demand.network.group(source), demand.network.group(destination)
         names = "packet", "from_group", "to_group", "source", "destination"
         values = zip(*(one.tolist() for one in (packets, by, to, source, destination)), strict=True)
-        return (
-            note,
-            Table(
-                "unreachable_packets",
-                f"Packets without a {self.path} to their destinations",
-                tuple(Column(name, kind="integer") for name in names),
-                [dict(zip(names, row, strict=True)) for row in values],
-                folded=(_SHOWN_PACKETS, 0),
-            ),
-        )
+        rows = [dict(zip(names, row, strict=True)) for row in values]
+        columns = tuple(Column(name, kind="integer") for name in names)
+        title = f"Packets without a {self.path} to their destinations"
+        folded = (_SHOWN_PACKETS, 0)
+        return note, Table("unreachable_packets", title, columns, rows, folded=folded)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,9 +199,8 @@ class Scheduled(Reported):
     def _reachable(self) -> Demand:
         """The packets that have a path."""
         demand = self.demand
-        source, destination = (
-            np.delete(ends, self.unreachable) for ends in (demand.source, demand.destination)
-        )
+        ends = demand.source, demand.destination
+        source, destination = (np.delete(one, self.unreachable) for one in ends)
         return Demand(demand.network, source, destination)
 
     def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
@@ -291,7 +285,7 @@ class Scheduled(Reported):
         usable = min(couplers, self.slots * network.n)
         several = network.wavelengths > 1
         used, use = "couplers in use" + ", by wavelengths" * several, outcome.messages
-        facts: tuple[Fact, ...] = (
+        facts = [
             Fact("network", network.to_dict()),
             Fact("packets", demand.packets, "packets"),
             Fact("max_per_processor", demand.h, "most packets sent or received by a processor"),
@@ -310,31 +304,30 @@ class Scheduled(Reported):
             Fact("delivered", outcome.delivered),
             Fact("collisions", outcome.collisions),
             Fact("seconds", self.seconds),
-        )  # fmt: skip
-        parts: tuple[Table | str, ...] = ()
+        ]  # fmt: skip
+        parts: list[Table | str] = []
         if self.faults is not None:
             facts += self.faults.facts(self.slots)
-            parts = self.faults.parts_of(demand)
+            parts += self.faults.parts_of(demand)
         verdict = (
             f"Made in {self.seconds:.2f} s and executed: {outcome.delivered:,} of "
             f"{demand.packets:,} packets delivered, {outcome.collisions:,} collisions."
         )
         title = f"Schedule on {network}: {network.g:,} groups of {network.d:,}"
-        notes = [] if self.rounding is None else [f"{self.rounding}."]
+        if self.rounding is not None:
+            parts.append(f"{self.rounding}.")
         if several and self.slots > bound:
-            notes.append(
+            parts.append(
                 "With several wavelengths no mixtures of one and two hops are searched for."
             )
         elif self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
-            notes.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
+            parts.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
         whole = outcome.delivered == demand.packets - len(self.unreachable)
-        report = Report(title, facts, (*parts, *notes), verdict, ok=whole)
-        return self._timed(report, timing)
+        report = Report(title, tuple(facts), tuple(parts), verdict, ok=whole)
+        return report if timing is None else self._timed(report, timing)
 
-    def _timed(self, report: Report, timing: Timing | None) -> Report:
-        """Return the report with times, if there is a timing."""
-        if timing is None:
-            return report
+    def _timed(self, report: Report, timing: Timing) -> Report:
+        """Return the report with times."""
         schedule = self.schedule
         kind = "one hop" if not schedule.relayed else "all first hops, then all second hops"
         if schedule.relayed and not schedule.in_rounds:
@@ -469,8 +462,8 @@ def schedule(
     require_room(network, given.packets, traced=trace is not None)
     begin = time.perf_counter()
     with patient_progress(f"scheduling {given.packets:,} packets on {network}", None):
-        wanted, made = _made(network, given, kind, seed)
-        bound, around = _bound(given, wanted), None
+        wanted, made, bound = _made(network, given, kind, seed)
+        around = None
         if active is not None:
             wanted, made, bound, around = _around(wanted, made, active, given, kind, seed)
     seconds = time.perf_counter() - begin
@@ -478,17 +471,13 @@ def schedule(
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
-def _made(network: Network, given: Given, hops: Hops, seed: int) -> tuple[Demand, Schedule]:
+def _made(network: Network, given: Given, hops: Hops, seed: int) -> tuple[Demand, Schedule, int]:
+    """Return the packets, their schedule, and the lower bound by counting."""
     if given.counts is not None:
-        return schedule_matrix(network, given.counts, hops=hops, seed=seed)
+        bound = matrix_bound(given.counts, network.d, network.wavelengths)
+        return *schedule_matrix(network, given.counts, hops=hops, seed=seed), bound
     demand = given.dealt()
-    return demand, make_schedule(demand, hops=hops, seed=seed)
-
-
-def _bound(given: Given, demand: Demand) -> int:
-    if given.counts is None:
-        return lower_bound(demand)
-    return matrix_bound(given.counts, demand.network.d, demand.network.wavelengths)
+    return demand, make_schedule(demand, hops=hops, seed=seed), lower_bound(demand)
 
 
 def _active(network: Network, faults: Faults | str | None, fault_seed: int) -> ActiveFaults | None:

@@ -73,12 +73,13 @@ class RunsSummary(Reported, dict[str, Summary]):
         )
         steps = [_steps(runs)] if len(runs) == 1 else []
         records = runs.to_records()
-        add_times(records, runs, timing)
+        if timing is not None:
+            add_times(records, runs, timing)
         tables = Table("runs", "", (), records), *steps, self._table()
         parts: tuple[Table | str, ...] = (*tables, *_bound(facts))
         ok, cure = not runs.failed, cure_of([runs])
         report = Report(title, facts, parts, self._verdict, ok, cure, ("max_steps",))
-        return with_times(report, runs, timing)
+        return report if timing is None else with_times(report, runs, timing)
 
     def _table(self) -> Table:
         rows = [{"count": name, **asdict(one)} for name, one in self.items()]

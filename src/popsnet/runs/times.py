@@ -56,10 +56,8 @@ def run_times(runs: Runs, timing: Timing, count: str = "slots") -> npt.NDArray[n
     return np.array(times_of(runs.experiment, timing, values))[places]
 
 
-def with_times(report: Report, runs: Runs, timing: Timing | None) -> Report:
-    """Return the report of runs with their times, if there is a timing."""
-    if timing is None:
-        return report
+def with_times(report: Report, runs: Runs, timing: Timing) -> Report:
+    """Return the report of runs with their times."""
     times = {count: run_times(runs, timing, count) for count in _COUNTS}
     rows = [
         {
@@ -90,10 +88,8 @@ def _goodput(runs: Runs, timing: Timing, times: npt.NDArray[np.float64]) -> floa
     return None if bits is None or not total else float(runs.delivered.sum()) * bits / total / 1e3
 
 
-def add_times(records: list[dict[str, Any]], runs: Runs, timing: Timing | None) -> None:
-    """Add the times of every run to its record, if there is a timing."""
-    if timing is None:
-        return
+def add_times(records: list[dict[str, Any]], runs: Runs, timing: Timing) -> None:
+    """Add the times of every run to its record."""
     for key, count in (("elapsed_ns", "slots"), ("delivered_ns", "slots_delivered")):
         for record, one in zip(records, run_times(runs, timing, count).tolist(), strict=True):
             record[key] = one

@@ -5,53 +5,45 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import pickle
+import platform
 import re
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import popsnet
 from popsnet import system
-from popsnet.engines import Engine
+from popsnet.engines import Engine, find_engine
 from popsnet.engines.plugins import usable
 from popsnet.errors import InputError, PopsnetError, how_to_install, wrong
+from popsnet.experiment import Experiment, opened_once
+from popsnet.programs.register import forget_file
 from popsnet.progress import patient_progress
-from popsnet.sweeps.kind import ANYWHERE
+from popsnet.sweeps.kind import ANYWHERE, Finished
+from popsnet.sweeps.rows import kind_of
 from popsnet.sweeps.work import Work
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 
-import pickle
-import platform
-import tempfile
-from dataclasses import replace
-from functools import cache
-from hashlib import blake2b
-from pathlib import Path
-
-from popsnet.engines import find_engine
-from popsnet.experiment import Experiment, opened_once
-from popsnet.programs.register import forget_file
-from popsnet.sweeps.kind import Finished, Provenance
-from popsnet.sweeps.rows import kind_of
-
-
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """A file that travels: its name without folders, and a digest of its contents."""
 
     name: str
     digest: str
 
 
-@dataclass(frozen=True)
-class Sent:
+class Sent(NamedTuple):
     """A subject as it travels: its names, its files by use, and what has no name."""
 
     recorded: Experiment
@@ -128,13 +120,11 @@ def _require(name: str, experiment: Experiment) -> None:
 
 def unpack(work: Sequence[Work], results: bytes) -> list[Finished]:
     """Return the results of a parcel, with the experiments and the names of files from here."""
-    received = pickle.loads(results)  # noqa: S301 - as trusted as the scheduler
-    return [_finished(*piece, *one) for piece, one in zip(work, received, strict=True)]
-
-
-def _finished(experiment: Experiment, numbers: range, outcome: Any, origin: Provenance) -> Finished:
-    here = replace(origin, given=dict(experiment.given))
-    return kind_of(experiment).finished(experiment, numbers, outcome, here)
+    received: Any = pickle.loads(results)  # noqa: S301 - as trusted as the scheduler
+    return [
+        kind_of(one).finished(one, numbers, outcome, replace(origin, given=dict(one.given)))
+        for (one, numbers), (outcome, origin) in zip(work, received, strict=True)
+    ]
 
 
 def different_versions(there: Mapping[str, str], here: str) -> str:
@@ -162,16 +152,12 @@ def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
 def _open(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
     paths = {use: _written(file, contents[file.digest]) for use, file in sent.files.items()}
     for use in paths.keys() & {"router", "scheduler"}:
-        _make_room(use, sent.recorded.program, paths[use])
+        name = use, sent.recorded.program
+        before = _files_by_name.setdefault(name, paths[use])
+        if before != paths[use]:  # of the same name, in an earlier parcel
+            forget_file(before)
+            _files_by_name[name] = paths[use]
     return sent.recorded.reopened({**sent.unnamed, **paths})
-
-
-def _make_room(use: str, name: str, path: Path) -> None:
-    """Forget a router or scheduler of the same name that came in an earlier parcel."""
-    before = _files_by_name.get((use, name))
-    if before is not None and before != path:
-        forget_file(before)
-    _files_by_name[use, name] = path
 
 
 def _written(file: File, data: bytes) -> Path:
@@ -441,12 +427,9 @@ def _evaluated(client: Client, address: str, expression: str) -> dict[str, str |
 
 
 def _require_same_version(client: Client, address: str) -> None:
-    found = _evaluated(client, address, _VERSION)
-    others = {
-        name: version or "none" for name, version in found.items() if version != popsnet.__version__
-    }
-    if others:
-        raise InputError(different_versions(others, popsnet.__version__))
+    here, found = popsnet.__version__, _evaluated(client, address, _VERSION)
+    if others := {name: one or "none" for name, one in found.items() if one != here}:
+        raise InputError(different_versions(others, here))
 
 
 class ClusterExecutor(Executor):
@@ -481,10 +464,8 @@ class ClusterExecutor(Executor):
         }
         self._sender = Sender()
         self._contents: dict[str, Any] = {}
-        self._looked = -math.inf
-        self._workers = 0
+        self._looked, self._there = -math.inf, list[dict[str, Any]]()
         self._room: dict[str, int] = {}
-        self._memory = math.inf
 
     def submit(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
         """Call a function on a worker."""
@@ -546,8 +527,7 @@ class ClusterExecutor(Executor):
     @property
     def workers(self) -> int:
         """The number of workers now."""
-        self._look()
-        return self._workers
+        return len(self._look())
 
     @property
     def room(self) -> dict[str, int]:
@@ -562,26 +542,24 @@ class ClusterExecutor(Executor):
     @property
     def memory(self) -> float:
         """The bytes of memory of all workers, infinite if that is not known."""
-        self._look()
-        return self._memory
+        limits = [one["memory_limit"] for one in self._look()]  # 0 if there is none
+        if self._is_local:
+            return float(system.available_memory())
+        return float(sum(limits)) if limits and all(limits) else math.inf
 
-    def _look(self) -> None:
-        """Ask the scheduler for its workers, once per second."""
+    def _look(self) -> list[dict[str, Any]]:
+        """Return the workers, for which the scheduler is asked once per second."""
         if time.monotonic() < self._looked + _SECONDS_BETWEEN_LOOKS:
-            return
+            return self._there
         self.require_scheduler()
         try:
             ask = self._client.scheduler.identity
             found = self._client.sync(ask, n_workers=-1, callback_timeout=_SECONDS_TO_CONNECT)
         except (OSError, TimeoutError, ValueError) as error:
             raise self._lost() from error
-        there = list(found["workers"].values())
-        limits = [one["memory_limit"] for one in there]  # 0 if there is none
-        self._workers, self._room = len(there), _room(there, self._engines)
-        self._memory = float(sum(limits)) if limits and all(limits) else math.inf
-        if self._is_local:
-            self._memory = float(system.available_memory())
-        self._looked = time.monotonic()
+        self._looked, self._there = time.monotonic(), list(found["workers"].values())
+        self._room = _room(self._there, self._engines)
+        return self._there
 
 
 def stated(resources: Mapping[str, float]) -> str:

@@ -14,7 +14,7 @@ from popsnet.engines import Tally
 from popsnet.errors import InputError, wrong
 from popsnet.experiment import Experiment
 from popsnet.network import Network
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted
+from popsnet.report import Column, Report, Reported, Row, Table, counted, facts_of
 from popsnet.routing import all_routers
 from popsnet.stats.inference import Estimate, confidence_interval, summarize_counts
 from popsnet.sweeps.reports import gap_notes, why_nothing
@@ -102,11 +102,7 @@ class Curves(Reported):
             Column("mean", self.measure.replace("_", " "), show=mean),
             Column("low", "95 % interval", show=interval),
         )
-        facts = (
-            Fact("x", self.x),
-            Fact("measure", self.measure),
-            Fact("runs_not_counted", self.runs_not_counted),
-        )
+        facts = facts_of(self, "x", "measure", "runs_not_counted")
         notes = gap_notes(self.runs_not_counted)
         return Report("", facts, (Table("points", "", columns, rows), *notes))
 
@@ -171,14 +167,10 @@ def _names(experiments: Sequence[Experiment]) -> dict[Experiment, list[str]]:
     """Return the names of the lines that each experiment belongs to: router, or with a variant."""
     own = {one: one.variant == _own_choice(one.router, one.network) for one in experiments}
     asked = {(one.router, one.variant) for one, is_own in own.items() if not is_own}
-    chosen = {
-        one.router
-        for one, is_own in own.items()
-        if is_own and (one.router, one.variant) not in asked
-    }
+    chosen = {one.router for one in experiments if (one.router, one.variant) not in asked}
     names: dict[Experiment, list[str]] = {}
     for one, is_own in own.items():
-        names[one] = [one.router] if is_own and one.router in chosen else []
+        names[one] = [one.router] * (is_own and one.router in chosen)
         if (one.router, one.variant) in asked:
             names[one].append(f"{one.router} ({one.variant})")
     return names

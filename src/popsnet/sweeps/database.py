@@ -12,7 +12,6 @@ from typing import Any
 from popsnet.errors import StoreError
 from popsnet.files import require_writable
 from popsnet.sweeps import format_2, rows
-from popsnet.sweeps.format_2 import OldTables
 from popsnet.sweeps.kind import UnreadableError
 
 MAGIC = b"SQLite format 3\0"
@@ -73,12 +72,12 @@ def connect(path: Path, create: bool) -> sqlite3.Connection:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
         if sys.version_info >= (3, 12):
             database.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
-        for name, value in (
-            ("trusted_schema", 0),
-            ("cell_size_check", 1),
-            ("query_only", not create),
+        for setting in (
+            "trusted_schema = 0",
+            "cell_size_check = 1",
+            f"query_only = {not create:d}",
         ):
-            database.execute(f"PRAGMA {name} = {value:d}")
+            database.execute(f"PRAGMA {setting}")
     except BaseException:
         database.close()
         raise
@@ -142,7 +141,7 @@ def require_store(database: sqlite3.Connection, path: Path) -> None:
             f"{path} is a database of another program, not a store of popsnet. Give another name. "
             f"{_if_damaged(path)}"
         )
-    tables_of(database, path)
+    _format(database, path)
     ((state,),) = fetch(database, "PRAGMA quick_check(1)")
     if state != "ok":
         raise damaged(path, state)
@@ -150,6 +149,12 @@ def require_store(database: sqlite3.Connection, path: Path) -> None:
 
 def tables_of(database: sqlite3.Connection, path: Path) -> rows.Tables:
     """Return the tables of a store, as its format has them now; another program may convert it."""
+    version, names = _format(database, path)
+    return rows.Tables(database) if version == rows.VERSION else format_2.tables_of(database, names)
+
+
+def _format(database: sqlite3.Connection, path: Path) -> tuple[int, set[str]]:
+    """Return the format of a store and which of its tables there are."""
     ((version,),) = fetch(database, "PRAGMA user_version")
     if version not in _FORMATS:
         raise StoreError(
@@ -157,8 +162,7 @@ def tables_of(database: sqlite3.Connection, path: Path) -> rows.Tables:
             f"{format_2.VERSION}. Use the popsnet that wrote it, or another store. "
             f"{_if_damaged(path)}"
         )
-    names = _names(database, path, _FORMATS[version])
-    return rows.Tables(database) if version == rows.VERSION else OldTables(database, names)
+    return version, _names(database, path, _FORMATS[version])
 
 
 def _names(database: sqlite3.Connection, path: Path, tables: Mapping[str, str]) -> set[str]:

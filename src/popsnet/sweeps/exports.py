@@ -95,21 +95,16 @@ def uniform(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return listed
 
 
-def export_experiments(rows: Sequence[dict[str, Any]], path: Path, reason: str) -> int:
-    """Write a row per experiment to a file, whole; its ending says how."""
-    if not rows:
-        raise InputError(f"There are no results to write to {path}. {reason}")
-    _write(_EXPERIMENTS, rows, path)
-    return len(rows)
+_KEYS = {"results": "experiments", "points of traffic": "traffic"}
+"""What is written, and its key in JSON."""
 
 
-def export_points(rows: Sequence[dict[str, Any]], path: Path) -> int:
-    """Write a row per point of traffic to a file, whole; its ending says how."""
+def export_records(what: str, rows: Sequence[dict[str, Any]], path: Path, reason: str) -> int:
+    """Write a row per experiment or per point to a file, whole; its ending says how."""
     if not rows:
-        raise InputError(
-            f"There are no points of traffic to write to {path}. popsnet sweep makes some."
-        )
-    _write(_POINTS, rows, path)
+        raise InputError(f"There are no {what} to write to {path}. {reason}")
+    write_json = partial(_json, _KEYS[what])
+    _write({".csv": _csv, ".json": write_json, ".parquet": _records_parquet}, rows, path)
     return len(rows)
 
 
@@ -140,17 +135,16 @@ def _json(key: str, rows: Sequence[dict[str, Any]], file: TextIO) -> None:
     file.write("\n")
 
 
-def _experiments_csv(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
+def _csv(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
     file.write(Table("experiments", "", (), rows).csv())
 
 
-def _experiments_parquet(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
+def _records_parquet(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
     """Write histograms as texts, as in a CSV file."""
     columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
-    for name in columns:
-        if name.endswith("_histogram"):
-            columns[name] = [json.dumps(one) for one in columns[name]]
-    _parquet(columns, file)
+    histograms = {name: one for name, one in columns.items() if name.endswith("_histogram")}
+    texts = {name: list(map(json.dumps, one)) for name, one in histograms.items()}
+    _parquet(columns | texts, file)
 
 
 def _records(tables: Sequence[RunTable]) -> Iterator[dict[str, Any]]:
@@ -224,10 +218,4 @@ def _parquet(columns: dict[str, Any], file: TextIO) -> None:
     file.buffer.write(sink.getvalue())
 
 
-_EXPERIMENTS: dict[str, _Write] = {
-    ".csv": _experiments_csv,
-    ".json": partial(_json, "experiments"),
-    ".parquet": _experiments_parquet,
-}
-_POINTS: dict[str, _Write] = {**_EXPERIMENTS, ".json": partial(_json, "traffic")}
 _RUNS: dict[str, _Write] = {".csv": _runs_csv, ".json": _runs_json, ".parquet": _runs_parquet}

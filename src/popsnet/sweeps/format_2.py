@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+import sqlite3
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
@@ -15,8 +14,9 @@ import msgspec
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.experiment import Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
-from popsnet.sweeps.rows import SHARD, WINDOW, Row, Tables, identity_of
-from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, columns_of, shards_of
+from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables, identity_of
+from popsnet.sweeps.rows import TABLES as TODAY
+from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, tally_of
 
 VERSION = 2
 
@@ -48,7 +48,7 @@ _COLUMNS = {
 """,
 }
 
-TABLES = {
+TABLES: dict[str, str] = {
     name: f"CREATE TABLE {name} ( {columns} ) WITHOUT ROWID" for name, columns in _COLUMNS.items()
 }
 """Every table with the statement that created it."""
@@ -90,23 +90,19 @@ def shard_of(key: Row, shard: Row, runs: Row, origin: Row, digest: Row) -> Resul
     except UNREADABLE:
         sound = False
     first = number * SHARD_RUNS if type(number) is int else number
+    if type(first) is int and abs(first) >= 2**63:  # more than SQLite keeps
+        first, sound = number, False
     values = point, SHARD.name, first, shard[2] if shard else 0, body, provenance
     result = Result._make((*values, ""))
     if digest:
         sound = sound and _hash(shard + runs[2:] + origin[2:]) == digest[2]
     elif sound:
-        sound = not any(SHARD.flaws(result)) and (not runs or _agrees(result, histograms))
+        sound = not any(SHARD.flaws(result))
+        if sound and runs:  # they must add up to histograms and totals
+            sound = vars(tally_of([result])) == {**histograms, "runs": SHARD_RUNS}
     if not sound:
         return result._replace(hash=CHANGED)
     return result._replace(hash=hash_of(values) if digest else "")
-
-
-def _agrees(result: Result, histograms: dict[str, Any]) -> bool:
-    """Whether single runs add up to histograms and totals."""
-    columns = columns_of(result)
-    sums = {name: sum(columns[name]) for name in (*TOTALS, "capped")}
-    counters = {name: Counter(columns[name]) for name in HISTOGRAMS}
-    return {**sums, **counters} == histograms
 
 
 def _histograms(shard: Row) -> dict[str, Any]:
@@ -149,83 +145,37 @@ def arrivals_of(row: Row) -> Row:
     return row[0], ""
 
 
-class OldTables(Tables):
-    """The tables of a store of format 2, read without a change as those of today."""
+def tables_of(database: sqlite3.Connection, names: Collection[str]) -> Tables:
+    """Return what is in some of the tables of format 2 as tables of today, kept in memory."""
+    old, today = Tables(database), sqlite3.connect(":memory:")
+    for statement in TODAY.values():
+        today.execute(statement)
 
-    def __init__(self, database: Any, names: set[str]) -> None:
-        super().__init__(database)
-        self._names = names
+    def rows(table: str) -> Iterator[Row]:
+        query = f"SELECT * FROM {table} ORDER BY point"  # noqa: S608 - names of ours
+        return old.each(query) if table in names else iter(())
 
-    def experiments(self, digest: str | None = None) -> list[Row]:
-        """Return the name and the identity of the experiments, or of one."""
-        rows = [*map(point_of, self._rows("points", digest))]
-        rows += map(arrivals_of, self._rows("traffic", digest))
-        return sorted(rows, key=lambda row: str(row[0]))
+    try:
+        described = *map(point_of, rows("points")), *map(arrivals_of, rows("traffic"))
+        today.executemany(INSERT["experiments"], described)
+        today.executemany(INSERT["results"], _shards(old, names))
+        today.executemany(INSERT["results"], map(window_of, rows("traffic")))
+    except BaseException:
+        today.close()
+        raise
+    return Tables(today)
 
-    def _rows(self, table: str, digest: str | None = None) -> Iterator[Row]:
-        which, *values = ("WHERE point = ?", digest) if digest is not None else ("",)
-        if table not in self._names:
-            return iter(())
-        return self.each(f"SELECT * FROM {table} {which} ORDER BY point", *values)  # noqa: S608
 
-    def results(
-        self,
-        digest: str | None = None,
-        kind: str | None = None,
-        begin: int | None = None,
-        end: int | None = None,
-    ) -> Iterator[Result]:
-        """Yield results in order: all, or those of an experiment, of a kind, of some runs."""
-        shards: Iterable[Result] = ()
-        windows: Iterable[Result] = ()
-        if kind in (None, SHARD.name):
-            shards = self._shards(digest, begin, end)
-        if kind in (None, WINDOW.name):
-            windows = map(window_of, self._rows("traffic", digest))
-        return heapq.merge(shards, windows, key=lambda row: row.digest)
-
-    def _shards(self, digest: str | None, begin: int | None, end: int | None) -> Iterator[Result]:
-        tables = [table for table in OF_SHARDS if table in self._names]
-        keys = " UNION ".join(f"SELECT point, shard FROM {table}" for table in tables)  # noqa: S608
-        joins = " ".join(f"LEFT JOIN {table} USING (point, shard)" for table in tables)
-        columns = ", ".join(f"{table}.*" for table in tables)
-        conditions = {
-            "k.point = ?": digest,
-            "k.shard >= ?": None if begin is None else begin // SHARD_RUNS,
-            "k.shard < ?": None if end is None else shards_of(end),
-        }
-        chosen = {text: value for text, value in conditions.items() if value is not None}
-        where = f"WHERE {' AND '.join(chosen)}" if chosen else ""
-        query = f"SELECT k.*, {columns} FROM ({keys}) AS k {joins} {where} ORDER BY 1, 2"  # noqa: S608
-        for row in self.each(query, *chosen.values()):
-            key, place, parts = row[:2], 2, {}
-            for table in tables:
-                part = row[place : place + WIDTHS[table]]
-                parts[table] = () if part[0] is None else part
-                place += WIDTHS[table]
-            yield shard_of(key, *(parts.get(table, ()) for table in OF_SHARDS))
-
-    def firsts(self, digest: str, kind: str) -> list[int]:
-        """Return the first runs of the results of a kind that an experiment has, in order."""
-        if kind == WINDOW.name:
-            return [0 for _ in self._rows("traffic", digest)]
-        query = "SELECT shard FROM shards WHERE point = ? ORDER BY shard"
-        return [shard * SHARD_RUNS for (shard,) in self.each(query, digest)]
-
-    def kinds(self) -> list[Row]:
-        """Return each experiment that has results, and of which kind."""
-        shards = self.each("SELECT DISTINCT point FROM shards ORDER BY point")
-        kinds = [(point, SHARD.name) for (point,) in shards]
-        return kinds + [(row[0], WINDOW.name) for row in self._rows("traffic")]
-
-    def count(self, kind: str) -> tuple[int, int]:
-        """Return how many results of a kind there are, and how many of them have a hash."""
-        if kind == WINDOW.name:
-            points = len([*self._rows("traffic")])
-            return points, points
-        ((there,),) = self.each("SELECT count(*) FROM shards")
-        if "digests" not in self._names:
-            return there, 0
-        both = "SELECT count(*) FROM shards JOIN digests USING (point, shard)"
-        ((hashed,),) = self.each(both)
-        return there, hashed
+def _shards(old: Tables, names: Collection[str]) -> Iterator[Result]:
+    """Yield each shard of which any table has a row."""
+    tables = [table for table in OF_SHARDS if table in names]
+    keys = " UNION ".join(f"SELECT point, shard FROM {table}" for table in tables)  # noqa: S608
+    joins = " ".join(f"LEFT JOIN {table} USING (point, shard)" for table in tables)
+    columns = ", ".join(f"{table}.*" for table in tables)
+    for row in old.each(f"SELECT k.*, {columns} FROM ({keys}) AS k {joins} ORDER BY 1, 2"):  # noqa: S608
+        key, place, parts = row[:2], 2, {}
+        for table in tables:
+            part = row[place : place + WIDTHS[table]]
+            parts[table] = () if part[0] is None else part
+            place += WIDTHS[table]
+        yield shard_of(key, *(parts.get(table, ()) for table in OF_SHARDS))

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -25,6 +25,10 @@ NEGLIGIBLE = 2**26
 
 ANYWHERE = "auto"
 """The engine of work that needs no resources: every worker chooses."""
+
+
+Stop: TypeAlias = Callable[[], bool] | None
+"""Says whether work is not wanted any more; None if it is wanted in any case."""
 
 
 class UnreadableError(StoreError):
@@ -144,11 +148,7 @@ class ResultKind(ABC):
 
     @abstractmethod
     def execute(
-        self,
-        experiment: Any,
-        numbers: range,
-        stopped: Callable[[], bool] | None = None,
-        engine: str = ANYWHERE,
+        self, experiment: Any, numbers: range, stopped: Stop = None, engine: str = ANYWHERE
     ) -> Finished:
         """Make results on the calling thread; it stops soon after ``stopped()`` is true."""
 

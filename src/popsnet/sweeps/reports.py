@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -51,14 +51,9 @@ def label_of(experiment: TrafficExperiment) -> dict[str, str]:
 
 def traffic_fields(experiment: TrafficExperiment) -> dict[str, Any]:
     """Return the columns that say which point it is."""
-    identity = {key: one for key, one in experiment.identity.items() if key not in ("d", "g")}
-    slots = identity.pop("slots")
-    return {
-        "experiment": experiment.digest,
-        **experiment.network.to_dict(),
-        **identity,
-        "slots_wanted": slots,
-    }
+    fields = experiment_fields(experiment)
+    slots = fields.pop("slots")
+    return {**fields, "slots_wanted": slots}
 
 
 def store_report(
@@ -67,9 +62,7 @@ def store_report(
     """Return experiments of a store with the means of their runs, and points of traffic."""
     rows = uniform(row_of(one, *store.gathered(one)) for one in experiments)
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
-    total = len(store.experiments())
-    of_all = f" of {total:,}" if len(rows) < total else ""
-    count = f"{len(rows):,}{of_all} experiment{'' if total == 1 else 's'} in {store.path}."
+    count = f"{_of_all(len(rows), len(store.experiments()), 'experiment')} in {store.path}."
     table, notes = _fitting((name,), rows)
     behind = sum(map(store.runs_not_counted_of, experiments))
     facts = [Fact("store", str(store.path)), Fact("runs_not_counted", behind)]
@@ -77,13 +70,15 @@ def store_report(
     if points:
         runs = parts if rows else []
         facts += [] if rows else [Fact("experiments", [])]
-        total = store.traffic.count()
-        of_all = f" of {total:,}" if len(points) < total else ""
-        many = (
-            f"{len(points):,}{of_all} point{'' if total == 1 else 's'} of traffic in {store.path}."
-        )
-        parts = [*runs, *traffic_parts(name, traffic_records(points)), many]
+        many = _of_all(len(points), store.traffic.count(), "point")
+        table_of_points = traffic_parts(name, traffic_records(points))
+        parts = [*runs, *table_of_points, f"{many} of traffic in {store.path}."]
     return Report("", tuple(facts), tuple(parts))
+
+
+def _of_all(chosen: int, total: int, what: str) -> str:
+    """Return how many there are, and of how many if they are not all."""
+    return f"{chosen:,} of " * (chosen < total) + counted(total, what)
 
 
 def traffic_curves_report(
@@ -144,16 +139,11 @@ def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str
     notes = [f"Arrivals: {visible(one, lines=False)}." for one in arrivals if len(arrivals) == 1]
     label = (Column("label", kind="text"),) if any(row["label"] for row in rows) else ()
     before = (*([] if first is None else [first]), *label, *_FIRST_COLUMNS, *where)
-    columns = (*before, *(_traffic_column(one) for one in COLUMNS))
-    columns = _narrowed(columns, rows, _LESS_IMPORTANT_OF_TRAFFIC)
+    # ``label`` is the user's, so the column of the program has another heading here.
+    scheduler = Column("scheduler", kind="text", show=_scheduler)
+    after = (scheduler if one.key == "label" else one for one in COLUMNS)
+    columns = _narrowed((*before, *after), rows, _LESS_IMPORTANT_OF_TRAFFIC)
     return [Table("traffic", "Delay in slots", columns, rows), *notes]
-
-
-def _traffic_column(column: Column) -> Column:
-    """Return a column of points; the scheduler with its variant, since ``label`` is the user's."""
-    if column.key != "label":
-        return column
-    return Column("scheduler", kind="text", show=_scheduler)
 
 
 def _scheduler(row: Row) -> str:
@@ -219,24 +209,21 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
     if not sweep.traffic:
         return []
     there = {point.experiment: point for point in store.points()}
-    labelled = list(zip(sweep.traffic, sweep.traffic_labels, strict=True))
-    rows = [
-        {"label": label} | traffic_records([there[one]])[0] | {"label": label}
-        for one, label in labelled
-        if one in there
-    ]
-    others = [
-        {"label": label, **traffic_fields(one)} for one, label in labelled if one not in there
-    ]
-    parts: list[Table | str] = [Table("traffic", "", (), [])]
-    if rows:
-        parts = traffic_parts(None, rows)
+    rows, others = [], []
+    for one, label in zip(sweep.traffic, sweep.traffic_labels, strict=True):
+        named = {"label": label}
+        if one in there:
+            rows.append(named | traffic_records([there[one]])[0] | named)
+        else:
+            others.append(named | traffic_fields(one))
+    none: list[Table | str] = [Table("traffic", "", (), [])]
+    parts = traffic_parts(None, rows) if rows else none
     if others:
         parts.append(Table("traffic_without_results", "", (), others))
         if goals.part is None:
             have = "has" if len(rows) == 1 else "have"
-            many = f"{len(rows):,} of {counted(len(labelled), 'point')} of traffic {have} results"
-            parts.append(f"{many} so far.")
+            of_all = counted(len(sweep.traffic), "point")
+            parts.append(f"{len(rows):,} of {of_all} of traffic {have} results so far.")
     return parts
 
 
@@ -255,20 +242,16 @@ def _wanted_fields(
     goals: Goals, experiment: Experiment, runs: int, label: str, store: Store
 ) -> dict[str, Any]:
     """Return what a row of a sweep has besides the experiment and its results."""
-    fields: dict[str, Any] = {"label": label}
     goal = goals.goals.get(experiment)
+    missing = len(goal.missing(store)) * SHARD_RUNS if goal else 0
     if goals.precision is not None:
-        missing = goal.missing(store) if goal else []
-        return fields | {
-            "runs_missing": len(missing) * SHARD_RUNS,
-            "precise": goal is not None and not missing and goal.is_precise(store),
-        }
+        precise = goal is not None and not missing and goal.is_precise(store)
+        return {"label": label, "runs_missing": missing, "precise": precise}
     if goals.part is not None:
         runs = len(goal.shards) * SHARD_RUNS if goal else 0
-        missing = goal.missing(store) if goal else []
     else:
-        missing = store.missing(experiment, runs)
-    return fields | {"runs_wanted": runs, "runs_missing": len(missing) * SHARD_RUNS}
+        missing = len(store.missing(experiment, runs)) * SHARD_RUNS
+    return {"label": label, "runs_wanted": runs, "runs_missing": missing}
 
 
 def _reached(goals: Goals, store: Store) -> Iterator[str]:
@@ -280,10 +263,9 @@ def _reached(goals: Goals, store: Store) -> Iterator[str]:
         of_all = f"{precise:,} of {counted(len(runs), 'experiment')}"
         yield f"{of_all} reached a standard error of at most {goals.precision}."
         if capped := sum(goal.is_capped(store) for goal in there):
-            have = "has capped runs, so its mean is a lower bound"
-            if capped > 1:
-                have = "have capped runs, so their means are lower bounds"
-            yield f"{counted(capped, 'experiment')} {have}."
+            one = "has capped runs, so its mean is a lower bound"
+            several = "have capped runs, so their means are lower bounds"
+            yield f"{counted(capped, 'experiment')} {one if capped == 1 else several}."
         if precise + capped < len(there):
             most = f"the limit of {goals.precision.max_runs:,} runs"
             yield f"{len(there) - precise - capped:,} reached {most} before that."
@@ -316,7 +298,7 @@ def _runs_in_words(goals: Goals, store: Store) -> str:
 def experiment_report(store: Store, name: str) -> Report:
     """Return one experiment: its results, and when, where and with what it was run."""
     experiment: Any = store.find_any(name)
-    return _REPORTS[kind_of(experiment).name](store, experiment)
+    return (_point_report if kind_of(experiment) is WINDOW else _runs_report)(store, experiment)
 
 
 def _runs_report(store: Store, experiment: Experiment) -> Report:
@@ -345,8 +327,8 @@ def _runs_report(store: Store, experiment: Experiment) -> Report:
 def _flat(origin: Provenance) -> dict[str, Any]:
     """Return a provenance as columns."""
     values = asdict(origin)
-    end = {name: values.pop(name) for name in ("given", "seconds", "finished")}
-    del end["given"]
+    del values["given"]
+    end = {name: values.pop(name) for name in ("seconds", "finished")}
     files = {name: str(origin.given.get(name, "")) for name in SHARD.files}
     return {**values, **files, **end}
 
@@ -364,12 +346,6 @@ def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
     label = label_of(point.experiment)["label"]
     title = f"experiment {experiment.digest}{', ' * bool(label)}{label}\n{report.title}"
     return replace(report, title=title, facts=facts).plus(f"Made by {_with(origin)}", took)
-
-
-_REPORTS: Mapping[str, Callable[[Store, Any], Report]] = {
-    SHARD.name: _runs_report,
-    WINDOW.name: _point_report,
-}
 
 
 def _with(one: Provenance) -> str:
@@ -514,11 +490,8 @@ def row_of(
 
     Without runs, means and the like are None.
     """
-    row: dict[str, Any] = {
-        **experiment_fields(experiment),
-        "runs": tally.runs,
-        "capped": tally.capped,
-    }
+    row: dict[str, Any] = experiment_fields(experiment)
+    row |= {"runs": tally.runs, "capped": tally.capped}
     for name in ("steps", "slots", "slots_delivered"):
         row |= {f"{name}_{key}": value for key, value in _summary(tally, name).items()}
         if name == "slots":

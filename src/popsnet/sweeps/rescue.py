@@ -78,33 +78,29 @@ class Rescue(Reported):
             for why, count in Counter(one[-1] for one in self.points_lost).most_common()
         ]
         if self.unread:
-            notes.append(
-                f"Tables not read to the end: {', '.join(self.unread)}. More shards may be lost."
-            )
+            tables = ", ".join(self.unread)
+            notes.append(f"Tables not read to the end: {tables}. More shards may be lost.")
         if self.without_digest:
             notes.append(
                 f"{counted(self.without_digest, 'shard')} copied without a digest: only running "
                 "them again shows whether they are right (popsnet results verify --all)."
             )
-        lost = [
-            {"experiment": point, "shard": shard, "reason": why} for point, shard, why in self.lost
-        ]
         copied = [counted(self.copied, "shard")] * bool(self.copied or self.lost)
         copied += [f"{counted(self.points, 'point')} of traffic"] * self._has_points
         done = f"{' and '.join(copied)} copied to {self.new}"
         missing = len(self.lost) + len(self.points_lost)
-        verdict = (
-            f"OK: {done}; none was lost."
-            if self.ok
-            else f"INCOMPLETE: {done}; {missing:,} lost. Run the sweep with this store to "
-            "run what is missing."
-        )
-        tables = [Table("lost", "", (), lost)]
+        verdict = f"OK: {done}; none was lost."
+        if not self.ok:
+            cure = "Run the sweep with this store to run what is missing."
+            verdict = f"INCOMPLETE: {done}; {missing:,} lost. {cure}"
+        names = "experiment", "shard", "reason"
+        rows = [dict(zip(names, one, strict=True)) for one in self.lost]
+        parts: list[Table | str] = [*notes, Table("lost", "", (), rows)]
         if self._has_points:
             gone = [{"experiment": point, "reason": why} for point, why in self.points_lost]
-            tables.append(Table("points_lost", "", (), gone))
+            parts.append(Table("points_lost", "", (), gone))
             facts += facts_of(self, "points")
-        return Report("", facts, (*notes, *tables), verdict, ok=self.ok)
+        return Report("", facts, tuple(parts), verdict, ok=self.ok)
 
     @property
     def _has_points(self) -> bool:

@@ -20,7 +20,7 @@ from popsnet.sweeps.window import WindowKind
 APPLICATION = 0x504F5053  # "POPS"
 VERSION = 3
 
-TABLES = {
+TABLES: Mapping[str, str] = {
     "experiments": """
 CREATE TABLE experiments (digest TEXT PRIMARY KEY, identity TEXT NOT NULL) WITHOUT ROWID
 """,
@@ -33,6 +33,12 @@ CREATE TABLE results (
 """,
 }
 """Every table with the statement that creates it. A test of the schema compares the words."""
+
+INSERT = {
+    "experiments": "INSERT OR IGNORE INTO experiments VALUES (?, ?)",
+    "results": "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)",
+}
+"""The statement that adds a row to each table, unless it is there."""
 
 SHARD, WINDOW = ShardKind(), WindowKind()
 
@@ -122,6 +128,10 @@ class Tables:
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
+
+    def close(self) -> None:
+        """Close the file that they are in, or free the memory."""
+        self._database.close()
 
     def each(self, query: str, *values: object) -> Iterator[Row]:
         """Yield the rows of a query one by one, for there may be many."""

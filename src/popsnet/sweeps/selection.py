@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from popsnet.errors import InputError, wrong
+from popsnet.errors import InputError, did_you_mean, wrong
 from popsnet.experiment import Experiment
 
 Names: TypeAlias = str | Sequence[str]
@@ -122,8 +121,7 @@ class Selection:
             if not known:
                 what = "points of traffic" if name in _OF_TRAFFIC else "runs"
                 return refused(f"it selects {what}, and {where} has none for this.")
-            close = difflib.get_close_matches(names[0], known, n=1)
-            meant = f" Did you mean {close[0]!r}?" if close else ""
+            meant = did_you_mean(names[0], known)
             return refused(f"{where} has no such experiment; it has {', '.join(known)}.{meant}")
         text = f"{where} has no experiment that meets all conditions at once; drop one of them."
         return InputError(text)

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,6 +29,7 @@ from popsnet.sweeps.kind import (
     Provenance,
     Result,
     ResultKind,
+    Stop,
     Stopped,
     UnreadableError,
 )
@@ -74,11 +75,7 @@ class Shards(Finished):
     """Consecutive finished shards of an experiment."""
 
     outcome: Outcomes
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """The outcomes of all runs."""
-        return self.outcome
+    """The outcomes of all runs."""
 
     def rows(self) -> list[Result]:
         """Return a row per shard, whose body has the counts of its runs by name.
@@ -229,42 +226,11 @@ class _Opened(threading.local):
 _opened = _Opened()
 
 
-def execute_shards(
-    experiment: Experiment,
-    numbers: range,
-    stopped: Callable[[], bool] | None = None,
-    engine: str = ANYWHERE,
-) -> Shards:
-    """Run shards on the calling thread; they stop soon after ``stopped()`` is true."""
-    begin = time.perf_counter()
-
-    def watch(event: Event) -> None:
-        if stopped is not None and stopped():
-            raise Stopped("Stopped before the shards were finished.")
-
-    runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
-    outcomes = Outcomes.joined(list(_opened.on(experiment, engine).run(runs, [watch])))
-    name = _opened.engine.name
-    if memory_of(experiment):
-        _opened.close()
-    _require_whole(experiment, outcomes)
-    none = np.empty(0, dtype=np.int64)
-    kept = Outcomes(outcomes.table, none, none, outcomes.faulty)  # a store keeps no single steps
-    seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
-    return Shards(experiment, numbers, kept, Provenance.now(name, experiment, seconds))
-
-
 def _engine(experiment: Experiment, fitting: bool = False) -> Engine:
     """Return the engine of an experiment. Engines are imported only where something is run."""
     from popsnet.engines.engine import engine_of_many
 
     return engine_of_many(experiment, fitting=fitting)
-
-
-def memory_of(experiment: Experiment) -> int:
-    """Return the bytes that the shards of an experiment need on a worker, 0 if negligible."""
-    needed = _engine(experiment).memory(experiment, threads=1)
-    return needed if needed > NEGLIGIBLE else 0
 
 
 def _require_whole(experiment: Experiment, outcomes: Outcomes) -> None:
@@ -304,14 +270,25 @@ class ShardKind(ResultKind):
         _engine(experiment, fitting=True)
 
     def execute(
-        self,
-        experiment: Experiment,
-        numbers: range,
-        stopped: Callable[[], bool] | None = None,
-        engine: str = ANYWHERE,
+        self, experiment: Experiment, numbers: range, stopped: Stop = None, engine: str = ANYWHERE
     ) -> Shards:
         """Run shards on the calling thread; they stop soon after ``stopped()`` is true."""
-        return execute_shards(experiment, numbers, stopped, engine)
+        begin = time.perf_counter()
+
+        def watch(event: Event) -> None:
+            if stopped is not None and stopped():
+                raise Stopped("Stopped before the shards were finished.")
+
+        runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
+        done = Outcomes.joined(list(_opened.on(experiment, engine).run(runs, [watch])))
+        name = _opened.engine.name
+        if self.memory(experiment):
+            _opened.close()
+        _require_whole(experiment, done)
+        none = np.empty(0, dtype=np.int64)
+        kept = Outcomes(done.table, none, none, done.faulty)  # a store keeps no single steps
+        seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
+        return Shards(experiment, numbers, kept, Provenance.now(name, experiment, seconds))
 
     def seconds(self, experiment: Experiment, engine: str = ANYWHERE) -> float:
         """Estimate the seconds that a shard takes, to about a factor of three.
@@ -330,7 +307,8 @@ class ShardKind(ResultKind):
 
     def memory(self, experiment: Experiment) -> int:
         """Return the bytes that shards need on a worker, 0 if negligible."""
-        return memory_of(experiment)
+        needed = _engine(experiment).memory(experiment, threads=1)
+        return needed if needed > NEGLIGIBLE else 0
 
     def suits(self, experiment: Experiment, engine: str) -> bool:
         """Whether an engine that needs resources can run the experiment."""
@@ -369,12 +347,21 @@ class ShardKind(ResultKind):
             )
 
     def difference(self, row: Result, other: Result, here: str, there: str) -> str:
-        """Say how two results of a shard differ; empty if they do not."""
-        first, second = tally_of([row]), tally_of([other])
-        if first != second:
-            return difference(first, second, here, there)
-        one, two = columns_of(row), columns_of(other)
-        return f"other single runs {here} than {there}" if one and two and one != two else ""
+        """Say in which count two results of a shard differ, the most important first."""
+        one, two = tally_of([row]), tally_of([other])
+        for name in ("slots", "steps", "slots_delivered", "lost"):
+            if one.histograms[name] != two.histograms[name]:
+                means = [f"{tally.mean(name):,.2f}" for tally in (one, two)]
+                if means[0] == means[1]:
+                    return f"another histogram of {LABELS[name]} {here} than {there}"
+                return f"mean {LABELS[name]} {means[0]} {here}, {means[1]} {there}"
+        for name in ("runs", "capped", *TOTALS):
+            values = getattr(one, name), getattr(two, name)
+            if values[0] != values[1]:
+                return f"{LABELS.get(name, name)} {values[0]:,} {here}, {values[1]:,} {there}"
+        runs, again = columns_of(row), columns_of(other)
+        differ = runs and again and runs != again
+        return f"other single runs {here} than {there}" if differ else ""
 
     def adds_to(self, new: Result, row: Result) -> bool:
         """Whether a shard has single runs, and another row of it has not."""
@@ -392,22 +379,6 @@ def _compute_slots(experiment: Experiment) -> float:
         with suppress(Exception):  # an estimate only: a wrong claim must not end a sweep
             slots = float(expected.slots(experiment.network))
     return slots if 0 < slots < math.inf else float(max(experiment.d, experiment.g))
-
-
-def difference(one: Tally, other: Tally, here: str, there: str) -> str:
-    """Say in which count two tallies of one shard differ, the most important first."""
-    for name in ("slots", "steps", "slots_delivered", "lost"):
-        first, second = one.histograms[name], other.histograms[name]
-        if first != second:
-            means = [one.mean(name), other.mean(name)]
-            if f"{means[0]:.2f}" != f"{means[1]:.2f}":
-                return f"mean {LABELS[name]} {means[0]:,.2f} {here}, {means[1]:,.2f} {there}"
-            return f"another histogram of {LABELS[name]} {here} than {there}"
-    name = next(
-        name for name in ("runs", "capped", *TOTALS) if getattr(one, name) != getattr(other, name)
-    )
-    values = getattr(one, name), getattr(other, name)
-    return f"{LABELS.get(name, name)} {values[0]:,} {here}, {values[1]:,} {there}"
 
 
 FEWEST_RUNS = 50

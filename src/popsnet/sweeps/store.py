@@ -30,14 +30,7 @@ from popsnet.report import Report, data_frame
 from popsnet.sweeps import database as sqlite
 from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.exports import (
-    RunTable,
-    export_experiments,
-    export_points,
-    export_runs,
-    run_columns,
-    uniform,
-)
+from popsnet.sweeps.exports import RunTable, export_records, export_runs, run_columns, uniform
 from popsnet.sweeps.kind import Finished, Provenance, Result, ResultKind, UnreadableError
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
@@ -149,6 +142,7 @@ class Store:
             with suppress(sqlite3.OperationalError):
                 self._database.execute("PRAGMA busy_timeout = 0")
                 self._database.execute("PRAGMA journal_mode = DELETE")
+        self._forget_tables()
         self._database.close()
 
     def __repr__(self) -> str:
@@ -172,9 +166,16 @@ class Store:
     def _tables(self) -> stored.Tables:
         version = self.format
         if self._tables_of is None or self._tables_of[0] != version:
+            self._forget_tables()
             with self.errors_named():
                 self._tables_of = version, sqlite.tables_of(self._database, self.path)
         return self._tables_of[1]
+
+    def _forget_tables(self) -> None:
+        """Read the tables again at the next use; those of an older format are in memory."""
+        if self._tables_of is not None and self._tables_of[0] == format_2.VERSION:
+            self._tables_of[1].close()
+        self._tables_of = None
 
     def put(self, done: Finished) -> None:
         """Write results that were finished together in one transaction.
@@ -211,10 +212,6 @@ class Store:
         rows = self.results(experiment, wanted)
         return None if len(rows) < wanted else self._tally(rows)
 
-    def tally_of(self, experiment: Experiment, shards: Iterable[int]) -> Tally:
-        """Return the tally of those of these shards that the store has."""
-        return self._tally(self._chosen(experiment, shards))
-
     def _tally(self, rows: Sequence[Result]) -> Tally:
         with self.errors_named():
             return tally_of(rows)
@@ -245,20 +242,14 @@ class Store:
 
     def gathered(self, experiment: Experiment, shards: Sequence[int] | None = None) -> Gathered:
         """Return what some shards have, by default those up to the first that is missing."""
-        chosen = range(self._unbroken_shards(experiment)) if shards is None else shards
-        rows = self._chosen(experiment, chosen)
+        chosen = set(range(self._unbroken_shards(experiment)) if shards is None else shards)
+        rows = self.results(experiment, max(chosen, default=-1) + 1, min(chosen, default=0))
+        rows = [row for row in rows if row.first // SHARD_RUNS in chosen]
         faults = {}
         if experiment.faults:
             table = table_of(rows, FAULT_COLUMNS)
             faults = dict(zip(FAULT_COLUMNS, table.sum(axis=0).tolist(), strict=True))
         return Gathered(self._tally(rows), faults)
-
-    def _chosen(self, experiment: Experiment, shards: Iterable[int]) -> list[Result]:
-        """Return those of these shards that the store has."""
-        chosen = set(shards)
-        end, begin = max(chosen, default=-1) + 1, min(chosen, default=0)
-        rows = self.results(experiment, end, begin)
-        return [row for row in rows if row.first // SHARD_RUNS in chosen]
 
     def _unbroken_shards(self, experiment: Experiment) -> int:
         shards = self.shards(experiment)
@@ -338,12 +329,9 @@ class Store:
 
     def _undescribed(self, described: Iterable[str]) -> Iterator[str]:
         """Yield which experiments have results and are not described, which no list would show."""
-        for digest in sorted(
-            {digest for digest, _ in self._tables.kinds()} - {*described}, key=str
-        ):
-            yield (
-                f"Experiment {digest} has results, and its row in the table experiments is missing."
-            )
+        there = {digest for digest, _ in self._tables.kinds()}
+        missing = "has results, and its row in the table experiments is missing"
+        yield from (f"Experiment {one} {missing}." for one in sorted(there - {*described}, key=str))
 
     def _require_sound(self, experiment: Experiment) -> None:
         """Refuse an experiment of which something is not as popsnet wrote it.
@@ -390,12 +378,12 @@ class Store:
         found = [one for one in there if one.digest.startswith(prefix)]
         if len(found) == 1:
             return found[0]
-        which = f"{len(found):,} experiments in {self.path} have names that begin"
-        if not found:
-            which = f"No experiment in {self.path} has a name that begins"
-        cure = "Give more of these: " if found else ""
-        hint = _named(found) if found else _hint(prefix, there)
-        raise InputError(f"{which} with {prefix!r}. {cure}{hint}")
+        which = f"No experiment in {self.path} has a name that begins"
+        hint = _hint(prefix, there)
+        if found:
+            which = f"{len(found):,} experiments in {self.path} have names that begin"
+            hint = f"Give more of these: {_named(found)}"
+        raise InputError(f"{which} with {prefix!r}. {hint}")
 
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
         """Return when, where and with what a shard or a point was made."""
@@ -416,8 +404,7 @@ class Store:
     def points(self) -> list[Point]:
         """Return the points of traffic with their results and provenance, small networks first."""
         with self.errors_named():
-            points = [self._point(one) for one in self._of(WINDOW)]
-        return sorted(points, key=lambda point: WINDOW.order(point.experiment))
+            return [self._point(one) for one in self._of(WINDOW)]
 
     def _point(self, experiment: Experiment) -> Point:
         row = self.result(experiment, 0)
@@ -495,12 +482,11 @@ class Store:
         traffic : bool
             Write a row per point of traffic instead.
         """
-        if traffic:
-            return export_points(traffic_records(self.selected_points(only)), Path(path))
-        reason = why_nothing(self.runs_not_counted(only))
-        if per_run:
+        reason = why_nothing(0 if traffic else self.runs_not_counted(only))
+        if per_run and not traffic:
             return export_runs(self._run_tables(only), Path(path), reason)
-        return export_experiments(self.to_records(only), Path(path), reason)
+        what = "points of traffic" if traffic else "results"
+        return export_records(what, self.to_records(only, traffic=traffic), Path(path), reason)
 
     def selected_points(self, only: Selection = EVERYTHING) -> list[Point]:
         """Return the selected points of traffic; refuse a selection of nothing, which is a slip."""
@@ -589,10 +575,6 @@ class Store:
         with self.errors_named():
             return self._tables.count(kind)
 
-    def count_shards(self) -> tuple[int, int]:
-        """Return how many shards there are, and how many of them have a digest."""
-        return self.count(SHARD.name)
-
     def _create(self) -> None:
         with self._transaction():
             if sqlite.is_blank(self._database):
@@ -626,24 +608,20 @@ class Store:
         """
         if self.format != format_2.VERSION:
             return
-        with self.errors_named():
+        with self.errors_named(), patient_progress(f"converting {self.path.name}", None):
             with self._transaction():
                 if self.format != format_2.VERSION:
                     return  # another program has just done it
-                old, names = self._tables, list(format_2.TABLES)
+                self._forget_tables()  # another program may have added results
+                old = self._tables
                 for flaw in self.flaws():
                     raise UnreadableError(flaw)
                 self._keep_old()
-                total = sum(old.count(kind)[0] for kind in KINDS)
                 for statement in stored.TABLES.values():
                     self._database.execute(statement)
-                self._database.executemany(_INSERT["experiments"], old.experiments())
-                what = f"converting {self.path.name}"
-                with patient_progress(what, total, None, "results") as report:
-                    for number, row in enumerate(old.results(), start=1):
-                        self._database.execute(_INSERT["results"], row)
-                        report(number)
-                for name in reversed(names):
+                self._database.executemany(stored.INSERT["experiments"], old.experiments())
+                self._database.executemany(stored.INSERT["results"], old.results())
+                for name in reversed(format_2.TABLES):
                     self._database.execute(f"DROP TABLE IF EXISTS {name}")
                 self._database.execute(f"PRAGMA user_version = {stored.VERSION}")
             with suppress(sqlite3.OperationalError):  # another program is reading
@@ -664,8 +642,8 @@ class Store:
         part.replace(copy)
 
     def _insert(self, experiments: Sequence[stored.Row], results: Sequence[Result]) -> None:
-        self._database.executemany(_INSERT["experiments"], experiments)
-        new = self._database.executemany(_INSERT["results"], results).rowcount
+        self._database.executemany(stored.INSERT["experiments"], experiments)
+        new = self._database.executemany(stored.INSERT["results"], results).rowcount
         if new < len(results):
             for row in results:
                 self._require_same(row)
@@ -683,7 +661,7 @@ class Store:
             )
         if kind.adds_to(row, there):
             self._database.execute(f"DELETE FROM results WHERE {key}", row[:3])  # noqa: S608
-            self._database.execute(_INSERT["results"], row)
+            self._database.execute(stored.INSERT["results"], row)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -705,9 +683,3 @@ class Store:
         except sqlite.DamagedError:
             self._is_damaged = True
             raise
-
-
-_INSERT = {
-    "experiments": "INSERT OR IGNORE INTO experiments VALUES (?, ?)",
-    "results": "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)",
-}

@@ -5,13 +5,11 @@ The format is in docs/reference/sweep-format.md. Everything is checked before an
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import reduce
-from operator import add
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -19,7 +17,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from popsnet.engines.engine import engine_of_many
-from popsnet.errors import InputError, PermutationError, wrong
+from popsnet.errors import InputError, PermutationError, did_you_mean, wrong
 from popsnet.experiment import MAX_STEPS, Experiment, Workload, resolve_demand
 from popsnet.faults import Faults
 from popsnet.network import Network
@@ -81,15 +79,14 @@ class Sweep:
         path = Path(path)
         top = tables.read_toml(path)
         kinds = [kind for kind in _KINDS if kind in top] or ["grid"]
-        known = dict.fromkeys(key for kind in kinds for key in tables.top_keys(_KINDS[kind]))
-        tables.require_known(str(path), top, (*known, *_KINDS), _elsewhere(kinds))
-        found = tables.tables_of(path, top, _KINDS)
-        sweeps = (
-            _table(kind, f"{path}, {kind} {number}", {**_part(top, kind), **table}, path.parent)
-            for kind, several in found.items()
-            for number, table in enumerate(several, start=1)
-        )
-        sweep = reduce(add, sweeps)
+        keys = {kind: tables.top_keys(_KINDS[kind]) for kind in kinds}
+        known = dict.fromkeys(itertools.chain(*keys.values(), _KINDS))
+        tables.require_known(str(path), top, known, _elsewhere(kinds))
+        sweep = cls((), (), ())
+        for kind, several in tables.tables_of(path, top, _KINDS).items():
+            shared = {key: value for key, value in top.items() if key in keys[kind]}
+            for number, table in enumerate(several, start=1):
+                sweep += _table(kind, f"{path}, {kind} {number}", shared | table, path.parent)
         if not sweep.everything:
             raise InputError(f"{path}: nothing in it applies: {in_words(sweep.skipped)}.")
         return sweep
@@ -170,16 +167,8 @@ class Sweep:
 def _table(kind: str, where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
     """Return the sweep of one table; names of files are relative to a folder."""
     tables.require_known(where, table, _KINDS[kind].__struct_fields__, _elsewhere([kind]))
-    try:
+    with _of_key(where):
         return _KINDS[kind].of(table, folder).sweep()
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-
-
-def _part(top: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Return the values above all tables that hold for a kind of table."""
-    known = tables.top_keys(_KINDS[kind])
-    return {key: value for key, value in top.items() if key in known}
 
 
 def _elsewhere(here: Collection[str]) -> dict[str, str]:
@@ -236,18 +225,17 @@ class _ExperimentsTable(NetworksTable, frozen=True):
 
     def broken(self) -> list[Faults]:
         """Return the faults, each with every loss."""
-        try:
+        with _of_key("faults"):
             broken = list(map(Faults.parse, self.faults))
-        except InputError as error:
-            raise InputError(f"faults: {error}") from error
-        for faults in broken if self.loss else ():
+        if not self.loss:
+            return broken
+        for faults in broken:
             if faults.loss:
                 raise InputError(
                     f"loss: {str(faults)!r} of faults has a loss already; give it in one of the "
                     "two."
                 )
-        losses = [[faults.with_loss(loss) for loss in self.loss] or [faults] for faults in broken]
-        return list(itertools.chain.from_iterable(losses))
+        return [faults.with_loss(loss) for faults in broken for loss in self.loss]
 
     def crossed(self, **values: Iterable[Any]) -> list[dict[str, Any]]:
         """Return every combination of some values, by name."""
@@ -405,11 +393,18 @@ def _first(reason: str, network: Network) -> str:
     return f"{reason.removeprefix(f'on {network} ').partition('. ')[0].rstrip('.')}."
 
 
-def _scheduler(name: str) -> tuple[Scheduler, str]:
+@contextmanager
+def _of_key(key: str) -> Iterator[None]:
+    """Say which key of a table a wrong value belongs to."""
     try:
-        return find_scheduler_variant(name)
+        yield
     except InputError as error:
-        raise InputError(f"schedulers: {error}") from error
+        raise InputError(f"{key}: {error}") from error
+
+
+def _scheduler(name: str) -> tuple[Scheduler, str]:
+    with _of_key("schedulers"):
+        return find_scheduler_variant(name)
 
 
 class _Grid(_ExperimentsTable, frozen=True):
@@ -505,7 +500,10 @@ class _Grid(_ExperimentsTable, frozen=True):
         for variant in self.variants:
             if variant not in known:
                 if not making:
-                    _refuse("variants", variant, known)
+                    meant = did_you_mean(variant, known)
+                    raise InputError(
+                        f"variants: there is no {variant!r}; give {', '.join(known)}.{meant}"
+                    )
                 _require_schedule(variant, making)
 
 
@@ -544,16 +542,8 @@ def _require_schedule(variant: str, making: list[Schedules]) -> None:
 
 def _router(name: str) -> tuple[Router, str | None]:
     """Return a router, and the variant if the name has one; refuse what does not exist."""
-    try:
+    with _of_key("routers"):
         router, variant = find_variant(name)
         if variant is not None:
             router.variant(variant)
-    except InputError as error:
-        raise InputError(f"routers: {error}") from error
     return router, variant
-
-
-def _refuse(key: str, value: str, known: list[str]) -> None:
-    close = difflib.get_close_matches(value, known, n=1)
-    meant = f" Did you mean {close[0]!r}?" if close else ""
-    raise InputError(f"{key}: there is no {value!r}; give {', '.join(known)}.{meant}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 import tomllib
@@ -15,7 +14,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert
 
-from popsnet.errors import InputError, wrong
+from popsnet.errors import InputError, closest, wrong
 from popsnet.files import is_file
 from popsnet.network import Network
 from popsnet.permutations import NAMES
@@ -99,10 +98,10 @@ def require_known(
     """Refuse a key that is not known; of others it is known where they belong."""
     for key in table:
         if key not in known:
-            close = difflib.get_close_matches(key, [*known, *others], n=1)
-            meant = f"did you mean {close[0]!r}?" if close else f"give {', '.join(known)}."
-            if close and close[0] not in known:
-                meant = f"{close[0]!r} belongs in a [[{others[close[0]]}]]."
+            close = closest(key, [*known, *others])
+            meant = f"did you mean {close!r}?" if close else f"give {', '.join(known)}."
+            if close and close not in known:
+                meant = f"{close!r} belongs in a [[{others[close]}]]."
             raise InputError(f"{where}: there is no key {key!r} here; {meant}")
 
 

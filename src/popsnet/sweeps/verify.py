@@ -67,11 +67,9 @@ class Verification(Reported):
         again = [counted(self.compared, "shard")] * bool(self.shards or not self.points)
         again += [counted(self.points_compared, "point")] * bool(self.points)
         done = f"{' and '.join(again)} run again"
-        verdict = (
-            f"FAILED: {self.store} has {counted(len(self.flaws), 'flaw')}; {done}."
-            if self.flaws
-            else f"OK: {self.store} is whole and consistent; {done}, with the same results."
-        )
+        verdict = f"OK: {self.store} is whole and consistent; {done}, with the same results."
+        if self.flaws:
+            verdict = f"FAILED: {self.store} has {counted(len(self.flaws), 'flaw')}; {done}."
         return Report("", facts, (*notes, *self.flaws), verdict, ok=not self.flaws)
 
 
@@ -120,7 +118,7 @@ def verify(
             "it chooses some shards, and all are run again; give shards as well, or leave it out."
         )
     seed = whole_number("seed", 0 if seed is None else seed, 0)
-    flaws, (there, with_digest) = store.flaws(), store.count_shards()
+    flaws, (there, with_digest) = store.flaws(), store.count(SHARD.name)
     points = store.traffic.count()
     found = Verification(
         str(store.path), tuple(flaws), shards=there, with_digest=with_digest, points=points

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -22,6 +22,7 @@ from popsnet.sweeps.kind import (
     Provenance,
     Result,
     ResultKind,
+    Stop,
     Stopped,
     UnreadableError,
 )
@@ -88,7 +89,7 @@ class WindowKind(ResultKind):
         self,
         experiment: TrafficExperiment,
         numbers: range = ONE_WINDOW,
-        stopped: Callable[[], bool] | None = None,
+        stopped: Stop = None,
         engine: str = ANYWHERE,
     ) -> Point:
         """Simulate a point on the calling thread; it stops soon after ``stopped()`` is true."""
@@ -147,13 +148,13 @@ class WindowKind(ResultKind):
             first, second = result_of(row), result_of(other)
         except UnreadableError as error:
             return str(error)
-        for what, values in {
-            "verdict": (first.verdict, second.verdict),
-            "mean delay": (first.delay.mean, second.delay.mean),
-            "packets delivered": (first.delivered, second.delivered),
-        }.items():
-            if values[0] != values[1]:
-                return f"{what} {values[0]} {here}, {values[1]} {there}"
+        for what, mine, theirs in (
+            ("verdict", first.verdict, second.verdict),
+            ("mean delay", first.delay.mean, second.delay.mean),
+            ("packets delivered", first.delivered, second.delivered),
+        ):
+            if mine != theirs:
+                return f"{what} {mine} {here}, {theirs} {there}"
         return f"other measures {here} than {there}"
 
     def order(self, experiment: TrafficExperiment) -> tuple[Any, ...]:
@@ -259,10 +260,6 @@ class PointTable:
     def results(self, only: Selection = EVERYTHING) -> list[TrafficResult]:
         """Return the results of points, small networks first and small loads first."""
         return [point.result for point in self.points(only)]
-
-    def missing(self, experiments: Iterable[TrafficExperiment]) -> list[TrafficExperiment]:
-        """Return those of some experiments that the store does not have."""
-        return [one for one in experiments if not self._store.numbers(one)]
 
     def get(self, experiment: TrafficExperiment) -> Point | None:
         """Return a point; None if the store does not have it."""
