@@ -423,6 +423,9 @@ def test_a_folder_that_was_pruned_is_created_closed_again(tmp_path: Path) -> Non
         "from popsnet.splitmix import mix\n"
         "folder = compiled._cache.folder\n"
         "shutil.rmtree(folder)\n"
+        "import popsnet.loops\n"  # decorates functions, for which Numba looks for a place
+        "print(oct(folder.stat().st_mode & 0o77))\n"
+        "shutil.rmtree(folder)\n"
         "mix(np.uint64(1))\n"
         "print(oct(folder.stat().st_mode & 0o77), any(folder.rglob('*.nbi')))\n"
     )
@@ -434,4 +437,4 @@ def test_a_folder_that_was_pruned_is_created_closed_again(tmp_path: Path) -> Non
         text=True,
         umask=0o022,
     )
-    assert finished.stdout == "0o0 True\n", finished.stderr
+    assert finished.stdout == "0o0\n0o0 True\n", finished.stderr

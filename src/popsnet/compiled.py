@@ -233,6 +233,9 @@ def _keep(dispatcher: Any, folder: Path) -> None:
     """
     from numba.core.caching import NullCache
 
+    if not folder.is_dir():  # another process has pruned it, and Numba looks for a place now
+        with suppress(OSError):
+            open_private_folder(folder)
     dispatcher.enable_caching()
     code = dispatcher._cache
     if folder not in Path(code.cache_path).parents:

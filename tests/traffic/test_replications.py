@@ -33,7 +33,7 @@ def test_faults_are_drawn_again_and_loads_stay_allowed() -> None:
         4, 4, scheduler="tdm", load=0.9, faults="random:couplers=2", fault_seed=5, overload=True
     )
     assert point.for_run(1).fault_seed == Coins(5).for_run(1).seed
-    drawn = {str(point.for_run(run).open_faults().active.faults) for run in range(4)}  # type: ignore[union-attr]
+    drawn = {str(point.for_run(run).open_faults().active.faults) for run in range(4)}
     assert len(drawn) > 1
 
 

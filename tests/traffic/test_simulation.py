@@ -18,7 +18,7 @@ FRAME = 4
 
 def run(rate: float = 0.15, seed: int = 1, frame: int = FRAME, **choices: Any) -> TrafficResult:
     """Each of four sources sends to a destination of its own, which is served once per frame."""
-    arrivals = Coming(NETWORK, [rate] * 4, [1, 2, 3, 0], seed)
+    arrivals: Any = Coming(NETWORK, [rate] * 4, [1, 2, 3, 0], seed)
     return run_point(
         arrivals, Servers(lambda to: frame), NETWORK, period=frame, progress=False, **choices
     )
@@ -148,7 +148,7 @@ class Leaky(Servers):
 
 
 def test_lost_packets_do_not_keep_the_drain_waiting() -> None:
-    arrivals = Coming(NETWORK, [0.1] * 4, [1, 2, 3, 0])
+    arrivals: Any = Coming(NETWORK, [0.1] * 4, [1, 2, 3, 0])
     result = run_point(
         arrivals, Leaky(lambda to: FRAME), NETWORK, period=FRAME, slots=20_000, progress=False
     )
@@ -173,7 +173,7 @@ class Interrupted(Servers):
 def test_an_interrupt_keeps_what_was_measured(stop: int, slots: int | None) -> None:
     session = Interrupted(lambda to: FRAME)
     session.stop = stop
-    arrivals = Coming(NETWORK, [0.15] * 4, [1, 2, 3, 0])
+    arrivals: Any = Coming(NETWORK, [0.15] * 4, [1, 2, 3, 0])
     with pytest.raises(KeyboardInterrupt) as stopped:
         run_point(arrivals, session, NETWORK, slots=100_000, block_slots=500, progress=False)
     result = stopped.value.result  # type: ignore[attr-defined]
@@ -186,7 +186,7 @@ def test_an_interrupt_keeps_what_was_measured(stop: int, slots: int | None) -> N
 
 def test_progress_is_reported() -> None:
     seen: list[tuple[int, int]] = []
-    arrivals = Coming(NETWORK, [0.15] * 4, [1, 2, 3, 0])
+    arrivals: Any = Coming(NETWORK, [0.15] * 4, [1, 2, 3, 0])
     run_point(
         arrivals, Servers(lambda to: FRAME), NETWORK, slots=3000, block_slots=1000,
         progress=lambda done, total: seen.append((done, total)),

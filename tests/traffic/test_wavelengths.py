@@ -95,7 +95,7 @@ def test_traces_with_faults_are_checked(scheduler: str, known: bool, tmp_path: P
     assert result.arrived > result.delivered + result.lost > 0
     checked = popsnet.check_trace(path)
     assert checked.ok, checked.violations
-    assert {"coupler:1,0"} <= set(str(experiment.open_faults().active.faults).split())  # type: ignore[union-attr]
+    assert {"coupler:1,0"} <= set(str(experiment.open_faults().active.faults).split())
 
 
 def test_bounds_count_live_couplers_times_wavelengths() -> None:
