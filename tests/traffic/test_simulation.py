@@ -8,7 +8,8 @@ import pytest
 from popsnet import InputError, Network
 from popsnet.traffic.log import Block, Log
 from popsnet.traffic.result import Setting, TrafficResult
-from popsnet.traffic.simulation import Plan, run_point
+from popsnet.traffic.simulation import run_point
+from popsnet.traffic.stop import StopRule
 from tests.each import each, rarely
 from tests.traffic.synthetic import Coming, Servers, exact_delays
 
@@ -203,9 +204,9 @@ def test_the_setting_is_kept() -> None:
 
 
 def test_plans_have_defaults() -> None:
-    plan = Plan(Network(64, 64), period=4096)
+    plan = StopRule(Network(64, 64), period=4096)
     assert (plan.first_warm_up, plan.longest) == (5 * 4096, 409_600)
-    short = Plan(Network(256, 256), period=4)
+    short = StopRule(Network(256, 256), period=4)
     assert (short.first_warm_up, short.longest) == (1000, 20_000)
 
 

@@ -202,7 +202,7 @@ def run_traced(
         return write_trace(experiment, number, file, observers, engine)
 
 
-class _Counts:
+class _CountOfRuns:
     """A count of every run, under the name of its column."""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -290,27 +290,27 @@ class Runs(Sequence[Run]):
         rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
         return (Run(self.experiment, *one) for one in rest)
 
-    slots = _Counts()
+    slots = _CountOfRuns()
     """The slots of each run, until the router ended or was stopped."""
-    slots_delivered = _Counts()
+    slots_delivered = _CountOfRuns()
     """The slot of the last delivery in each run, 0 if there was none."""
-    steps = _Counts()
+    steps = _CountOfRuns()
     """The steps of each run that had at least one slot."""
-    delivered = _Counts()
+    delivered = _CountOfRuns()
     """The packets of each run that their destinations took."""
-    lost = _Counts()
+    lost = _CountOfRuns()
     """The packets that each run lost: undelivered, and held by no processor."""
-    unreachable = _Counts()
+    unreachable = _CountOfRuns()
     """The undelivered packets of each run that are held and have no live path, after faults."""
-    held = _Counts()
+    held = _CountOfRuns()
     """The undelivered packets of each run that are held and have a live path, after faults."""
-    duplicated = _Counts()
+    duplicated = _CountOfRuns()
     """The deliveries in each run of packets that had been delivered before, after faults."""
-    collisions = _Counts()
+    collisions = _CountOfRuns()
     """The collisions of each run: couplers with two or more messages, summed over slots."""
-    destroyed = _Counts()
+    destroyed = _CountOfRuns()
     """The messages on these couplers. A multicast counts once per coupler that destroys it."""
-    messages = _Counts()
+    messages = _CountOfRuns()
     """The messages that were sent. A multicast is one message."""
 
     @property

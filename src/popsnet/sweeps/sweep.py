@@ -29,8 +29,8 @@ from popsnet.sweeps import tables
 from popsnet.sweeps.shard import MOST_RUNS
 from popsnet.sweeps.tables import NetworksTable, Several, in_words
 from popsnet.traffic.bounds import require_admissible
-from popsnet.traffic.curves import read_loads
 from popsnet.traffic.experiment import TrafficExperiment
+from popsnet.traffic.loads import read_loads
 from popsnet.traffic.scheduler import Scheduler, find_scheduler_variant
 
 __all__ = ["GRID_KEYS", "TRAFFIC_KEYS", "Sweep", "in_words"]

@@ -30,6 +30,7 @@ from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.traffic.experiment import GIVEN, TrafficExperiment
 from popsnet.traffic.measures import Worst
 from popsnet.traffic.result import OF_FAULTS, TrafficResult
+from popsnet.traffic.stop import MOST_INSIDE
 
 if TYPE_CHECKING:
     from popsnet.sweeps.store import Store
@@ -40,7 +41,6 @@ _SLOT_SECONDS = {"slots": (2e-4, 1e-6), "fused": (5e-7, 1e-8)}
 _SHORTEST_FRAME = 200
 _FRAMES = 30
 """The frames that a point takes at a small load: warm-up, window and drain."""
-_MOST_INSIDE = 2**24
 
 ONE_WINDOW = range(1)
 
@@ -118,7 +118,7 @@ class WindowKind(ResultKind):
     def memory(self, experiment: TrafficExperiment) -> int:
         """Estimate the bytes that a point needs on a worker, 0 if negligible."""
         n = experiment.network.n
-        inside = min(_MOST_INSIDE, int(n * experiment.load * _frame(experiment)))
+        inside = min(MOST_INSIDE, int(n * experiment.load * _frame(experiment)))
         needed = 400 * n + 32 * inside
         return needed if needed > NEGLIGIBLE else 0
 

@@ -1,12 +1,12 @@
 from .arrivals import make_arrivals as make_arrivals
 from .curves import LoadCurves as LoadCurves
 from .curves import Replications as Replications
-from .curves import read_loads as read_loads
 from .curves import replicate as replicate
 from .curves import run_loads as run_loads
 from .experiment import TrafficExperiment as TrafficExperiment
 from .frame import Frame as Frame
 from .live_parts import LiveParts as LiveParts
+from .loads import read_loads as read_loads
 from .memory import TrafficMemory as TrafficMemory
 from .overview import traffic_overview as traffic_overview
 from .queues import Queues as Queues

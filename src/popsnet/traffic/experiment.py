@@ -27,7 +27,7 @@ from popsnet.traffic.arrivals import Arrivals, make_arrivals
 from popsnet.traffic.bounds import Bounds, require_admissible
 from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant, scheduler_label
-from popsnet.traffic.simulation import Plan
+from popsnet.traffic.stop import StopRule
 
 PRECISION = 0.02
 """The precision of the mean delay by default."""
@@ -180,7 +180,7 @@ class TrafficExperiment(Experiment):
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
         _require_used(slots, packets, overload, precision=precision, max_slots=max_slots)
         precision = PRECISION if precision is None else precision
-        Plan(network, slots=slots, precision=precision, max_slots=max_slots)
+        StopRule(network, slots=slots, precision=precision, max_slots=max_slots)
         arrivals = make_arrivals(
             network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
             seed=arrival_seed,

@@ -43,7 +43,7 @@ from popsnet.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.theory.stages import after_park, after_sweep, after_windows
 
 
-class RelayPlaces:
+class PublicPlaces:
     """The public places of destinations in one stage, for networks with d ≥ g."""
 
     def __init__(self, state: RelayState) -> None:
@@ -65,7 +65,7 @@ class RelayPlaces:
         return self.channels.classes(self.places(destinations))
 
 
-class RelayBuffers(RelayPlaces):
+class RelayBuffers(PublicPlaces):
     """The parked packets of one stage."""
 
     def __init__(self, state: RelayState) -> None:

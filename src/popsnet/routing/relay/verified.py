@@ -27,7 +27,7 @@ import numpy as np
 
 from popsnet.network import F64, Bools, Network
 from popsnet.routing.facts import phases_of
-from popsnet.routing.relay.park import RelayPlaces, WindowedStage
+from popsnet.routing.relay.park import PublicPlaces, WindowedStage
 from popsnet.routing.relay.state import RelayStage, RelayState, join, numbered
 from popsnet.slot import Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
@@ -164,7 +164,7 @@ class VerifiedFold(VerifiedStage):
         return 60 * network.n
 
 
-class _Relays(RelayPlaces):
+class _Relays(PublicPlaces):
     """The public places of destinations in one stage, and the relays of packets."""
 
     def __init__(self, state: RelayState) -> None:

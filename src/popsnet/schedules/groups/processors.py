@@ -16,7 +16,7 @@ from popsnet.compiled import compiled
 from popsnet.network import I32, I64, Network
 from popsnet.schedules.colouring.colouring import colour_edges
 from popsnet.schedules.groups.plan import GroupPlan
-from popsnet.schedules.schedule import Order, grouped
+from popsnet.schedules.schedule import Grouped, grouped
 
 _NONE = -1
 
@@ -84,7 +84,7 @@ class _Seats(NamedTuple):
 
 @compiled
 def _seat(
-    d: int, plan: GroupPlan, first: Order, final: Order, seats: _Seats, busy: I32, turns: I64
+    d: int, plan: GroupPlan, first: Grouped, final: Grouped, seats: _Seats, busy: I32, turns: I64
 ) -> None:
     """Choose sources and destinations, slot by slot; those of packets inside a group come first.
 

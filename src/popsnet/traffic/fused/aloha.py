@@ -9,14 +9,14 @@ from popsnet.traffic.fused.frame import reduced
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import COUPLERS, NOTHING, Opening
 from popsnet.traffic.fused.segments import Segments, enlarge, new_segments, settled
-from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.fused.stripes import HEAD, KEY, LENGTH, TAIL, enqueue, find, remove
 from popsnet.traffic.log import Block
 from popsnet.traffic.schedulers.aloha import aloha_patience
 from popsnet.traffic.schedulers.attempts import one_coin
 
 
-class Aloha(FusedSession):
+class Aloha(SchedulerSession):
     """The kernel of aloha: packets by turn. The queues of a turn are scanned in its data slots."""
 
     survives, survives_known = NOTHING, COUPLERS

@@ -13,12 +13,12 @@ from popsnet.schedules.schedule import TO_DESTINATION, Messages
 from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.packets import LogBuffers
 from popsnet.traffic.fused.register import NOTHING, Opening
-from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.log import Block
 from popsnet.traffic.schedulers.epochs import around
 
 
-class Epochs(FusedSession):
+class Epochs(SchedulerSession):
     """Executes schedules of the packets that wait, one after another.
 
     No message collides, and a relay holds a packet for one slot only, so nothing is lost. Where

@@ -15,7 +15,7 @@ from popsnet.traffic.fused.frame import draw_at, keeper_of, met, reduced, turn_o
 from popsnet.traffic.fused.lists import CHUNK, FROM, KEY, SINCE, TO, Lists
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
-from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.fused.spread import take_oldest
 from popsnet.traffic.log import Block
 
@@ -64,7 +64,7 @@ class Slot3(NamedTuple):
     """The slot of the frame."""
 
 
-class Hop3(FusedSession):
+class Hop3(SchedulerSession):
     """The kernel of hop3."""
 
     def __init__(self, opening: Opening) -> None:

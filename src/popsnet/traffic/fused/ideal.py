@@ -14,7 +14,7 @@ from popsnet.traffic.fused.frame import draw_at
 from popsnet.traffic.fused.lists import FROM, SINCE, TO
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
-from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.log import Block
 
 _LOW = 0xFFFFFFFF
@@ -32,7 +32,7 @@ class Order(NamedTuple):
     """The control delay."""
 
 
-class Ideal(FusedSession):
+class Ideal(SchedulerSession):
     """The kernel of ideal: one list of packets per source, in order of arrival.
 
     ``last`` is about destinations.

@@ -18,7 +18,7 @@ from popsnet.network import Network
 from popsnet.traffic.faulty import TrafficFaults
 
 if TYPE_CHECKING:
-    from popsnet.traffic.fused.session import FusedSession
+    from popsnet.traffic.fused.session import SchedulerSession
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ COUPLERS = frozenset({"couplers"})
 _COMPILED = ("aloha", "epochs", "hop3", "ideal", "relay", "rotor", "tdm", "vlb")
 
 
-def _find_kernel(scheduler: str) -> type[FusedSession] | None:
+def _find_kernel(scheduler: str) -> type[SchedulerSession] | None:
     """Return the session class of a scheduler, None if it is not compiled."""
     if scheduler not in _COMPILED:
         return None
     module = import_module(f"{__package__}.{scheduler}")
-    found: type[FusedSession] = getattr(module, scheduler.title())
+    found: type[SchedulerSession] = getattr(module, scheduler.title())
     return found
 
 
@@ -96,7 +96,7 @@ def open_session(
     seed: int = 0,
     buffer: int = 0,
     dead: TrafficFaults | None = None,
-) -> FusedSession:
+) -> SchedulerSession:
     """Open a session of a compiled scheduler.
 
     Parameters

@@ -15,7 +15,7 @@ from popsnet.traffic.fused.dead import DeadParts
 from popsnet.traffic.fused.frame import draw, reduced
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import COUPLERS, Opening
-from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.log import Block
 from popsnet.traffic.schedulers.relay import relay_patience
 
@@ -45,7 +45,7 @@ class Cycle(NamedTuple):
     """Which of the packets that are tried are delivered, and were not before."""
 
 
-class Relay(FusedSession):
+class Relay(SchedulerSession):
     """The kernel of relay: one list of packets per source, and a list of the active sources."""
 
     survives = survives_known = COUPLERS

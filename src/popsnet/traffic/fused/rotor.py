@@ -17,7 +17,7 @@ from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, Lists, new_lists, 
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.segments import Segments, enlarge, new_segments, settled
-from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.fused.spread import hear
 from popsnet.traffic.log import Block
 
@@ -59,7 +59,7 @@ class RotorQueues(NamedTuple):
     spread: NonEmptyQueues
 
 
-class Rotor(FusedSession):
+class Rotor(SchedulerSession):
     """The kernel of rotor: packets by the slot of the frame in which their class is met."""
 
     wavelengths = True

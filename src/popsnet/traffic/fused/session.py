@@ -18,7 +18,7 @@ from popsnet.traffic.scheduler import DEAD
 Numbers = TypeVar("Numbers", I32, I64)
 
 
-class FusedSession(ABC):
+class SchedulerSession(ABC):
     """A compiled scheduler with its queues, which runs slot after slot.
 
     A subclass states which variants, networks and faults its kernel runs.

@@ -11,11 +11,11 @@ from popsnet.traffic.fused.frame import frame_slot
 from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, Lists
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
-from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.log import Block
 
 
-class Tdm(FusedSession):
+class Tdm(SchedulerSession):
     """The kernel of tdm: own packets by the slot of the frame in which their class is met."""
 
     wavelengths = True

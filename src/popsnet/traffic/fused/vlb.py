@@ -11,12 +11,12 @@ from popsnet.traffic.fused.dead import DeadParts, lose, meet, take_passed_on
 from popsnet.traffic.fused.lists import KEY, Lists, new_lists, take, with_chunks
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
-from popsnet.traffic.fused.session import FusedSession
+from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.fused.spread import hear, take_oldest
 from popsnet.traffic.log import Block
 
 
-class Vlb(FusedSession):
+class Vlb(SchedulerSession):
     """The kernel of vlb: relayed packets by the slot of the frame in which their class is met."""
 
     wavelengths = True
