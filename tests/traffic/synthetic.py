@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet import Network
-from popsnet.traffic.log import Block, Log
+from popsnet.traffic.block import Block
+from popsnet.traffic.log import Log
 
 
 def block_of(begin: int, slots: int, rows: list[tuple[int, int, int]]) -> Block:

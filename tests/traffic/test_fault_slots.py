@@ -13,9 +13,10 @@ from popsnet import Faults, InputError, Network
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
 from popsnet.traffic import LiveParts, Scheduler, all_schedulers, find_scheduler, make_arrivals
+from popsnet.traffic.block import Block
 from popsnet.traffic.engine import MessageSession
 from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.log import Block, Log
+from popsnet.traffic.log import Log
 from popsnet.traffic.schedulers.epochs import around
 from tests.each import rarely
 from tests.traffic.test_faults import run

@@ -7,7 +7,8 @@ import pytest
 
 from popsnet import Network
 from popsnet.traffic import measures
-from popsnet.traffic.log import Block, Log
+from popsnet.traffic.block import Block
+from popsnet.traffic.log import Log
 from popsnet.traffic.measures import EXACT, Window, Worst, backlog_after, largest_in
 from tests.traffic.synthetic import Coming, Servers, block_of, log_of
 

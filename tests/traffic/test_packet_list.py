@@ -8,7 +8,7 @@ import pytest
 
 import popsnet
 from popsnet import InputError, Network
-from popsnet.traffic.log import Block
+from popsnet.traffic.block import Block
 from popsnet.traffic.packet_list import PacketList, read_packet_list
 from tests.traffic.matrices_of import groups_of
 

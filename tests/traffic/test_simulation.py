@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from popsnet import InputError, Network
-from popsnet.traffic.log import Block, Log
+from popsnet.traffic.block import Block
+from popsnet.traffic.log import Log
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.simulation import run_point
 from popsnet.traffic.stop import StopRule

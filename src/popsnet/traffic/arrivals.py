@@ -21,8 +21,8 @@ from popsnet.compiled import compiled
 from popsnet.errors import InputError, wrong
 from popsnet.network import F64, I32, I64, U8, U64, Network, require_network
 from popsnet.splitmix import step_key, word
+from popsnet.traffic.block import Block
 from popsnet.traffic.bounds import Rates
-from popsnet.traffic.log import Block
 from popsnet.traffic.matrices import resolve_matrix
 from popsnet.traffic.packet_list import read_packet_list
 from popsnet.traffic.patterns import Pattern, resolve_pattern

@@ -16,8 +16,9 @@ from popsnet.machine import Counters, Machine
 from popsnet.network import I32, Network
 from popsnet.slot import Slot
 from popsnet.trace import Observer
+from popsnet.traffic.block import Block
 from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.log import Block, FaultLog, Log
+from popsnet.traffic.log import FaultLog, Log
 from popsnet.traffic.memory import Arrived, TrafficMemory
 from popsnet.traffic.scheduler import Running, Scheduler
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from popsnet.compiled import compiled
 from popsnet.network import F64, I32, I64, Bools, Network
 from popsnet.traffic.batch_means import MOST_SUMS, BatchMeans, Sums, batch_means, dot, merged
-from popsnet.traffic.log import Block, FaultLog, Log
+from popsnet.traffic.block import Block
+from popsnet.traffic.log import FaultLog, Log
 
 Counts = npt.NDArray[np.signedinteger[Any]]
 

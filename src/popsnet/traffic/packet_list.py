@@ -24,8 +24,8 @@ from popsnet.network import F64, I32, I64, Network
 from popsnet.tables import FileTable, table_of
 from popsnet.tables.reading import TEXTS
 from popsnet.tables.table import require_integers
+from popsnet.traffic.block import Block
 from popsnet.traffic.bounds import Rates
-from popsnet.traffic.log import Block
 
 COLUMNS = ("slot", "source", "destination", "packets")
 _FORM = "slot,source,destination or slot,source,destination,packets"

@@ -17,7 +17,8 @@ from popsnet.network import Network
 from popsnet.progress import Progress, Update, patient_progress
 from popsnet.traffic.arrivals import Arrivals
 from popsnet.traffic.batch_means import BATCH, Sums, find_cut
-from popsnet.traffic.log import Block, Log
+from popsnet.traffic.block import Block
+from popsnet.traffic.log import Log
 from popsnet.traffic.measures import Window, backlog_after
 from popsnet.traffic.result import Setting, TrafficResult
 from popsnet.traffic.stop import StopRule

@@ -11,10 +11,11 @@ import pytest
 from popsnet import Faults, Network
 from popsnet.errors import InputError
 from popsnet.network import I32, I64
+from popsnet.traffic.block import Block
 from popsnet.traffic.engine import MessageSession
 from popsnet.traffic.faulty import TrafficFaults
 from popsnet.traffic.fused import open_session, supports
-from popsnet.traffic.log import Block, FaultLog, Log
+from popsnet.traffic.log import FaultLog, Log
 from popsnet.traffic.scheduler import find_scheduler
 from tests.each import each, rarely
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from popsnet.compiled import compiled
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import attempts, packets
 from popsnet.traffic.fused.attempts import Chances, Couplers, Tries
 from popsnet.traffic.fused.frame import reduced
@@ -11,7 +12,6 @@ from popsnet.traffic.fused.register import COUPLERS, NOTHING, Opening
 from popsnet.traffic.fused.segments import Segments, enlarge, new_segments, settled
 from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.fused.stripes import HEAD, KEY, LENGTH, TAIL, enqueue, find, remove
-from popsnet.traffic.log import Block
 from popsnet.traffic.schedulers.aloha import aloha_patience
 from popsnet.traffic.schedulers.attempts import one_coin
 

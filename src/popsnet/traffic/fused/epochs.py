@@ -10,11 +10,11 @@ from popsnet.network import I32
 from popsnet.schedules import Demand
 from popsnet.schedules.construction import make_two_hops
 from popsnet.schedules.schedule import TO_DESTINATION, Messages
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.packets import LogBuffers
 from popsnet.traffic.fused.register import NOTHING, Opening
 from popsnet.traffic.fused.session import SchedulerSession
-from popsnet.traffic.log import Block
 from popsnet.traffic.schedulers.epochs import around
 
 

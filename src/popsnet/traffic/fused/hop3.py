@@ -9,6 +9,7 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32
 from popsnet.splitmix import step_key
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import lists, packets
 from popsnet.traffic.fused.dead import DeadParts, can_pass_on, lose, meet, take_passed_on
 from popsnet.traffic.fused.frame import draw_at, keeper_of, met, reduced, turn_of
@@ -17,7 +18,6 @@ from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.fused.spread import take_oldest
-from popsnet.traffic.log import Block
 
 
 class Draws(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.compiled import compiled
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.attempts import Couplers, cell, empty, new_couplers, unlink
 from popsnet.traffic.fused.dead import DeadParts
@@ -15,7 +16,6 @@ from popsnet.traffic.fused.lists import FROM, SINCE, TO
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.session import SchedulerSession
-from popsnet.traffic.log import Block
 
 _LOW = 0xFFFFFFFF
 

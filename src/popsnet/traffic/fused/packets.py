@@ -14,8 +14,8 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.engines.fused.bits import lowest_bit
 from popsnet.network import I32, I64, U64, Network
+from popsnet.traffic.block import Block
 from popsnet.traffic.frame import Frame
-from popsnet.traffic.log import Block
 
 DESTINATION, SOURCE, ARRIVAL, NEXT = 0, 1, 2, 3
 """Columns of the pool."""

@@ -9,6 +9,7 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import attempts, packets
 from popsnet.traffic.fused.attempts import Chances, Couplers, Tries
 from popsnet.traffic.fused.dead import DeadParts
@@ -16,7 +17,6 @@ from popsnet.traffic.fused.frame import draw, reduced
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import COUPLERS, Opening
 from popsnet.traffic.fused.session import SchedulerSession
-from popsnet.traffic.log import Block
 from popsnet.traffic.schedulers.relay import relay_patience
 
 _TRIED, _HEARD, _COLLISIONS, _DESTROYED, _DELIVERED, _CONFIRMED, _UNHEARD = range(7)

@@ -9,6 +9,7 @@ import numpy as np
 from popsnet.compiled import compiled
 from popsnet.network import I32, I64
 from popsnet.splitmix import step_key
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.dead import DeadParts, can_pass_on, lose, meet
 from popsnet.traffic.fused.frame import frame_slot, reduced, turn_of, wrapped
@@ -19,7 +20,6 @@ from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.segments import Segments, enlarge, new_segments, settled
 from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.fused.spread import hear
-from popsnet.traffic.log import Block
 
 _TO, _SINCE = 0, 1
 """Columns of the records of own queues."""

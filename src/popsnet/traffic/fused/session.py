@@ -8,11 +8,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from popsnet.network import I32, I64, Bools
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.dead import dead_parts
 from popsnet.traffic.fused.packets import LogBuffers
 from popsnet.traffic.fused.register import Opening
-from popsnet.traffic.log import Block, FaultLog, Log
+from popsnet.traffic.log import FaultLog, Log
 from popsnet.traffic.scheduler import DEAD
 
 Numbers = TypeVar("Numbers", I32, I64)

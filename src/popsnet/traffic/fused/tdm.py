@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.compiled import compiled
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import lists, packets
 from popsnet.traffic.fused.dead import DeadParts, lose, meet
 from popsnet.traffic.fused.frame import frame_slot
@@ -12,7 +13,6 @@ from popsnet.traffic.fused.lists import FROM, KEY, SINCE, TO, Lists
 from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.session import SchedulerSession
-from popsnet.traffic.log import Block
 
 
 class Tdm(SchedulerSession):

@@ -6,6 +6,7 @@ import numpy as np
 
 from popsnet.compiled import compiled
 from popsnet.splitmix import step_key
+from popsnet.traffic.block import Block
 from popsnet.traffic.fused import packets
 from popsnet.traffic.fused.dead import DeadParts, lose, meet, take_passed_on
 from popsnet.traffic.fused.lists import KEY, Lists, new_lists, take, with_chunks
@@ -13,7 +14,6 @@ from popsnet.traffic.fused.packets import KernelState, LogBuffers
 from popsnet.traffic.fused.register import Opening
 from popsnet.traffic.fused.session import SchedulerSession
 from popsnet.traffic.fused.spread import hear, take_oldest
-from popsnet.traffic.log import Block
 
 
 class Vlb(SchedulerSession):
