@@ -30,15 +30,15 @@ from rich.table import Table
 
 import popsnet
 from popsnet import Coins, Experiment, Network, Sweep, collect, route
+from popsnet.base.files import write_whole
+from popsnet.base.system import available_memory
 from popsnet.engines import ENGINES, Instance
 from popsnet.engines.fused import RESIDENT, FusedSession, kernel_of
 from popsnet.engines.fused.kernel import Seeds
 from popsnet.engines.fused.team import Team
-from popsnet.files import write_whole
-from popsnet.permutations.uniform import UniformPermutation
-from popsnet.routing import get_router
-from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP
-from popsnet.system import available_memory
+from popsnet.programs.router import get_router
+from popsnet.programs.routers.mei_rizzi import INTERMEDIATE_GROUP
+from popsnet.workloads.permutations.uniform import UniformPermutation
 
 LARGEST = {"objects": 2**14, "slots": 2**24, "yardstick": 2**24}
 RELAY_INSTANCES = (

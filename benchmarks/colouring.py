@@ -28,11 +28,11 @@ from rich.console import Console
 from rich.table import Table
 
 from popsnet import Coins
-from popsnet.files import write_whole
-from popsnet.permutations.uniform import UniformPermutation
-from popsnet.schedules.colouring.colouring import colour_edges
-from popsnet.schedules.colouring.euler_split import _divide, _walk
-from popsnet.system import available_memory
+from popsnet.base.files import write_whole
+from popsnet.base.system import available_memory
+from popsnet.programs.schedules.colouring.colouring import colour_edges
+from popsnet.programs.schedules.colouring.euler_split import _divide, _walk
+from popsnet.workloads.permutations.uniform import UniformPermutation
 
 MOST_SECONDS = {"rustworkx": 15.0, "networkx": 0.2}
 """What took longer is not tried on the next graph, which is four times as large."""

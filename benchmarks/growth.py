@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from popsnet.files import write_whole
+from popsnet.base.files import write_whole
 
 __all__ = ["HERE", "draw_growth", "read_arguments"]
 

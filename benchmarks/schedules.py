@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.schedules.families import Matrix, families
+from tests.programs.schedules.families import Matrix, families
 
 import popsnet
 

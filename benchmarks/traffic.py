@@ -16,8 +16,8 @@ from rich.table import Table
 
 import popsnet
 from popsnet import Network
+from popsnet.runs.simulate import open_session
 from popsnet.traffic import TrafficExperiment, all_schedulers
-from popsnet.traffic.simulate import open_session
 
 SHAPES = ((32, 32), (64, 64), (16, 64), (64, 16))
 PROCESSOR_SLOTS = 2**25

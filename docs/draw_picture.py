@@ -18,8 +18,6 @@ from matplotlib.figure import Figure
 
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, read_distribution, route
 from popsnet import schedule as make_schedule
-from popsnet.advice.survival import FaultRow, Survival
-from popsnet.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.plots import (
     DistributionBars,
     draw_distributions,
@@ -35,10 +33,12 @@ from popsnet.plots import (
     svg_text,
 )
 from popsnet.plots.style import LOOKS, row_of_axes, styled, with_legend
-from popsnet.routing.relay import fractions, parse_schedule
+from popsnet.programs.routers.relay import fractions, parse_schedule
+from popsnet.programs.schedules.cache import schedule_permutation
 from popsnet.runs.phase_analysis import analyse_phases
-from popsnet.schedules.cache import schedule_permutation
-from popsnet.sorting import merge_exchange
+from popsnet.studies.advice.survival import FaultRow, Survival
+from popsnet.theory.exact import mei_rizzi_chain, relay_chain, solve
+from popsnet.theory.sorting import merge_exchange
 from popsnet.trace import Event
 from popsnet.traffic import TrafficExperiment, read_loads, run_loads
 

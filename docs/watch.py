@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from popsnet import Experiment, route
-from popsnet.viewer import Page, Recording
+from popsnet.trace.viewer import Page, Recording
 
 
 def routers(d: int, g: int, *names: str, seed: int = 0) -> tuple[Experiment, ...]:

@@ -8,12 +8,12 @@ import numpy as np
 
 from popsnet import Network, route, schedule, simulate
 from popsnet.engines.fused import session
-from popsnet.schedules import Demand
-from popsnet.schedules.fixed import best_fixed, straight_slots
-from popsnet.schedules.groups.mixed import plan_mixed
-from popsnet.schedules.groups.plan import plan_one_hop
-from popsnet.schedules.groups.processors import give_processors
-from tests.schedules.families import families, simple_bound
+from popsnet.programs.schedules import Demand
+from popsnet.programs.schedules.fixed import best_fixed, straight_slots
+from popsnet.programs.schedules.groups.mixed import plan_mixed
+from popsnet.programs.schedules.groups.plan import plan_one_hop
+from popsnet.programs.schedules.groups.processors import give_processors
+from tests.programs.schedules.families import families, simple_bound
 
 MEI_RIZZI = ((4, 4, "mei-rizzi", "published"), (8, 4, "mei-rizzi", "deferred"))
 RELAY = (

@@ -112,7 +112,7 @@ def browser() -> Iterator[Browser]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         missing("Playwright")
-    from tests.viewer.browser.chromium import find_chromium, launched
+    from tests.trace.viewer.browser.chromium import find_chromium, launched
 
     path = find_chromium()
     if path is None:

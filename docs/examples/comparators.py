@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from popsnet import Coins, Memory, Network, Slot, register
-from popsnet.routing.router import Route, register_variant
-from popsnet.slot import Ints, Slots
+from popsnet.model.slot import Ints, Slots
+from popsnet.programs.router import Route, register_variant
 
 Pairs = list[tuple[int, int]]
 

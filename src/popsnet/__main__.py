@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     """Run the command line; a lack of memory or Ctrl-C during imports ends it quietly."""
-    from popsnet.errors import lacks_memory
+    from popsnet.base.errors import lacks_memory
 
     try:
         from popsnet.cli.main import main as run

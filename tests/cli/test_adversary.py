@@ -149,7 +149,7 @@ def test_points_at_a_limit_are_drawn_as_such(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_what_is_not_confirmed_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.adversaries.TwoHopAttack.confirmed", False)
+    monkeypatch.setattr("popsnet.studies.adversaries.TwoHopAttack.confirmed", False)
     finished = cli("adversary", "two-hop", 8, 8)
     assert (finished.code, "NOT CONFIRMED" in finished.out) == (1, True)
 

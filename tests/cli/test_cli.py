@@ -17,9 +17,10 @@ import psutil
 import pytest
 
 import popsnet
-from popsnet import route, system
+from popsnet import route
+from popsnet.base import system
+from popsnet.base.compiled import choose_cache
 from popsnet.cli.output import flags, in_flags
-from popsnet.compiled import choose_cache
 from tests.conftest import Cli
 from tests.each import each
 

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from popsnet.computing.computation import Steps
-from popsnet.slot import Slot
+from popsnet.model.slot import Slot
+from popsnet.studies.computing.computation import Steps
 from tests.conftest import Cli
 
 
@@ -35,7 +35,9 @@ def _nothing() -> Steps:
 
 
 def test_a_wrong_result_ends_with_1(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.computing.computation.add_all", lambda network, values: _nothing())
+    monkeypatch.setattr(
+        "popsnet.studies.computing.computation.add_all", lambda network, values: _nothing()
+    )
     finished = cli("compute", "sum", 2, 2)
     assert (finished.code, "WRONG" in finished.out) == (1, True)
 

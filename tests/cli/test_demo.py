@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from popsnet import Experiment, compiled, view
+from popsnet import Experiment, view
+from popsnet.base import compiled
 from tests.conftest import Cli
 
 FRESH = """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import popsnet
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
 from popsnet.sweeps.cluster import WorkerStatus
 from tests.conftest import Cli
 from tests.project.schemas import require_schema

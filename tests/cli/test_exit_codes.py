@@ -18,13 +18,13 @@ from typing import Any, TextIO
 import pytest
 
 import popsnet
-from popsnet.advice import prediction
 from popsnet.cli.signals import ExitCode
 from popsnet.engines import Tally
 from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import Reproduction
 from popsnet.paper.rows import make_rows
 from popsnet.paper.theory.section import Theory
+from popsnet.studies.advice import prediction
 from tests.commands import COMMANDS, FAILURES
 from tests.conftest import Cli
 from tests.each import each
@@ -115,7 +115,9 @@ def with_field(path: str, **fields: object) -> Prepare:
 
 
 def never_confirmed(path: str) -> Prepare:
-    return lambda monkeypatch: monkeypatch.setattr(f"popsnet.adversaries.{path}.confirmed", False)
+    return lambda monkeypatch: monkeypatch.setattr(
+        f"popsnet.studies.adversaries.{path}.confirmed", False
+    )
 
 
 def capped_trace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,11 +153,11 @@ def lost_packet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def unsorted(monkeypatch: pytest.MonkeyPatch) -> None:
-    examined = popsnet.sorting.examine("bitonic", 4, check=True)
+    examined = popsnet.theory.sorting.examine("bitonic", 4, check=True)
     assert examined.verdict is not None
     verdict = replace(examined.verdict, sorts=False)
     wrong = replace(examined, verdict=verdict)
-    monkeypatch.setattr("popsnet.sorting.examine", lambda *_, **__: wrong)
+    monkeypatch.setattr("popsnet.theory.sorting.examine", lambda *_, **__: wrong)
 
 
 def another_mean(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +172,7 @@ def another_mean(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.advice.comparison._MOST_SLOTS", 0)
+    monkeypatch.setattr("popsnet.studies.advice.comparison._MOST_SLOTS", 0)
 
 
 def missing_library(monkeypatch: pytest.MonkeyPatch) -> None:

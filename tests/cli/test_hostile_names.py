@@ -9,11 +9,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import popsnet
-from popsnet import progress
-from popsnet.routing.direct import direct
-from popsnet.routing.router import unregister
+from popsnet.base import progress
+from popsnet.programs.router import unregister
+from popsnet.programs.routers.direct import direct
+from tests.base.test_terminal import HOSTILE, hidden
 from tests.conftest import Cli
-from tests.test_terminal import HOSTILE, hidden
 
 IN_A_FILE = HOSTILE.replace("\udcff", "")
 """UTF-8 has no surrogates."""

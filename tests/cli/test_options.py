@@ -15,7 +15,7 @@ import pytest
 from typer.core import TyperGroup
 
 import popsnet
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
 from popsnet.sweeps import collect_traffic
 from tests.conftest import COMMAND, Cli
 from tests.each import rarely

@@ -14,10 +14,10 @@ import pytest
 from pyarrow import parquet
 
 from popsnet import Experiment
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
+from popsnet.base.stats.inference import summarize
 from popsnet.programs import register
-from popsnet.routing import get_router
-from popsnet.stats.inference import summarize
+from popsnet.programs.router import get_router
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.verify import _require_allowed
 from tests.conftest import Cli

@@ -218,7 +218,7 @@ def test_counts_of_any_whole_type_and_no_endless_work(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("construction", "shortest"):
-        monkeypatch.setattr(f"popsnet.schedules.{module}.MOST_ROUNDS", 2**10)
+        monkeypatch.setattr(f"popsnet.programs.schedules.{module}.MOST_ROUNDS", 2**10)
     np.save(tmp_path / "m.npy", np.array([[1, 2], [3, 4]], dtype=np.uint64))
     assert cli("schedule", 3, 2, "--matrix", tmp_path / "m.npy").code == 0
     np.save(tmp_path / "m.npy", np.array([[2**13, 0], [0, 1]]))

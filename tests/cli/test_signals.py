@@ -110,7 +110,7 @@ def test_a_signal_that_is_ignored_stays_ignored(cli: Cli, monkeypatch: pytest.Mo
 
 
 def _sending(number: signal.Signals) -> object:
-    from popsnet.report import Report
+    from popsnet.base.report import Report
 
     def report(*parts: object, **more: object) -> Report:
         os.kill(os.getpid(), number)

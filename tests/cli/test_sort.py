@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet.computing import computation
-from popsnet.sorting import ComparatorNetwork
+from popsnet.studies.computing import computation
+from popsnet.theory.sorting import ComparatorNetwork
 from tests.conftest import Cli
 from tests.each import each
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet.sorting import ComparatorNetwork, ComparatorStage, examination
+from popsnet.theory.sorting import ComparatorNetwork, ComparatorStage, examination
 from tests.conftest import Cli
 from tests.each import each
 

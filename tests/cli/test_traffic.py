@@ -84,7 +84,7 @@ def test_an_interrupt_is_not_called_unstable(cli: Cli, monkeypatch: pytest.Monke
             raise KeyboardInterrupt
         return simulate(experiment, **options)
 
-    monkeypatch.setattr("popsnet.traffic.curves.simulate", stops)
+    monkeypatch.setattr("popsnet.studies.traffic.curves.simulate", stops)
     options = ("--scheduler", "tdm", "--loads", "0.1,0.3,0.5", "--slots", 3000)
     finished = cli("traffic", 4, 4, *options, "--figure", "part.svg")
     assert finished.code == 130
@@ -101,7 +101,7 @@ def test_an_interrupt_is_not_called_unstable(cli: Cli, monkeypatch: pytest.Monke
 
 
 def test_a_long_point_says_where_it_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.progress._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("popsnet.base.progress._SECONDS_BETWEEN_LINES", 0.0)
     options = ("--scheduler", "tdm", "--saturation", "--slots", 600, "--engine", "slots")
     lines = cli("traffic", 2, 2, *options).err.splitlines()
     assert lines[0].startswith("traffic: 0 points done; tdm, load ")

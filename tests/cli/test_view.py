@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from popsnet import InputError, Page, route, view
-from popsnet.viewer import Recording
+from popsnet.trace.viewer import Recording
 from tests.conftest import Cli
 from tests.each import each
 from tests.trace.traffic import traffic_lines
@@ -42,7 +42,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> list[str]:
 @pytest.fixture
 def own_router(here: Path) -> str:
     Path("own.py").write_text(
-        "import popsnet\nfrom popsnet.routing.direct import direct\n"
+        "import popsnet\nfrom popsnet.programs.routers.direct import direct\n"
         "popsnet.register('own', summary='', slots='', buffers=2)(direct)\n"
     )
     return "own.py"
@@ -212,7 +212,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_written(
 def test_a_page_that_would_be_too_long_is_not_written(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("popsnet.notebook.MOST_TEXT", 8000)
+    monkeypatch.setattr("popsnet.runs.notebook.MOST_TEXT", 8000)
     assert cli("view", 4, 4, "-o", "one.html").code == 0
     finished = cli("view", 4, 4, "--router", "mei-rizzi", "--router", "mei-rizzi:published+or")
     assert finished.code == 2

@@ -25,8 +25,8 @@ from popsnet import (
     route,
 )
 from popsnet.engines import ENGINES
+from popsnet.model.slot import Ints, Slots
 from popsnet.runs.run import write_trace
-from popsnet.slot import Ints, Slots
 from tests.conftest import Cli
 from tests.each import each
 from tests.engines.recount import recounted

@@ -23,11 +23,11 @@ from popsnet import (
     Slot,
     find_router,
     route,
-    system,
 )
+from popsnet.base import system
 from popsnet.engines import ENGINES, Instance, Outcomes, Tally, choose_engine, find_engine
 from popsnet.engines.session import Engine
-from popsnet.slot import Ints
+from popsnet.model.slot import Ints
 from popsnet.trace import Event
 from tests.each import each
 from tests.engines.conftest import HERE, UNSUPPORTED, gap

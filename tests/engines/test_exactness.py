@@ -14,8 +14,8 @@ import pytest
 
 from popsnet import Coins, Network, route, summarize
 from popsnet.engines import ENGINES, Instance
-from popsnet.routing import get_router
-from popsnet.slot import Ints
+from popsnet.model.slot import Ints
+from popsnet.programs.router import get_router
 from popsnet.trace import Event
 
 EXACT_POPS_2_2 = Fraction(136, 45)

@@ -8,7 +8,7 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, Faults, InputError, Network
-from popsnet.schedules import Demand
+from popsnet.programs.schedules import Demand
 
 SHAPES = ((4, 4), (7, 3), (3, 7), (1, 5))
 STAGES = ("S", "F", "P2 P1", "P(2,1) F", "P1 R1", "T2 S", "P1 Q", "X2 P1", "XY(2,2)")

@@ -12,7 +12,7 @@ from popsnet import Experiment
 from popsnet.engines import ENGINES
 from popsnet.engines.fused import arrays, session
 from popsnet.engines.fused.kernel import RESIDENT
-from popsnet.schedules import cache
+from popsnet.programs.schedules import cache
 from tests.each import rarely
 from tests.engines.memory_use import Case
 

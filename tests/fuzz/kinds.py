@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 import popsnet
-from popsnet.computing import read_keys, write_keys
-from popsnet.permutations import read_permutation, write_permutation
-from popsnet.routing.relay import parse_schedule
+from popsnet.programs.routers.relay import parse_schedule
+from popsnet.studies.computing import read_keys, write_keys
+from popsnet.workloads.permutations import read_permutation, write_permutation
 from tests.fuzz.mutation import (
     Mutation,
     database,

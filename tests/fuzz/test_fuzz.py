@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import popsnet
-from popsnet.errors import TraceFormatError
+from popsnet.base.errors import TraceFormatError
 from popsnet.trace import reader
 from tests.each import each
 from tests.fuzz.__main__ import Summary, main, minimized, signature

@@ -23,8 +23,8 @@ from unittest import mock
 import psutil
 import typer.main
 
+from popsnet.base.errors import InputError
 from popsnet.cli import main as command_line
-from popsnet.errors import InputError
 from popsnet.sweeps import runner
 
 MEMORY = SimpleNamespace(available=0)

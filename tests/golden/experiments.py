@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from popsnet import Experiment, Faults, InputError, Network
-from popsnet.schedules import Demand
+from popsnet.programs.schedules import Demand
 from popsnet.traffic import TrafficExperiment
 from tests.golden.files import REVERSED, write_files
 from tests.golden.golden import Cases, hashed, without

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from popsnet import Network, Slot
-from popsnet.coins import Coins
+from popsnet.engines.traffic import MessageSession
+from popsnet.model.coins import Coins
+from popsnet.programs.scheduler import Running, Schedule, Scheduler, find_scheduler
+from popsnet.programs.schedulers import aloha, hop3, rotor
+from popsnet.programs.schedulers.attempts import Attempts
+from popsnet.programs.schedulers.two_hops import deliver, deliver_or_keep, frame_slot
 from popsnet.traffic import Frame, Queues, TrafficMemory
-from popsnet.traffic.engine import MessageSession
-from popsnet.traffic.scheduler import Running, Schedule, Scheduler, find_scheduler
-from popsnet.traffic.schedulers import aloha, hop3, rotor
-from popsnet.traffic.schedulers.attempts import Attempts
-from popsnet.traffic.schedulers.two_hops import deliver, deliver_or_keep, frame_slot
-from tests.traffic.synthetic import block_of
+from tests.runs.traffic.synthetic import block_of
 
 Arrival = tuple[int, int, int]
 """Slot, source, destination."""

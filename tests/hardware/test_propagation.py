@@ -13,9 +13,9 @@ import pytest
 import popsnet
 from popsnet import Network, Timing
 from popsnet.hardware import EVERY_SLOT_WAITS, INTERLEAVED, ONE_HOP
+from popsnet.programs.schedules import Demand, make_schedule, schedule_permutation
+from popsnet.programs.schedules.schedule import Schedule, pipelined_rounds
 from popsnet.runs.times import run_times
-from popsnet.schedules import Demand, make_schedule, schedule_permutation
-from popsnet.schedules.schedule import Schedule, pipelined_rounds
 from popsnet.traffic import find_scheduler
 from tests.each import each, rarely
 

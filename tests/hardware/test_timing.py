@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import popsnet
 from popsnet import InputError, Timing
 from popsnet.hardware import TIMINGS
-from popsnet.traffic.times import point_times
+from popsnet.runs.delays import point_times
 from tests.conftest import Cli
 from tests.each import each
 

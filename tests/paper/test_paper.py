@@ -16,7 +16,9 @@ import pytest
 from scipy.stats import skew
 
 from popsnet import Coins, Experiment, InputError, Memory, Network, Slot, register, route, view
+from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines import Tally
+from popsnet.model.slot import Ints, Slots
 from popsnet.paper.figures import PaperFigure, paper_figures
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed, make_plan
 from popsnet.paper.published import Printed, printed_rows
@@ -25,10 +27,8 @@ from popsnet.paper.reproduce import carry_out
 from popsnet.paper.rows import PaperRows, make_rows
 from popsnet.paper.tables import findings, paper_tables
 from popsnet.paper.verdicts import LEVEL, doubted_rows
-from popsnet.routing import direct
-from popsnet.routing.router import unregister
-from popsnet.slot import Ints, Slots
-from popsnet.stats.inference import summarize_counts
+from popsnet.programs.router import unregister
+from popsnet.programs.routers import direct
 from popsnet.sweeps.rows import SHARD
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store

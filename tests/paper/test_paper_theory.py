@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from popsnet import Experiment, Network, route
-from popsnet.adversaries import FAMILIES, Separation, separation
 from popsnet.engines import Tally
-from popsnet.exact import ROUTERS
 from popsnet.paper.figures import theory_figures
 from popsnet.paper.plan import Wanted, make_plan
 from popsnet.paper.theory.growth import (
@@ -28,7 +26,9 @@ from popsnet.paper.theory.predictions import FluidRow, exact_rows
 from popsnet.paper.theory.section import Theory, theory_tables
 from popsnet.paper.theory.separation import KEPT, SeparationRow, attack_all
 from popsnet.paper.verdicts import LEVEL
+from popsnet.studies.adversaries import FAMILIES, Separation, separation
 from popsnet.theory import expected_steps
+from popsnet.theory.exact import ROUTERS
 from tests.conftest import Cli
 from tests.plots.texts import texts_outside
 

@@ -43,10 +43,10 @@ from popsnet.plots import (
 from popsnet.plots.conflicts import edges_of
 from popsnet.plots.journey import hops_of
 from popsnet.plots.style import parts_of, save_one
-from popsnet.routing import get_router
-from popsnet.routing.mei_rizzi import PHASES
+from popsnet.programs.router import get_router
+from popsnet.programs.routers.mei_rizzi import PHASES
 from popsnet.runs.phase_analysis import analyse_phases
-from popsnet.sorting import ComparatorNetwork, bitonic, merge_exchange
+from popsnet.theory.sorting import ComparatorNetwork, bitonic, merge_exchange
 from popsnet.trace import Event
 from tests.conftest import permutation
 from tests.each import examples, rarely

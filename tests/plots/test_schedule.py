@@ -10,9 +10,9 @@ from popsnet import Network
 from popsnet.plots import draw_schedule
 from popsnet.plots import schedule as plotted
 from popsnet.plots.schedule import _shared, _use
-from popsnet.schedules import make_schedule
-from popsnet.schedules.demand import Demand
-from popsnet.schedules.schedule import Paths, Schedule
+from popsnet.programs.schedules import make_schedule
+from popsnet.programs.schedules.demand import Demand
+from popsnet.programs.schedules.schedule import Paths, Schedule
 
 
 def legend(figure: Any) -> list[str]:

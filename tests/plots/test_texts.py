@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 
 import popsnet
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, plots
-from popsnet.adversaries import attack_rigid, measure_congestion, measure_separation
 from popsnet.paper.figures import paper_figures
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow
 from popsnet.runs.phase_analysis import analyse_phases
-from popsnet.sorting import merge_exchange
+from popsnet.studies.adversaries import attack_rigid, measure_congestion, measure_separation
+from popsnet.theory.sorting import merge_exchange
 from popsnet.trace import Event
 from tests.each import rarely
 from tests.plots import test_plots

@@ -8,7 +8,7 @@ import pytest
 
 import popsnet
 from popsnet import InputError
-from popsnet.routing import find_router, get_router
+from popsnet.programs.router import find_router, get_router
 from popsnet.traffic import all_schedulers, find_scheduler
 from tests.conftest import Cli
 

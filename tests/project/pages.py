@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from popsnet.cli.main import main
 from popsnet.programs import register
-from popsnet.routing import all_routers
+from popsnet.programs.router import all_routers
 from popsnet.traffic import all_schedulers
 from tests.conftest import Cli, Finished
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from popsnet.base.report import Report
 from popsnet.cli import output
-from popsnet.report import Report
 
 SCHEMAS: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs/reference/schemas.json").read_text(encoding="utf-8")

@@ -15,9 +15,9 @@ import pytest
 from msgspec import Struct
 
 import popsnet
-from popsnet.routing.deterministic import batcher_slots, datta_slots
-from popsnet.routing.relay import plan
-from popsnet.routing.router import RouterFacts
+from popsnet.programs.router import RouterFacts
+from popsnet.programs.routers.deterministic import batcher_slots, datta_slots
+from popsnet.programs.routers.relay import plan
 from popsnet.sweeps.kind import Result
 from popsnet.sweeps.rows import TABLES
 from popsnet.sweeps.shard import RUN_COLUMNS

@@ -16,7 +16,7 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, InputError, Network
-from popsnet.schedules import Demand
+from popsnet.programs.schedules import Demand
 from popsnet.sweeps import collect_traffic, open_cluster
 from popsnet.traffic import TrafficExperiment
 from tests.conftest import Cli

@@ -31,7 +31,7 @@ def test_what_is_shown_is_short() -> None:
 
 
 def test_packages_are_there_without_being_imported() -> None:
-    script = "import popsnet; print(popsnet.theory.C > 3, popsnet.sorting.bitonic(4).depth)"
+    script = "import popsnet; print(popsnet.theory.C > 3, popsnet.theory.sorting.bitonic(4).depth)"
     command = [sys.executable, "-c", script]
     assert subprocess.run(command, capture_output=True, text=True).stdout == "True 3\n"
 
@@ -74,8 +74,8 @@ WITHOUT_EXAMPLES = {
     "popsnet.trace.Header": "a line of a trace; read_trace has an example",
     "popsnet.trace.OutcomeLine": "a line of a trace; read_trace has an example",
     "popsnet.trace.SlotLine": "a line of a trace; read_trace has an example",
-    "popsnet.viewer.require_showable": "a check of pages; Page has an example",
-    "popsnet.viewer.too_long": "an error of pages; Page has an example",
+    "popsnet.trace.viewer.require_showable": "a check of pages; Page has an example",
+    "popsnet.trace.viewer.too_long": "an error of pages; Page has an example",
 }
 """Packages and names that need no example, and why."""
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import popsnet
-from popsnet import citation
+from popsnet.base import citation
 from tests.conftest import Cli
 
 ROOT = Path(__file__).parents[2]

@@ -60,7 +60,7 @@ ALLOWED = {
     ("CHANGELOG.md", _OLD_NAMES),  # an option that was renamed
     ("CHANGELOG.md", _GROWTH),  # a key that was renamed
     ("src/popsnet/cli/usage.py", _OLD_NAMES),
-    ("src/popsnet/traffic/batch_means.py", _GROWTH),  # an author
+    ("src/popsnet/runs/batch_means.py", _GROWTH),  # an author
     ("src/popsnet/paper/figures.py", _GROWTH),  # a growth law: how a function grows
     ("src/popsnet/paper/templates/report.html", _GROWTH),
     ("src/popsnet/paper/theory/growth.py", _GROWTH),

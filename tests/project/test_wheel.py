@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from popsnet.viewer.page import MODULES
+from popsnet.trace.viewer.page import MODULES
 
 ROOT = Path(__file__).parents[2]
 

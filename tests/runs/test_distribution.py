@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import popsnet
 from popsnet import Experiment, InputError, Network, distribution, route
+from popsnet.base.stats.inference import binomial_interval
 from popsnet.engines import ENGINES
 from popsnet.runs.distribution import RunsDistribution
 from popsnet.runs.expected_tails import Measure
-from popsnet.stats.inference import binomial_interval
 from tests.each import each, examples
 
 MEASURES: tuple[Measure, Measure] = ("slots", "steps")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from popsnet import Coins, Experiment, Network
 from popsnet.engines import ENGINES, Instance
-from popsnet.routing import get_router
+from popsnet.programs.router import get_router
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.theory import Phase
 from tests.conftest import permutation

@@ -19,9 +19,9 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from popsnet.errors import InputError
-from popsnet.files import make_folder, require_writable
-from popsnet.system import threads_here
+from popsnet.base.errors import InputError
+from popsnet.base.files import make_folder, require_writable
+from popsnet.base.system import threads_here
 from tests.soak.cases import draw_case
 from tests.soak.checks import check
 from tests.soak.record import Record, code_digest, read_record

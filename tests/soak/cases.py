@@ -15,14 +15,24 @@ from typing import Any
 import numpy as np
 
 from popsnet import Coins, Experiment, Network
+from popsnet.base.errors import InputError
 from popsnet.engines import ENGINES
-from popsnet.errors import InputError
-from popsnet.permutations import NAMES, find_permutation, make_permutation, write_permutation
-from popsnet.permutations.files import SUFFIXES
-from popsnet.routing import Router, all_routers
-from popsnet.routing.to_all import DETECTED
-from popsnet.slot import Ints
-from tests.routing.relay.staged import any_network, any_schedule, residue_aligned, two_targets
+from popsnet.model.slot import Ints
+from popsnet.programs.router import Router, all_routers
+from popsnet.programs.routers.to_all import DETECTED
+from popsnet.workloads.permutations import (
+    NAMES,
+    find_permutation,
+    make_permutation,
+    write_permutation,
+)
+from popsnet.workloads.permutations.files import SUFFIXES
+from tests.programs.routers.relay.staged import (
+    any_network,
+    any_schedule,
+    residue_aligned,
+    two_targets,
+)
 
 Draw = np.random.Generator
 

@@ -22,11 +22,11 @@ from popsnet import Experiment, Memory, Network, Outcome, check_trace, schedule
 from popsnet.engines import ENGINES, Instance, Outcomes
 from popsnet.engines.fused import session
 from popsnet.engines.outcome import COLUMNS
-from popsnet.routing.relay import RelaySchedule
-from popsnet.routing.to_all import DETECTED
+from popsnet.model.slot import Ints, Slots
+from popsnet.programs.routers.relay import RelaySchedule
+from popsnet.programs.routers.to_all import DETECTED
+from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.run import trace_instance
-from popsnet.schedules.demand import Demand
-from popsnet.slot import Ints, Slots
 from popsnet.testing import check_locality
 from tests.soak.cases import ENDLESS, LOSES, MOST_STEPS, Case, DemandCase, RouteCase, draw_case
 

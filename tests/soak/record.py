@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import popsnet
-from popsnet.errors import InputError
-from popsnet.files import write_whole
+from popsnet.base.errors import InputError
+from popsnet.base.files import write_whole
 from tests.soak.checks import IDEALIZED, LOSSY, SAFE, Counts, Row
 
 BLOCK = 16

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import count
 from pathlib import Path
 
-from popsnet.progress import patient_progress
+from popsnet.base.progress import patient_progress
 from tests.soak.cases import draw_case
 from tests.soak.checks import SAFE, check_case
 from tests.soak.record import BLOCK, Block, Record

@@ -14,15 +14,14 @@ import numpy as np
 import pytest
 
 from popsnet import Memory, Network, Outcome, check_trace, register
+from popsnet.base.errors import InputError
 from popsnet.engines import ENGINES
 from popsnet.engines.fused.engine import FusedEngine
-from popsnet.errors import InputError
-from popsnet.permutations import NAMES
-from popsnet.routing import all_routers, get_router
-from popsnet.routing.relay import parse_schedule
-from popsnet.routing.router import unregister
-from popsnet.slot import Ints
+from popsnet.model.slot import Ints
+from popsnet.programs.router import all_routers, get_router, unregister
+from popsnet.programs.routers.relay import parse_schedule
 from popsnet.trace.checker import TraceCheck
+from popsnet.workloads.permutations import NAMES
 from tests.each import each
 from tests.soak import __main__ as program
 from tests.soak import cases, checks, record

@@ -22,11 +22,11 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, collect
+from popsnet.base.errors import InputError, PopsnetError
+from popsnet.base.progress import duration
 from popsnet.engines import Tally
-from popsnet.errors import InputError, PopsnetError
 from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import STORE, carry_out
-from popsnet.progress import duration
 from popsnet.sweeps import open_cluster, runner
 from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel, unpack
 from popsnet.sweeps.rows import SHARD

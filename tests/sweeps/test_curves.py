@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from popsnet import Experiment, InputError, Store, Sweep, collect, route
-from popsnet.stats.inference import Estimate, confidence_interval
+from popsnet.base.stats.inference import Estimate, confidence_interval
 from popsnet.sweeps import Selection
 from popsnet.sweeps.curves import Curves, result_curves
 

@@ -17,8 +17,8 @@ from unittest.mock import patch
 import pytest
 
 from popsnet import Experiment, Store, collect, rescue, verify
+from popsnet.base.errors import InputError, StoreError
 from popsnet.cli import main as command_line
-from popsnet.errors import InputError, StoreError
 from popsnet.paper.reproduce import carry_out
 from popsnet.sweeps.rows import SHARD, TABLES
 from tests.conftest import COMMAND, Finished

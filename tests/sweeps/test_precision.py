@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from popsnet import Experiment, InputError, Store, Sweep, collect
+from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines import Tally
-from popsnet.stats.inference import summarize_counts
 from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.reports import sweep_report
 from popsnet.sweeps.shard import Precision

@@ -17,12 +17,12 @@ from distributed import Client, Nanny, Scheduler, SpecCluster
 
 import popsnet
 from popsnet import Experiment, collect
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
+from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.sweeps import open_cluster
 from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import suits
-from popsnet.traffic.experiment import TrafficExperiment
 from tests.engines.plugin import forget_plugins, install, write_plugin
 from tests.sweeps.edits import results
 
@@ -37,7 +37,7 @@ WANTED = [
 
 STAND_IN = """
 from popsnet.engines.fused.engine import FusedEngine
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
 
 class StandIn(FusedEngine):
     name = "tiny"

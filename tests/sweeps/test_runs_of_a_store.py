@@ -14,8 +14,8 @@ import pytest
 from pyarrow import parquet
 
 from popsnet import Experiment, InputError, Store, collect, route, verify
+from popsnet.base.errors import StoreError
 from popsnet.engines.outcome import COLUMNS
-from popsnet.errors import StoreError
 from popsnet.sweeps import Selection
 from popsnet.sweeps.kind import Result
 from popsnet.sweeps.rows import SHARD

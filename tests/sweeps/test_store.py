@@ -15,12 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Experiment, Network, route, verify
+from popsnet.base.errors import InputError, StoreError
+from popsnet.base.stats.inference import summarize, summarize_counts
 from popsnet.engines import Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS
-from popsnet.errors import InputError, StoreError
-from popsnet.routing import find_router
-from popsnet.routing.router import unregister
-from popsnet.stats.inference import summarize, summarize_counts
+from popsnet.programs.router import find_router, unregister
 from popsnet.sweeps.kind import Provenance, Result
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import SHARD_RUNS, Shards, columns_of, shards_of

@@ -18,12 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import Experiment, Inbox, Network, Slot, system
-from popsnet import experiment as experiment_module
+from popsnet import Experiment, Inbox, Network, Slot
+from popsnet.base import system
+from popsnet.base.errors import InputError, PopsnetError, Rule, RuleViolation
 from popsnet.engines import ENGINES, Engine, Session, choose_engine
 from popsnet.engines.fused.engine import FusedEngine
-from popsnet.errors import InputError, PopsnetError, Rule, RuleViolation
-from popsnet.routing.router import unregister
+from popsnet.experiment import experiment as experiment_module
+from popsnet.programs.router import unregister
 from popsnet.sweeps import runner, shard
 from popsnet.sweeps.kind import Stopped
 from popsnet.sweeps.rows import SHARD

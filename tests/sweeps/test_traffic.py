@@ -23,7 +23,9 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, Network, Slot, collect, rescue, verify
-from popsnet.errors import InputError, StoreError
+from popsnet.base.errors import InputError, StoreError
+from popsnet.programs.scheduler import unregister_scheduler
+from popsnet.runs import simulate as simulate_module
 from popsnet.sweeps import Selection, runner
 from popsnet.sweeps.kind import Result, Stopped, UnreadableError, hash_of
 from popsnet.sweeps.rows import WINDOW, experiment_of
@@ -34,8 +36,6 @@ from popsnet.sweeps.tables import NETWORK_KEYS
 from popsnet.sweeps.window import Point, without_engine
 from popsnet.sweeps.work import Part, Queue, estimate_work
 from popsnet.traffic import TrafficExperiment
-from popsnet.traffic import simulate as simulate_module
-from popsnet.traffic.scheduler import unregister_scheduler
 from tests.conftest import Cli
 from tests.each import each
 from tests.sweeps.edits import as_format_2, change, edit, kept, rows_of

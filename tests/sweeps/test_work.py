@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet import Experiment, InputError, Network, PopsnetError, Sweep
-from popsnet.routing import Claims, Expectation
-from popsnet.routing.router import get_router
+from popsnet.programs.facts import Claims, Expectation
+from popsnet.programs.router import get_router
 from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.work import Part, Queue, cut, estimate_work

@@ -27,16 +27,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from popsnet.coins import Coins
-from popsnet.errors import RuleViolation
-from popsnet.machine import Machine
-from popsnet.network import Network
-from popsnet.routing.relay import parse_schedule
-from popsnet.routing.relay.bijection import Bijection
-from popsnet.routing.relay.schedule import RelaySchedule
-from popsnet.routing.relay.state import RelayStage, RelayState
-from popsnet.routing.relay.team import TeamStage
-from popsnet.slot import Inbox, Ints, Kind, Slot, Slots
+from popsnet.base.errors import RuleViolation
+from popsnet.model.coins import Coins
+from popsnet.model.machine import Machine
+from popsnet.model.network import Network
+from popsnet.model.slot import Inbox, Ints, Kind, Slot, Slots
+from popsnet.programs.routers.relay import parse_schedule
+from popsnet.programs.routers.relay.bijection import Bijection
+from popsnet.programs.routers.relay.schedule import RelaySchedule
+from popsnet.programs.routers.relay.state import RelayStage, RelayState
+from popsnet.programs.routers.relay.team import TeamStage
 
 _MAY_COLLIDE = (
     "team: attempt", "team: marks", "team: election", "team: fronts tell*", "marked: *",

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from popsnet import Network
-from popsnet.routing.relay import marked, parse_schedule, team
-from popsnet.routing.relay.state import RelayState
-from popsnet.slot import Inbox, Ints, Slot
+from popsnet.model.slot import Inbox, Ints, Slot
+from popsnet.programs.routers.relay import marked, parse_schedule, team
+from popsnet.programs.routers.relay.state import RelayState
 from tests.testing.every_draw import cases, check_every_draw, examine, number_of_cases
 
 NETWORK = Network(2, 2)

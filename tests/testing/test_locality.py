@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from popsnet import Coins, InputError, Kind, Memory, Network, Router
-from popsnet.routing import Route, all_routers, get_router
-from popsnet.slot import Ints, Slots
+from popsnet.model.slot import Ints, Slots
+from popsnet.programs.router import Route, all_routers, get_router
 from popsnet.testing import LocalityError, check_locality
 from popsnet.testing.cone import in_words
 from tests.conftest import slot_of

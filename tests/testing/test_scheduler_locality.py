@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from popsnet import Coins, InputError, Network, Slot
-from popsnet.slot import Ints
+from popsnet.model.slot import Ints
+from popsnet.programs.scheduler import Running
+from popsnet.programs.schedulers.two_hops import deliver, frame_slot
 from popsnet.testing import LocalityError, check_scheduler_locality
 from popsnet.testing.locality import _with_others
 from popsnet.traffic import Frame, Queues, Scheduler, TrafficMemory, all_schedulers
-from popsnet.traffic.arrivals import make_arrivals
-from popsnet.traffic.scheduler import Running
-from popsnet.traffic.schedulers.two_hops import deliver, frame_slot
+from popsnet.workloads.arrivals import make_arrivals
 from tests.each import each
 
 SHAPES = [Network(3, 3), Network(2, 4), Network(4, 2), Network(1, 4), Network(4, 1)]

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from popsnet import Experiment, InputError, Machine, Network
-from popsnet.routing.relay import parse_schedule
-from popsnet.routing.relay.state import RelayState
-from popsnet.slot import Inbox, Slot
+from popsnet.model.slot import Inbox, Slot
+from popsnet.programs.routers.relay import parse_schedule
+from popsnet.programs.routers.relay.state import RelayState
 from popsnet.theory import first_shorter, growth, stages
 from popsnet.theory.stage_growth import after_mark, after_sweep, after_team, log_star
 from tests.each import each

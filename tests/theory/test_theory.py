@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from popsnet import Experiment, InputError, Network, route, summarize
-from popsnet.adversaries import FAMILIES, PATH_SYSTEMS, attack_paths, attack_two_hop
-from popsnet.errors import PermutationError
-from popsnet.exact import mei_rizzi_chain, relay_chain, solve
-from popsnet.routing import all_bounds
-from popsnet.routing.mei_rizzi import participation
-from popsnet.routing.relay import fractions, parse_schedule
-from popsnet.routing.relay.census import census_slots
+from popsnet.base.errors import PermutationError
+from popsnet.programs.router import all_bounds
+from popsnet.programs.routers.mei_rizzi import participation
+from popsnet.programs.routers.relay import fractions, parse_schedule
+from popsnet.programs.routers.relay.census import census_slots
+from popsnet.studies.adversaries import FAMILIES, PATH_SYSTEMS, attack_paths, attack_two_hop
 from popsnet.theory import (
     TAILS,
     Bound,
@@ -34,6 +33,7 @@ from popsnet.theory import (
 )
 from popsnet.theory.bounds import guaranteed_congestion, guaranteed_rounds
 from popsnet.theory.conflict_graph import lucky_share, planned_degree
+from popsnet.theory.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.theory.fluid import _participation
 from popsnet.theory.stages import after_park, after_windows
 from tests.each import each

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from popsnet import Network, TraceFormatError, check_trace
+from popsnet.engines.traffic import MessageSession
 from popsnet.trace import Event, TraceReader, TraceWriter, read_trace
 from popsnet.trace.checker import TrafficReplay
 from popsnet.traffic import all_schedulers, find_scheduler
-from popsnet.traffic.arrivals import make_arrivals
-from popsnet.traffic.engine import MessageSession
+from popsnet.workloads.arrivals import make_arrivals
 from tests.conftest import Cli
 from tests.trace.traffic import traffic_lines
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import popsnet
-from popsnet.system import threads_here
+from popsnet.base.system import threads_here
 from rich.console import Console
 from rich.table import Table
 

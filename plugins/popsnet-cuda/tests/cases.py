@@ -21,7 +21,7 @@ from popsnet.engines.fused import kernel_of
 from popsnet.engines.fused.session import outcome_of
 from popsnet.engines.fused.team import Team
 from popsnet.engines.session import Session
-from popsnet.permutations.uniform import RANDOM, UniformPermutation
+from popsnet.workloads.permutations.uniform import RANDOM, UniformPermutation
 
 from popsnet_cuda import ENGINE
 from popsnet_cuda.device import describe_device

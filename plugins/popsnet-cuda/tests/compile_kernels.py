@@ -23,7 +23,7 @@ from numba import cuda, typeof, types
 from popsnet import Coins, Network
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziPurposes
 from popsnet.engines.fused.relay.program import RelayPurposes
-from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.workloads.permutations.keyed import KeyedPermutation
 
 from popsnet_cuda.arguments import ManyRuns, Rounds, Shape
 from popsnet_cuda.jit import MOST_REGISTERS

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import popsnet
+from popsnet.base.errors import InputError, how_to_install
+from popsnet.base.progress import Update, patient_progress
+from popsnet.base.report import Column, Report, Table, counted
+from popsnet.base.system import amount
 from popsnet.cli.options import Cluster
 from popsnet.cli.output import reporting
-from popsnet.errors import InputError, how_to_install
-from popsnet.progress import Update, patient_progress
-from popsnet.report import Column, Report, Table, counted
-from popsnet.system import amount
 
 if TYPE_CHECKING:
     from popsnet.sweeps.cluster import WorkerStatus
 
 
-from popsnet.report import Fact
+from popsnet.base.report import Fact
 
 _NEEDED = (
     "numpy", "numba", "scipy", "lazy_loader", "msgspec", "psutil", "platformdirs", "typer",
@@ -187,9 +187,9 @@ def _engine(name: str, *, needed: bool) -> Finding:
 
 
 def _computer() -> Iterator[Finding]:
-    from popsnet.compiled import choose_cache
+    from popsnet.base.compiled import choose_cache
+    from popsnet.base.system import available_memory, threads_here
     from popsnet.engines import ENGINES
-    from popsnet.system import available_memory, threads_here
 
     memory = available_memory()
     per_processor = ENGINES["slots"].memory(popsnet.Experiment(1024, 1024)) / 1024**2
@@ -208,7 +208,7 @@ def routers() -> Report:
 
     Example: popsnet routers
     """
-    from popsnet.advice.catalogue import catalogue
+    from popsnet.studies.advice.catalogue import catalogue
 
     return catalogue()
 
@@ -219,7 +219,7 @@ def cite() -> Report:
 
     Example: popsnet cite
     """
-    from popsnet.citation import PAPER, SOFTWARE, bibtex
+    from popsnet.base.citation import PAPER, SOFTWARE, bibtex
 
     facts = Fact("software", SOFTWARE), Fact("paper", PAPER), Fact("bibtex", bibtex())
     return Report(facts=facts, parts=(bibtex(),))

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 import popsnet
+from popsnet.base.errors import wrong
+from popsnet.base.report import Report, counted
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_figure
-from popsnet.errors import wrong
-from popsnet.report import Report, counted
 
 
 @reporting

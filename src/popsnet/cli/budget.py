@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 import popsnet
+from popsnet.base.errors import InputError
+from popsnet.base.report import Report
 from popsnet.cli import options as opt
 from popsnet.cli.output import reporting
-from popsnet.errors import InputError
-from popsnet.report import Report
 
 
 @dataclass(frozen=True, kw_only=True)

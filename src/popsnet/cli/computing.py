@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 import popsnet
+from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
 from popsnet.cli.output import reporting, with_figure, with_file
-from popsnet.report import Fact, Report
 
 
 @reporting
@@ -43,7 +43,7 @@ def sort(
     out
         Write the sorted values to this file: .npy, or text.
     """
-    from popsnet.computing import write_keys
+    from popsnet.studies.computing import write_keys
 
     values = None if keys == "random" else Path(keys)
     done = popsnet.sort(popsnet.Network(d, g), values, comparators=network, seed=seed)
@@ -113,7 +113,7 @@ def sorting_network(
     """
     figures = []
     if figure is not None:  # first: what does not fit a page is refused before any work
-        made = popsnet.sorting.make_network(name, n, seed or 0)
+        made = popsnet.theory.sorting.make_network(name, n, seed or 0)
         figures = [popsnet.plots.draw_network(made)]
-    report = popsnet.sorting.examine(name, n, seed=seed, check=check, growth=growth).report()
+    report = popsnet.theory.sorting.examine(name, n, seed=seed, check=check, growth=growth).report()
     return with_figure(report, figure, figures.pop)

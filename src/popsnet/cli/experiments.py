@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import popsnet
+from popsnet.base.errors import InputError, wrong
+from popsnet.base.files import require_writable
+from popsnet.base.report import Column, Fact, Report, Table, counted
 from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Cluster, Figure
 from popsnet.cli.output import Interrupted, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
-from popsnet.errors import InputError, wrong
-from popsnet.files import require_writable
-from popsnet.report import Column, Fact, Report, Table, counted
 
 if TYPE_CHECKING:
     from popsnet.sweeps import Selection, Store

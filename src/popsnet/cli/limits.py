@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import popsnet
+from popsnet.base.errors import wrong
+from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_figure, with_file
-from popsnet.errors import wrong
-from popsnet.report import Fact, Report
 
 if TYPE_CHECKING:
-    from popsnet.slot import Ints
+    from popsnet.model.slot import Ints
 
 
 @reporting
@@ -70,7 +70,7 @@ def exact(options: ExactOptions) -> Report:
 
     Example: popsnet exact 2 2
     """
-    return popsnet.exact.exact_steps(**options.keywords()).report()
+    return popsnet.theory.exact.exact_steps(**options.keywords()).report()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ adversary = typer.Typer(
 
 
 def _require_out(out: Path | None) -> Path | None:
-    from popsnet.permutations import require_permutation_file
+    from popsnet.workloads.permutations import require_permutation_file
 
     if out is not None:
         require_permutation_file(out)
@@ -178,7 +178,7 @@ def oblivious(
     out
         Write the permutation to this file: .npy, .csv or .json.
     """
-    attack = popsnet.adversaries.attack_oblivious(
+    attack = popsnet.studies.adversaries.attack_oblivious(
         popsnet.Network(d, g), paths, router=router, variant=variant, runs=runs,
         permutation_seed=permutation_seed,
     )  # fmt: skip
@@ -209,7 +209,7 @@ def congestion(
     worst
         Build the worst permutation as well up to this G; slow above 32.
     """
-    found = popsnet.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
+    found = popsnet.studies.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_congestion(found))
 
 
@@ -237,7 +237,7 @@ def rigid(
     out
         Write the permutation to this file: .npy, .csv or .json.
     """
-    attack = popsnet.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
+    attack = popsnet.studies.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
     report = _with_permutation(attack.report(), attack.destination, out)
     return with_figure(report, figure, lambda: popsnet.plots.draw_growth(attack))
 
@@ -263,7 +263,7 @@ def two_hop(
     out
         Write the permutation to this file: .npy, .csv or .json.
     """
-    attack = popsnet.adversaries.attack_two_hop(
+    attack = popsnet.studies.adversaries.attack_two_hop(
         algorithm, popsnet.Network(d, g), _rounds(most_slots)
     )
     return _with_permutation(attack.report(), attack.destination, out)
@@ -289,7 +289,7 @@ def separation(
     most_slots
         Longest delay to look for, an even number of slots.
     """
-    found = popsnet.adversaries.measure_separation(largest, runs, _rounds(most_slots))
+    found = popsnet.studies.adversaries.measure_separation(largest, runs, _rounds(most_slots))
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_separation_study(found))
 
 
@@ -303,7 +303,7 @@ def _rounds(most_slots: int) -> int:
 
 def _with_permutation(report: Report, permutation: Ints | None, out: Path | None) -> Report:
     """Write the permutation that was built, if there is one, and say so in the report."""
-    from popsnet.permutations import write_permutation
+    from popsnet.workloads.permutations import write_permutation
 
     if out is None:
         return report

@@ -14,6 +14,9 @@ from typing import Annotated, Any
 import typer
 
 import popsnet
+from popsnet.base.errors import InputError, PopsnetError, lacks_memory
+from popsnet.base.system import amount, available_memory
+from popsnet.base.terminal import visible
 from popsnet.cli import (
     about,
     advice,
@@ -29,9 +32,6 @@ from popsnet.cli import (
 from popsnet.cli.output import UserCodeFailed, in_flags, say
 from popsnet.cli.signals import ExitCode
 from popsnet.cli.usage import Command, Group
-from popsnet.errors import InputError, PopsnetError, lacks_memory
-from popsnet.system import amount, available_memory
-from popsnet.terminal import visible
 
 _COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Start here": (view.demo, view.view, route.route, advice.compare, advice.plan),

@@ -81,8 +81,8 @@ import typer
 from typer.models import OptionInfo
 
 import popsnet
-from popsnet.errors import InputError, how_to_install
-from popsnet.files import require_writable
+from popsnet.base.errors import InputError, how_to_install
+from popsnet.base.files import require_writable
 
 if TYPE_CHECKING:
     from popsnet import Timing

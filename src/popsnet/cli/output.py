@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
+from popsnet.base.errors import InputError, PopsnetError
+from popsnet.base.progress import patient_progress
+from popsnet.base.report import Fact, Report, Table
+from popsnet.base.terminal import visible
 from popsnet.cli import signals
 from popsnet.cli.options import Options, described, summary_of, texts_of
 from popsnet.cli.signals import ExitCode
-from popsnet.errors import InputError, PopsnetError
-from popsnet.progress import patient_progress
-from popsnet.report import Fact, Report, Table
-from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -233,7 +233,7 @@ def _print(report: Report, form: _FormOptions) -> None:
 def _print_parts(parts: Iterable[RenderableType]) -> None:
     from rich.console import Console
 
-    from popsnet.report.table import rendered
+    from popsnet.base.report.table import rendered
 
     if text := rendered(Console(highlight=False), parts):
         typer.echo(text)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import popsnet
+from popsnet.base.errors import InputError
+from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_trace
-from popsnet.errors import InputError
-from popsnet.report import Fact, Report
 
 _CHOOSING = {"survive", "detect"}
 """Options that choose a variant."""
@@ -59,7 +59,7 @@ class RouteOptions(opt.RoutedOptions, AlgorithmOptions):
 
     def experiment(self) -> popsnet.Experiment:
         """Return the experiment."""
-        from popsnet.routing.to_all import DETECTED
+        from popsnet.programs.routers.to_all import DETECTED
         from popsnet.runs.route import experiment_of
 
         if self.schedule is not None:
@@ -137,7 +137,7 @@ def _with_variant(router: str, variant: str) -> str:
 
 def _require_schedules(router: str, variant: str | None) -> None:
     """Refuse a schedule beside a variant, and one for a router that takes none."""
-    from popsnet.routing import find_variant
+    from popsnet.programs.router import find_variant
 
     if variant is not None:
         raise InputError("A schedule is a variant; give --schedule or --variant, not both.")
@@ -149,7 +149,7 @@ def _require_schedules(router: str, variant: str | None) -> None:
 
 def _require_survival(router: str, variant: str | None) -> None:
     """Refuse --survive beside a variant or a schedule, and with a router that has none for it."""
-    from popsnet.routing import find_variant
+    from popsnet.programs.router import find_variant
 
     found, named = find_variant(router, None)
     if _SURVIVE not in found.variants:

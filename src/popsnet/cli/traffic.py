@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import popsnet
+from popsnet.base.errors import InputError
+from popsnet.base.files import is_file
+from popsnet.base.progress import patient_progress
+from popsnet.base.report import Column, Fact, Report, Table, counted, facts_of
+from popsnet.base.terminal import visible
 from popsnet.cli import options as opt
 from popsnet.cli.options import refuse_table
 from popsnet.cli.output import Interrupted, reporting, with_figure, with_file, with_trace
-from popsnet.errors import InputError
-from popsnet.files import is_file
-from popsnet.progress import patient_progress
-from popsnet.report import Column, Fact, Report, Table, counted, facts_of
-from popsnet.terminal import visible
 
 if TYPE_CHECKING:
     from popsnet import Timing
+    from popsnet.experiment.traffic import TrafficExperiment
+    from popsnet.studies.traffic.curves import LoadCurves
     from popsnet.trace.checker import TraceCheck
-    from popsnet.traffic import LoadCurves, TrafficExperiment
 
 _DEFAULT = "rotor"
 _NEXT = (
@@ -118,7 +119,8 @@ class TrafficOptions(opt.Keywords):
 
     def points(self) -> list[TrafficExperiment]:
         """Return an experiment for each scheduler and load."""
-        from popsnet.traffic import TrafficExperiment, read_loads
+        from popsnet.experiment.traffic import TrafficExperiment
+        from popsnet.workloads.loads import read_loads
 
         given = {**self.keywords(), "packets": self.arrivals}
         for name in ("scheduler", "load", "loads", "saturation", "arrivals"):
@@ -141,7 +143,7 @@ class TrafficOptions(opt.Keywords):
             raise InputError(text, parameter="loads", others=error.others) from None
 
     def _schedulers(self) -> list[str]:
-        from popsnet.traffic import all_schedulers
+        from popsnet.programs.scheduler import all_schedulers
 
         if self.chosen in ("load", "arrivals"):
             return [_DEFAULT]
@@ -174,7 +176,7 @@ def traffic(
     for parameters, why in _REFUSED.get(options.chosen, ()):
         opt.refuse_given(context, parameters, why)
     if options.chosen == "overview":
-        from popsnet.traffic import traffic_overview
+        from popsnet.studies.traffic.overview import traffic_overview
 
         network = popsnet.Network(options.d, options.g, options.wavelengths)
         overview = traffic_overview(
@@ -244,7 +246,7 @@ def _point(
 def _curves(
     points: list[TrafficExperiment], engine: str, figure: Path | None, timing: Timing | None
 ) -> Report:
-    from popsnet.traffic import LoadCurves, run_loads
+    from popsnet.studies.traffic.curves import LoadCurves, run_loads
 
     try:
         curves = run_loads(points, engine=engine)
@@ -267,7 +269,7 @@ def _drawn(curves: LoadCurves, figure: Path | None, timing: Timing | None) -> Re
 
 
 def _saturation(points: list[TrafficExperiment], engine: str, timing: Timing | None) -> Report:
-    from popsnet.traffic import Saturations, find_saturations
+    from popsnet.studies.traffic.saturation import Saturations, find_saturations
 
     try:
         return find_saturations(points, engine=engine).report(timing)

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from popsnet.base.errors import InputError, closest
 from popsnet.cli import output
-from popsnet.errors import InputError, closest
 
 _SIZES = ("D", "G", "N")
 

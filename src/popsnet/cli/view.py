@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import popsnet
+from popsnet.base.errors import InputError
+from popsnet.base.report import Fact, Report, Table
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, for_people, reporting
-from popsnet.errors import InputError
-from popsnet.report import Fact, Report, Table
 
 if TYPE_CHECKING:
     from popsnet.runs.run import Run
-    from popsnet.viewer import Page
+    from popsnet.trace.viewer import Page
 
 
 _NUMBER = re.compile(r"\s?-?[0-9]+")
@@ -78,8 +78,8 @@ def view(
     out
         The page to write.
     """
-    from popsnet.notebook import page_of
-    from popsnet.viewer import require_showable
+    from popsnet.runs.notebook import page_of
+    from popsnet.trace.viewer import require_showable
 
     shown: list[popsnet.Experiment | Path]
     try:
@@ -172,15 +172,15 @@ def _runs() -> tuple[Page, Sequence[Run]]:
     The engine ``objects`` needs few kernels, and on 16 processors these take less time than
     their compiler takes to start.
     """
-    from popsnet.compiled import interpret
+    from popsnet.base.compiled import interpret
 
     interpret()
     import numpy as np
 
     from popsnet.engines import ENGINES
-    from popsnet.experiment import Experiment
+    from popsnet.experiment.experiment import Experiment
     from popsnet.runs.run import write_trace
-    from popsnet.viewer import Page, Recording
+    from popsnet.trace.viewer import Page, Recording
 
     runs, recordings = [], []
     with np.errstate(over="ignore"):  # words of 64 bits wrap around, compiled or not

@@ -1,8 +1,11 @@
-"""Engines: ways to execute a router. The same seeds give the same run in all of them.
+"""Engines: ways to execute programs. The same seeds give the same run in all of them.
 
 ``objects``  processors and couplers as objects, for d = g; the specification
 ``slots``    any router on the array machine, every message of every slot
 ``fused``    the paper's router and relay, compiled: only what decides which packets survive
+
+The loop that executes programs and the compiled kernels belong here. Programs do not, nor what is
+made of the outcomes of runs.
 
 Installed distributions offer others through the entry-point group ``popsnet.engines``.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from popsnet import system
+from popsnet.base import system
+from popsnet.base.errors import InputError, SizeError, did_you_mean, require_text, wrong
 from popsnet.engines import fused, objects, plugins, slots
 from popsnet.engines.session import Engine
-from popsnet.errors import InputError, SizeError, did_you_mean, require_text, wrong
-from popsnet.experiment import Experiment
+from popsnet.experiment.experiment import Experiment
 
 _FEW_PACKETS = 2**21
 _FEW_RUNS = 256

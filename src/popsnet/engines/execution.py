@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from popsnet.errors import InputError
-from popsnet.machine import Machine
+from popsnet.base.errors import InputError
+from popsnet.model.machine import Machine
+from popsnet.model.slot import Slot
 from popsnet.programs.register import exit_of
-from popsnet.slot import Slot
 from popsnet.trace import Event, Observer, TraceWriter, records, wavelengths
 
 ENDED = object()

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from popsnet.engines.session import Engine
-from popsnet.experiment import Experiment
+from popsnet.experiment.experiment import Experiment
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol, Self, TypeAlias
 
 from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns, Tally
-from popsnet.experiment import Experiment
-from popsnet.experiment import Instance as Instance
+from popsnet.experiment.experiment import Experiment
+from popsnet.experiment.experiment import Instance as Instance
 from popsnet.trace import Observer
 
 

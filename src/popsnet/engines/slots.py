@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from popsnet.base.errors import InputError
 from popsnet.engines.execution import ENDED, Execution
 from popsnet.engines.outcome import FaultCounts, Outcome
 from popsnet.engines.session import MessageEngine
-from popsnet.errors import InputError
-from popsnet.experiment import Experiment, Instance
-from popsnet.faults import ActiveFaults, two_way_paths
-from popsnet.loops import Bools
-from popsnet.machine import Machine, machine_bytes
-from popsnet.medium import table_bytes
-from popsnet.memory import Memory
-from popsnet.slot import Ints, Slot
+from popsnet.experiment.experiment import Experiment, Instance
+from popsnet.model.faults import ActiveFaults, two_way_paths
+from popsnet.model.loops import Bools
+from popsnet.model.machine import Machine, machine_bytes
+from popsnet.model.medium import table_bytes
+from popsnet.model.memory import Memory
+from popsnet.model.slot import Ints, Slot
 from popsnet.trace import Observer
 
 

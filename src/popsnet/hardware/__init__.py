@@ -1,4 +1,6 @@
-"""Hardware: units, slots in nanoseconds, and power budgets; pure functions, which change no run.
+"""Hardware: units, slots in nanoseconds, and power budgets.
+
+Pure functions of a network and of components belong here. They change no run.
 
 Names are imported when they are first used.
 """

@@ -18,11 +18,11 @@ from dataclasses import asdict, dataclass, field
 from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
-from popsnet.errors import InputError, abbreviated, wrong
+from popsnet.base.errors import InputError, abbreviated, wrong
+from popsnet.base.report import Column, Fact, Report, Reported, Table, counted
 from popsnet.hardware.timing import LINKS, LinkPreset, find_preset
 from popsnet.hardware.units import GIVEN, LOSS, POWER, Basis, milliwatts
-from popsnet.network import Network, shape_of
-from popsnet.report import Column, Fact, Report, Reported, Table, counted
+from popsnet.model.network import Network, shape_of
 
 Transmitters: TypeAlias = Literal["many", "one"]
 

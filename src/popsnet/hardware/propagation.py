@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from popsnet.network import Network
+from popsnet.model.network import Network
 
 Accuracy: TypeAlias = Literal["exact", "bound", "estimate"]
 Lengthened: TypeAlias = Callable[[Network, float, float, int], float]

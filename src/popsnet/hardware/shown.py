@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from popsnet.base.report import Column, Fact, Report, Table
 from popsnet.hardware.propagation import Propagation
 from popsnet.hardware.timing import Timing
 from popsnet.hardware.units import TIME
-from popsnet.network import Network
-from popsnet.report import Column, Fact, Report, Table
+from popsnet.model.network import Network
 
 
 def time_column(key: str, heading: str, before: str = "") -> Column:

@@ -10,9 +10,9 @@ from importlib.resources import files
 from math import ceil
 from typing import Any, TypeVar, cast
 
-from popsnet.errors import InputError, did_you_mean, require_text, wrong
+from popsnet.base.errors import InputError, did_you_mean, require_text, wrong
+from popsnet.base.report import counted
 from popsnet.hardware.units import GIVEN, LENGTH, RATE, TIME, Basis, BasisKind
-from popsnet.report import counted
 
 PER_METRE = 5e-9
 """The time that light takes for a metre of fibre, in seconds, rounded up."""

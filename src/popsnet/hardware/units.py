@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import isfinite, log10
 from typing import Any, Literal, TypeAlias
 
-from popsnet.errors import abbreviated, did_you_mean, wrong
+from popsnet.base.errors import abbreviated, did_you_mean, wrong
 
 BasisKind: TypeAlias = Literal["given", "source", "assumption"]
 

@@ -12,9 +12,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from popsnet import plots
-from popsnet.coins import Coins
-from popsnet.experiment import Experiment
-from popsnet.network import Network
+from popsnet.base.report import Row
+from popsnet.experiment.experiment import Experiment
+from popsnet.model.coins import Coins
+from popsnet.model.network import Network
 from popsnet.paper.published import RATIOS, SLOTS_A_STEP
 from popsnet.paper.rows import DIRECT, PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow, shape
 from popsnet.paper.tables import texts
@@ -24,10 +25,9 @@ from popsnet.paper.theory.section import Theory
 from popsnet.paper.theory.separation import SeparationRow
 from popsnet.plots import CurveKind, Decline, Dot, Series, draw_slots
 from popsnet.plots.style import LOOKS
-from popsnet.report import Row
-from popsnet.routing import find_router
-from popsnet.routing.relay import expected_slots, fractions
-from popsnet.routing.relay.schedule import RelaySchedule
+from popsnet.programs.router import find_router
+from popsnet.programs.routers.relay import expected_slots, fractions
+from popsnet.programs.routers.relay.schedule import RelaySchedule
 from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.runs.route import route
 from popsnet.theory import expected_steps, loads

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from popsnet.advice.recommendation import forecast
-from popsnet.errors import wrong
-from popsnet.experiment import Experiment, whole_number
-from popsnet.network import Network
+from popsnet.base.errors import wrong
+from popsnet.experiment.experiment import Experiment, whole_number
+from popsnet.model.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
-from popsnet.routing import Router, all_routers
+from popsnet.programs.router import Router, all_routers
+from popsnet.studies.advice.recommendation import forecast
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS
 
 _MANY = 1000

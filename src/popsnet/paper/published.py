@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from popsnet.network import Network
-from popsnet.stats.inference import Estimate, least_sd
+from popsnet.base.stats.inference import Estimate, least_sd
+from popsnet.model.network import Network
 
 RUNS = 100
 """Runs behind each printed value."""

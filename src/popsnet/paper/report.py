@@ -20,9 +20,10 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 import popsnet
-from popsnet.experiment import Experiment
-from popsnet.files import write_whole
-from popsnet.notebook import record
+from popsnet.base.files import write_whole
+from popsnet.base.report import counted
+from popsnet.base.system import threads_here
+from popsnet.experiment.experiment import Experiment
 from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow
@@ -30,9 +31,8 @@ from popsnet.paper.tables import only_time_division, slots_ratio, texts
 from popsnet.paper.verdicts import AGREES, LEVEL, OPEN
 from popsnet.plots import save
 from popsnet.plots.style import FigurePart, parts_of
-from popsnet.report import counted
-from popsnet.system import threads_here
-from popsnet.viewer import Page
+from popsnet.runs.notebook import record
+from popsnet.trace.viewer import Page
 
 if TYPE_CHECKING:
     from popsnet.paper.reproduce import Reproduction

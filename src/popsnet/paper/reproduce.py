@@ -11,9 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from popsnet.base.errors import InputError, how_to_install
+from popsnet.base.files import make_folder, write_whole
+from popsnet.base.progress import Progress, patient_progress
+from popsnet.base.report import Fact, Report, Reported, Table, facts_of
 from popsnet.engines import Tally
-from popsnet.errors import InputError, how_to_install
-from popsnet.files import make_folder, write_whole
 from popsnet.paper.plan import PaperPlan, Wanted, make_plan
 from popsnet.paper.rows import PaperRows, make_rows
 from popsnet.paper.tables import PaperTable, findings, paper_tables
@@ -22,8 +24,6 @@ from popsnet.paper.theory.predictions import exact_rows, fluid_rows
 from popsnet.paper.theory.section import Theory, theory_tables
 from popsnet.paper.theory.separation import attack_all
 from popsnet.paper.verdicts import DOUBT_LEVEL, LEVEL
-from popsnet.progress import Progress, patient_progress
-from popsnet.report import Fact, Report, Reported, Table, facts_of
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.store import Store
 

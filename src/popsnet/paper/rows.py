@@ -6,15 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from popsnet.base.stats.inference import (
+    MeanComparison,
+    confidence_interval,
+    quantile,
+    summarize_counts,
+)
 from popsnet.engines import Tally
-from popsnet.experiment import Experiment
-from popsnet.network import Network
+from popsnet.experiment.experiment import Experiment
+from popsnet.model.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
 from popsnet.paper.verdicts import Judged, Pair, compare_with_print, sd_of, verdicts_of
-from popsnet.routing.deterministic import batcher_slots, datta_slots
-from popsnet.routing.relay import expected_slots
-from popsnet.stats.inference import MeanComparison, confidence_interval, quantile, summarize_counts
+from popsnet.programs.routers.deterministic import batcher_slots, datta_slots
+from popsnet.programs.routers.relay import expected_slots
 from popsnet.theory import deterministic_slots
 
 DIRECT = "direct"

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from popsnet.base.report import Column, Row, Table, counted
+from popsnet.base.report.table import NOTHING
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.published import RUNS, read_data
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, shape
 from popsnet.paper.verdicts import DOUBT_LEVEL, FEWEST_FOR_A_TAIL, LEVEL, OPEN
-from popsnet.report import Column, Row, Table, counted
-from popsnet.report.table import NOTHING
 
 Sign = tuple[str, str]
 """A sign in a cell, and its meaning."""

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from popsnet.base.stats import inference
+from popsnet.base.stats.inference import Estimate, MeanComparison, Summary
 from popsnet.engines import Tally
-from popsnet.network import Network
+from popsnet.model.network import Network
 from popsnet.paper.plan import heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
-from popsnet.stats import inference
-from popsnet.stats.inference import Estimate, MeanComparison, Summary
 
 LEVEL = 0.01
 """The family-wise error rate of the comparisons with the paper."""

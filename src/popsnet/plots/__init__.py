@@ -1,5 +1,7 @@
 """Figures, with matplotlib (the ``plots`` extra).
 
+One function per figure belongs here, which draws a result. Results are not computed here.
+
 Names are imported when they are first used.
 """
 
@@ -7,7 +9,7 @@ from importlib.util import find_spec
 
 import lazy_loader
 
-from popsnet.errors import how_to_install
+from popsnet.base.errors import how_to_install
 
 if find_spec("matplotlib") is None:
     raise ImportError(f"popsnet.plots needs matplotlib. {how_to_install('plots')}")

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
 from popsnet.plots.style import BLUE, GREY, PALE, centred, settled, styled
-from popsnet.sorting import ComparatorNetwork, ComparatorStage
+from popsnet.theory.sorting import ComparatorNetwork, ComparatorStage
 
 MOST_WIRES = 64
 MOST_COLUMNS = 1000
@@ -52,7 +52,7 @@ def draw_network(network: ComparatorNetwork) -> Figure:
     Examples
     --------
     >>> from popsnet.plots import draw_network, svg_text
-    >>> from popsnet.sorting import merge_exchange
+    >>> from popsnet.theory.sorting import merge_exchange
     >>> svg_text(draw_network(merge_exchange(4))).startswith("<svg")
     True
     """

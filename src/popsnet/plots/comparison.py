@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from popsnet.advice.comparison import Compared, Comparison
+from popsnet.base.report import counted
+from popsnet.base.terminal import visible
 from popsnet.plots.style import (
     BLUE,
     GREY,
@@ -19,8 +20,7 @@ from popsnet.plots.style import (
     settled,
     styled,
 )
-from popsnet.report import counted
-from popsnet.terminal import visible
+from popsnet.studies.advice.comparison import Compared, Comparison
 
 
 @styled()

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from popsnet.network import Network
+from popsnet.model.network import Network
 from popsnet.plots import style
 from popsnet.runs.phase_analysis import StepAnalysis
 from popsnet.theory.conflict_graph import ConflictGraph

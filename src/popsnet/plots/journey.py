@@ -11,7 +11,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 from matplotlib.typing import LineStyleType
 
-from popsnet.network import Network
+from popsnet.model.network import Network
 from popsnet.plots import style
 from popsnet.plots.network import Coupler, SlotDiagram, Stroke, messages_of
 from popsnet.trace import Event

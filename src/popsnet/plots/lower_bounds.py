@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
+from popsnet.base.terminal import visible
 from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
-from popsnet.terminal import visible
 
 if TYPE_CHECKING:
-    from popsnet.adversaries import CongestionStudy, RigidAttack, SeparationStudy
+    from popsnet.studies.adversaries import CongestionStudy, RigidAttack, SeparationStudy
 
 _RANDOMIZED = 6
 """The index of the randomized algorithm's look."""
@@ -33,7 +33,7 @@ def draw_congestion(found: CongestionStudy) -> Figure:
     Parameters
     ----------
     found : CongestionStudy
-        The outcome of :func:`popsnet.adversaries.measure_congestion`.
+        The outcome of :func:`popsnet.studies.adversaries.measure_congestion`.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def draw_congestion(found: CongestionStudy) -> Figure:
 
     Examples
     --------
-    >>> from popsnet.adversaries import measure_congestion
+    >>> from popsnet.studies.adversaries import measure_congestion
     >>> from popsnet.plots import draw_congestion
     >>> len(draw_congestion(measure_congestion(8, runs=2)).axes)
     2
@@ -78,7 +78,7 @@ def draw_growth(attack: RigidAttack) -> Figure:
     Parameters
     ----------
     attack : RigidAttack
-        The outcome of :func:`popsnet.adversaries.attack_rigid`.
+        The outcome of :func:`popsnet.studies.adversaries.attack_rigid`.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def draw_growth(attack: RigidAttack) -> Figure:
     Examples
     --------
     >>> from popsnet import Network
-    >>> from popsnet.adversaries import attack_rigid
+    >>> from popsnet.studies.adversaries import attack_rigid
     >>> from popsnet.plots import draw_growth
     >>> draw_growth(attack_rigid("batcher", None, Network(1, 8))).axes[0].get_xlabel()
     'slot t'
@@ -116,7 +116,7 @@ def draw_separation_study(found: SeparationStudy) -> Figure:
     Parameters
     ----------
     found : SeparationStudy
-        The outcome of :func:`popsnet.adversaries.measure_separation`.
+        The outcome of :func:`popsnet.studies.adversaries.measure_separation`.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def draw_separation_study(found: SeparationStudy) -> Figure:
 
     Examples
     --------
-    >>> from popsnet.adversaries import measure_separation
+    >>> from popsnet.studies.adversaries import measure_separation
     >>> from popsnet.plots import draw_separation_study
     >>> len(draw_separation_study(measure_separation(8, runs=1, most_rounds=2)).axes)
     2

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.typing import LineStyleType
 
-from popsnet.network import Network, require_one_wavelength
+from popsnet.model.network import Network, require_one_wavelength
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, add_box, centred
 from popsnet.trace import Listen, Send
 

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
+from popsnet.base.terminal import visible
 from popsnet.plots import style
 from popsnet.sweeps.curves import CurvePoint, Curves, number_text, result_curves
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.store import Store
-from popsnet.terminal import visible
 
 _MOST_LINES = 3 * len(style.LOOKS)
 _MOST_TICKS = 9

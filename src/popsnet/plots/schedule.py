@@ -12,10 +12,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from popsnet.network import F64, I64, require_one_wavelength
+from popsnet.base.report import counted
+from popsnet.model.network import F64, I64, require_one_wavelength
 from popsnet.plots import style
-from popsnet.report import counted
-from popsnet.schedules.schedule import Schedule
+from popsnet.programs.schedules.schedule import Schedule
 
 _MOST_FIELDS = 600
 """Up to this many slots, or groups, each has its own field; above, several share one."""
@@ -59,7 +59,7 @@ def draw_schedule(schedule: Schedule) -> Figure:
     >>> import numpy as np
     >>> from popsnet import Network
     >>> from popsnet.plots import draw_schedule
-    >>> from popsnet.schedules import schedule_permutation
+    >>> from popsnet.programs.schedules import schedule_permutation
     >>> schedule = schedule_permutation(Network(4, 3), np.arange(12)[::-1])
     >>> draw_schedule(schedule).axes[0].get_title()
     'POPS(4, 3): 12 packets in 4 slots'

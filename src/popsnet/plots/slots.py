@@ -12,8 +12,8 @@ from textwrap import fill
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from popsnet.errors import InputError
-from popsnet.network import Network, require_one_wavelength
+from popsnet.base.errors import InputError
+from popsnet.model.network import Network, require_one_wavelength
 from popsnet.plots import style
 from popsnet.plots.network import SentMessage, SlotDiagram, Stroke, messages_of
 from popsnet.trace import SlotLine, read_trace

@@ -19,8 +19,8 @@ from matplotlib.ticker import Locator, LogLocator
 from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
 from matplotlib.typing import LineStyleType
 
-from popsnet.errors import InputError
-from popsnet.files import write_whole
+from popsnet.base.errors import InputError
+from popsnet.base.files import write_whole
 
 FORMATS = ("svg", "png", "pdf")
 """The formats in which figures are saved."""
@@ -261,7 +261,7 @@ def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
     --------
     >>> from pathlib import Path
     >>> from popsnet.plots import draw_network, save
-    >>> from popsnet.sorting import bitonic
+    >>> from popsnet.theory.sorting import bitonic
     >>> [path.name for path in save(draw_network(bitonic(4)), Path("."), "bitonic")]
     ['bitonic.svg', 'bitonic.png']
     """
@@ -304,7 +304,7 @@ def svg_text(figure: Figure) -> str:
     Examples
     --------
     >>> from popsnet.plots import draw_network, svg_text
-    >>> from popsnet.sorting import bitonic
+    >>> from popsnet.theory.sorting import bitonic
     >>> svg_text(draw_network(bitonic(4)))[:4]
     '<svg'
     """

@@ -8,12 +8,12 @@ from contextlib import suppress
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from popsnet.advice.survival import FaultRow, Survival
-from popsnet.errors import InputError, wrong
-from popsnet.network import Network
+from popsnet.base.errors import InputError, wrong
+from popsnet.base.terminal import visible
+from popsnet.model.network import Network
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
-from popsnet.routing import find_router
-from popsnet.terminal import visible
+from popsnet.programs.router import find_router
+from popsnet.studies.advice.survival import FaultRow, Survival
 
 _LONG = 18
 _WIDE = 20.0

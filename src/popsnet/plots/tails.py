@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
+from popsnet.base.terminal import visible
 from popsnet.plots.style import GREY, LOOKS, Look, row_of_axes, styled, with_legend
 from popsnet.runs.distribution import RunsDistribution
 from popsnet.runs.expected_tails import Measure
-from popsnet.terminal import visible
 
 _LESS = 0.3
 """The axis of probabilities ends this much below the smallest that a run shows."""

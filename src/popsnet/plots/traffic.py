@@ -8,12 +8,12 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from popsnet.errors import InputError
+from popsnet.base.errors import InputError
+from popsnet.base.terminal import visible
 from popsnet.hardware import Timing
 from popsnet.plots import style
-from popsnet.terminal import visible
-from popsnet.traffic import TrafficResult
-from popsnet.traffic.times import point_times
+from popsnet.runs.delays import point_times
+from popsnet.runs.traffic_result import TrafficResult
 
 _WIDE_RANGE = 10.0
 """From this ratio of the largest to the smallest load on, the x axis is logarithmic."""

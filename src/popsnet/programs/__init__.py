@@ -1,1 +1,9 @@
-"""Programs that run on the machine: the register of all kinds of them, and the files of users."""
+"""Programs that run on the machine: routers, schedulers of traffic, and off-line schedules.
+
+The register of all kinds, what programs state about themselves, and how users' files are loaded
+belong here, and one file per idea in ``routers`` and ``schedulers``. Running a program does not.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

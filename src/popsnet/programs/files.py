@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from popsnet.errors import InputError, did_you_mean, require_text
-from popsnet.files import is_file
+from popsnet.base.errors import InputError, did_you_mean, require_text
+from popsnet.base.files import is_file
 
 Algorithm = TypeVar("Algorithm")
 

@@ -17,11 +17,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict
 
-from popsnet.errors import InputError, did_you_mean, require_text, unknown, wrong
-from popsnet.files import is_file
-from popsnet.network import Network
+from popsnet.base.errors import InputError, did_you_mean, require_text, unknown, wrong
+from popsnet.base.files import is_file
+from popsnet.model.network import Network
+from popsnet.model.slot import Slot
 from popsnet.programs.files import MODULE, execute_file, require_file, users_frames
-from popsnet.slot import Slot
 
 Function: TypeAlias = Callable[..., Any]
 """The generator function of a program."""

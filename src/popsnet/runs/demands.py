@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.coins import Coins
-from popsnet.errors import InputError, SizeError, wrong
-from popsnet.experiment import seed_number
-from popsnet.network import Network, require_network
-from popsnet.permutations import make_permutation, require_permutation
-from popsnet.schedules.demand import Demand
-from popsnet.schedules.files import (
+from popsnet.base.errors import InputError, SizeError, wrong
+from popsnet.base.system import available_memory
+from popsnet.experiment.experiment import seed_number
+from popsnet.model.coins import Coins
+from popsnet.model.network import Network, require_network
+from popsnet.programs.schedules.demand import Demand
+from popsnet.programs.schedules.files import (
     Rounding,
     demand_of_matrix,
     read_demand,
     read_matrix,
     require_unit,
 )
-from popsnet.system import available_memory
+from popsnet.workloads.permutations import make_permutation, require_permutation
 
 I64 = npt.NDArray[np.int64]
 

@@ -13,14 +13,15 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.base.errors import InputError, as_path, wrong
+from popsnet.base.progress import Progress, duration, patient_progress
+from popsnet.base.report import Column, Fact, Report, Reported, Table, counted, facts_of
+from popsnet.base.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
-from popsnet.errors import InputError, as_path, wrong
-from popsnet.experiment import Experiment
+from popsnet.experiment.experiment import Experiment
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
-from popsnet.network import Network
-from popsnet.progress import Progress, duration, patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Table, counted, facts_of
+from popsnet.model.network import Network
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.kept import Keeper, read_kept, write_kept
 from popsnet.runs.route import ExperimentParameters, experiment_of, numbers_of, require_known
@@ -34,7 +35,6 @@ from popsnet.runs.summary import (
     verdict_of,
 )
 from popsnet.runs.times import propagation_of, times_of
-from popsnet.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.theory import smallest_g
 from popsnet.theory.tails import square_fails
 from popsnet.trace import Event, Observer

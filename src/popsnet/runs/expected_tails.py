@@ -8,13 +8,13 @@ from fractions import Fraction
 from itertools import islice, takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
-from popsnet.errors import InputError
-from popsnet.exact import StepsDistribution, steps_distribution
-from popsnet.exact.steps import LARGEST
-from popsnet.experiment import Experiment
-from popsnet.network import Network
-from popsnet.progress import patient_progress
+from popsnet.base.errors import InputError
+from popsnet.base.progress import patient_progress
+from popsnet.experiment.experiment import Experiment
+from popsnet.model.network import Network
 from popsnet.theory import steps_tail, sweeps_tail
+from popsnet.theory.exact import StepsDistribution, steps_distribution
+from popsnet.theory.exact.steps import LARGEST
 from popsnet.theory.tails import square_fails, square_steps
 
 Measure: TypeAlias = Literal["slots", "steps"]

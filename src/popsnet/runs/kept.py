@@ -14,11 +14,11 @@ from msgspec import DecodeError, Meta, Struct
 from msgspec.json import decode
 from msgspec.structs import asdict
 
+from popsnet.base.errors import InputError, PopsnetError, as_path
+from popsnet.base.files import alone_with, require_writable, write_whole
 from popsnet.engines import Tally
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
-from popsnet.errors import InputError, PopsnetError, as_path
-from popsnet.experiment import Experiment
-from popsnet.files import alone_with, require_writable, write_whole
+from popsnet.experiment.experiment import Experiment
 
 if TYPE_CHECKING:
     from popsnet.runs.distribution import RunsDistribution

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.coins import Coins
-from popsnet.network import Network
-from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, participation
-from popsnet.slot import Ints
+from popsnet.model.coins import Coins
+from popsnet.model.network import Network
+from popsnet.model.slot import Ints
+from popsnet.programs.routers.mei_rizzi import INTERMEDIATE_GROUP, participation
 from popsnet.theory.conflict_graph import (
     ConflictGraph,
     Phase,

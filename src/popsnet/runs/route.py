@@ -10,17 +10,17 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.base.errors import InputError, as_path, wrong
+from popsnet.base.files import require_writable
+from popsnet.base.progress import Progress, Update, patient_progress
 from popsnet.engines import Engine, Outcomes, choose_engine
-from popsnet.errors import InputError, as_path, wrong
-from popsnet.experiment import Experiment, whole_number
-from popsnet.faults import Faults
-from popsnet.files import require_writable
-from popsnet.network import Network, network_of
-from popsnet.progress import Progress, Update, patient_progress
-from popsnet.routing import Route, Router
+from popsnet.experiment.experiment import Experiment, whole_number
+from popsnet.model.faults import Faults
+from popsnet.model.network import Network, network_of
+from popsnet.programs.router import Route, Router
+from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.demands import with_demand
 from popsnet.runs.run import Runs, require_traceable, run_traced
-from popsnet.schedules.demand import Demand
 from popsnet.trace import Event, Observer
 
 

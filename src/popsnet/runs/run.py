@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.base.errors import InputError, wrong
+from popsnet.base.files import write_whole
+from popsnet.base.report import Report, counted, data_frame
+from popsnet.base.stats.inference import summarize_array
 from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, FaultCounts
-from popsnet.errors import InputError, wrong
-from popsnet.experiment import Experiment
-from popsnet.files import write_whole
+from popsnet.experiment.experiment import Experiment
 from popsnet.hardware import Timing
-from popsnet.report import Report, counted, data_frame
 from popsnet.runs.summary import LABELS, RunsSummary, bars, facts_of_faults
-from popsnet.stats.inference import summarize_array
 from popsnet.trace import Observer, TraceWriter
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from popsnet.viewer import Page
+    from popsnet.trace.viewer import Page
 
 I64 = npt.NDArray[np.int64]
 
@@ -134,13 +134,13 @@ class Run:
         >>> import popsnet
         >>> path = popsnet.route(4, 4)[0].view().save("run.html")
         """
-        from popsnet.notebook import view
+        from popsnet.runs.notebook import view
 
         return view(self)
 
     def _repr_html_(self) -> str:
         """Return the page that plays the run, for a notebook."""
-        from popsnet.notebook import shown
+        from popsnet.runs.notebook import shown
 
         return shown(self)
 

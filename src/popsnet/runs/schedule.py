@@ -12,37 +12,37 @@ from typing import TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.coins import Coins
+from popsnet.base.errors import InputError, as_path
+from popsnet.base.files import require_writable, write_whole
+from popsnet.base.progress import patient_progress
+from popsnet.base.report import Column, Fact, Report, Reported, Table
 from popsnet.engines import ENGINES, Instance, Outcome
-from popsnet.errors import InputError, as_path
-from popsnet.experiment import seed_number
-from popsnet.faults import ActiveFaults, Faults, WorkingParts
-from popsnet.faults.faults import PARTS, faults_of
-from popsnet.files import require_writable, write_whole
+from popsnet.experiment.experiment import seed_number
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import shown_rate, with_elapsed
-from popsnet.network import Network, require_network
-from popsnet.progress import patient_progress
-from popsnet.report import Column, Fact, Report, Reported, Table
-from popsnet.routing import get_router
-from popsnet.runs.demands import Given, read_given, require_room
-from popsnet.runs.route import require_known
-from popsnet.runs.run import trace_instance
-from popsnet.schedules.bounds import lower_bound, matrix_bound
-from popsnet.schedules.demand import Demand
-from popsnet.schedules.detours import live_capacities, make_detours, with_live_ends
-from popsnet.schedules.exports import write_hops, write_ports
-from popsnet.schedules.files import Rounding
-from popsnet.schedules.fixed import MOST_PACKETS
-from popsnet.schedules.linear_program import linear_bound, whole_slots
-from popsnet.schedules.schedule import Schedule
-from popsnet.schedules.shortest import (
+from popsnet.model.coins import Coins
+from popsnet.model.faults import ActiveFaults, Faults, WorkingParts
+from popsnet.model.faults.faults import PARTS, faults_of
+from popsnet.model.network import Network, require_network
+from popsnet.programs.router import get_router
+from popsnet.programs.schedules.bounds import lower_bound, matrix_bound
+from popsnet.programs.schedules.demand import Demand
+from popsnet.programs.schedules.detours import live_capacities, make_detours, with_live_ends
+from popsnet.programs.schedules.exports import write_hops, write_ports
+from popsnet.programs.schedules.files import Rounding
+from popsnet.programs.schedules.fixed import MOST_PACKETS
+from popsnet.programs.schedules.linear_program import linear_bound, whole_slots
+from popsnet.programs.schedules.schedule import Schedule
+from popsnet.programs.schedules.shortest import (
     MOST_GROUPS,
     Hops,
     make_schedule,
     require_hops,
     schedule_matrix,
 )
+from popsnet.runs.demands import Given, read_given, require_room
+from popsnet.runs.route import require_known
+from popsnet.runs.run import trace_instance
 from popsnet.trace import Event, Observer
 
 I64 = npt.NDArray[np.int64]
@@ -244,7 +244,7 @@ class Scheduled(Reported):
             )
 
     def write_csv(self, path: str | Path) -> None:
-        """Write a row per message; see :func:`popsnet.schedules.exports.write_hops`.
+        """Write a row per message; see :func:`popsnet.programs.schedules.exports.write_hops`.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class Scheduled(Reported):
         Parameters
         ----------
         path : str or Path
-            The file to write; see :func:`popsnet.schedules.exports.write_ports`.
+            The file to write; see :func:`popsnet.programs.schedules.exports.write_ports`.
         """
         with write_whole(Path(path)) as file:
             write_ports(self.schedule, file)
@@ -436,9 +436,10 @@ def schedule(
     Notes
     -----
     A permutation takes 2⌈d/g⌉ slots at most (Mei and Rizzi, J. Parallel Distrib. Comput., 2003).
-    See :func:`popsnet.schedules.make_schedule` and :func:`popsnet.schedules.schedule_matrix`, and
-    :func:`popsnet.schedules.detours.make_detours` for dead parts. The packets of a matrix then
-    start and end at live processors of their groups.
+    See :func:`popsnet.programs.schedules.make_schedule` and
+    :func:`popsnet.programs.schedules.schedule_matrix`, and
+    :func:`popsnet.programs.schedules.detours.make_detours` for dead parts. The packets of a matrix
+    then start and end at live processors of their groups.
 
     Examples
     --------

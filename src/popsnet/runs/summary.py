@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.faults import Faults
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.stats.inference import Summary
 from popsnet.hardware import Timing
-from popsnet.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.model.faults import Faults
+from popsnet.programs.schedules.bounds import lower_bound
+from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.times import add_times, with_times
-from popsnet.schedules.bounds import lower_bound
-from popsnet.schedules.demand import Demand
-from popsnet.stats.inference import Summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from popsnet.experiment import Experiment
+    from popsnet.experiment.experiment import Experiment
     from popsnet.runs.distribution import RunsDistribution
     from popsnet.runs.run import Runs
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.base.report import Column, Fact, Report, Table
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import shown_rate, time_column, timing_facts, timing_notes
-from popsnet.report import Column, Fact, Report, Table
 
 if TYPE_CHECKING:
-    from popsnet.experiment import Experiment
+    from popsnet.experiment.experiment import Experiment
     from popsnet.runs.run import Runs
 
 _COUNTS = {"slots": "until the router ended", "slots_delivered": "until the last delivery"}

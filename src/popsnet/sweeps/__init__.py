@@ -1,5 +1,7 @@
 """Many experiments: which runs, in shards, kept in a store, exported and verified.
 
+Stores, clusters, and what is read from a store belong here. Executing a run does not.
+
 Names are imported when they are first used.
 """
 

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import popsnet
-from popsnet import system
+from popsnet.base import system
+from popsnet.base.errors import InputError, PopsnetError, how_to_install, wrong
+from popsnet.base.progress import patient_progress
 from popsnet.engines import Engine, find_engine
 from popsnet.engines.plugins import usable
-from popsnet.errors import InputError, PopsnetError, how_to_install, wrong
-from popsnet.experiment import Experiment, opened_once
+from popsnet.experiment.experiment import Experiment, opened_once
 from popsnet.programs.register import forget_file
-from popsnet.progress import patient_progress
 from popsnet.sweeps.kind import ANYWHERE, Finished
 from popsnet.sweeps.rows import kind_of
 from popsnet.sweeps.work import Work
@@ -218,7 +218,7 @@ def open_cluster(address: str) -> Iterator[ClusterExecutor]:
     >>> popsnet.sweeps.open_cluster("local:0").__enter__()
     Traceback (most recent call last):
         ...
-    popsnet.errors.InputError: cluster = 'local:0': the number of workers must be from 1 to 1,024.
+    popsnet.base.errors.InputError: cluster = 'local:0': the number of workers must be ...
     """
     with _connected(address) as (client, is_local):
         with patient_progress(f"workers of {address}"):
@@ -282,7 +282,7 @@ def describe_workers(address: str) -> list[WorkerStatus]:
     >>> describe_workers("local:0")
     Traceback (most recent call last):
         ...
-    popsnet.errors.InputError: cluster = 'local:0': the number of workers must be from 1 to 1,024.
+    popsnet.base.errors.InputError: cluster = 'local:0': the number of workers must be ...
     """
     with _connected(address) as (client, _):
         popsnet_there = _evaluated(client, address, _VERSION)

@@ -10,13 +10,13 @@ from functools import cache
 from math import inf
 from typing import Any
 
+from popsnet.base.errors import InputError, wrong
+from popsnet.base.report import Column, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.stats.inference import Estimate, confidence_interval, summarize_counts
 from popsnet.engines import Tally
-from popsnet.errors import InputError, wrong
-from popsnet.experiment import Experiment
-from popsnet.network import Network
-from popsnet.report import Column, Report, Reported, Row, Table, counted, facts_of
-from popsnet.routing import all_routers
-from popsnet.stats.inference import Estimate, confidence_interval, summarize_counts
+from popsnet.experiment.experiment import Experiment
+from popsnet.model.network import Network
+from popsnet.programs.router import all_routers
 from popsnet.sweeps.reports import gap_notes, why_nothing
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.store import Store

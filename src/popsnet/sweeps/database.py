@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from popsnet.errors import StoreError
-from popsnet.files import require_writable
+from popsnet.base.errors import StoreError
+from popsnet.base.files import require_writable
 from popsnet.sweeps import format_2, rows
 from popsnet.sweeps.kind import UnreadableError
 

@@ -15,13 +15,13 @@ from typing import Any, TextIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.errors import InputError, how_to_install, wrong
-from popsnet.experiment import Experiment
-from popsnet.files import require_writable, write_whole
-from popsnet.report import Table, write_csv
+from popsnet.base.errors import InputError, how_to_install, wrong
+from popsnet.base.files import require_writable, write_whole
+from popsnet.base.report import Table, write_csv
+from popsnet.experiment.experiment import Experiment
+from popsnet.runs.traffic_result import OF_FAULTS
 from popsnet.sweeps.rows import SHARD, WINDOW
 from popsnet.sweeps.shard import FAULT_COLUMNS, I64, RUN_COLUMNS, SHARD_RUNS
-from popsnet.traffic.result import OF_FAULTS
 
 _Write: TypeAlias = Callable[[Any, TextIO], None]
 

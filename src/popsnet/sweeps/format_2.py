@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
-from popsnet.experiment import Experiment
+from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
 from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables, identity_of
 from popsnet.sweeps.rows import TABLES as TODAY

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from popsnet.base.errors import InputError, require_several, wrong
 from popsnet.engines import Tally
-from popsnet.errors import InputError, require_several, wrong
-from popsnet.experiment import Experiment, whole_number
+from popsnet.experiment.experiment import Experiment, whole_number
+from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.sweeps.kind import ResultKind
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, has_results, kind_of
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
 from popsnet.sweeps.store import Gathered, Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Part
-from popsnet.traffic.experiment import TrafficExperiment
 
 Wanted: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
 

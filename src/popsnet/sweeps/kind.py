@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 
 import popsnet
-from popsnet.errors import PopsnetError, StoreError
-from popsnet.experiment import Experiment
+from popsnet.base.errors import PopsnetError, StoreError
+from popsnet.experiment.experiment import Experiment
 
 NEGLIGIBLE = 2**26
 """Bytes of memory of a worker that are not counted, and that it keeps while it is idle."""

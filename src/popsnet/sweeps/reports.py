@@ -8,23 +8,23 @@ from dataclasses import asdict, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from popsnet.base.errors import InputError
+from popsnet.base.report import Column, Fact, Report, Row, Table, counted
+from popsnet.base.report.table import NOTHING, ColumnKind, shown
+from popsnet.base.stats.inference import Summary, summarize_counts
+from popsnet.base.terminal import visible
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
-from popsnet.errors import InputError
-from popsnet.experiment import Experiment
-from popsnet.report import Column, Fact, Report, Row, Table, counted
-from popsnet.report.table import NOTHING, ColumnKind, shown
+from popsnet.experiment.experiment import Experiment
+from popsnet.experiment.traffic import TrafficExperiment
+from popsnet.programs.scheduler import scheduler_label
 from popsnet.runs.summary import LABELS, raise_max_steps
-from popsnet.stats.inference import Summary, summarize_counts
+from popsnet.runs.traffic_result import COLUMNS, TrafficResult
 from popsnet.sweeps.exports import experiment_fields, uniform
 from popsnet.sweeps.kind import Provenance
 from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
 from popsnet.sweeps.shard import FAULT_COLUMNS, SHARD_RUNS, shards_of, standard_error
 from popsnet.sweeps.tables import in_words
 from popsnet.sweeps.window import Point
-from popsnet.terminal import visible
-from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.result import COLUMNS, TrafficResult
-from popsnet.traffic.scheduler import scheduler_label
 
 if TYPE_CHECKING:
     from popsnet.sweeps.goals import Goals

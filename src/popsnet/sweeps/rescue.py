@@ -13,11 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from popsnet.errors import InputError, StoreError
-from popsnet.experiment import Experiment
-from popsnet.files import require_writable
-from popsnet.progress import Progress, patient_progress
-from popsnet.report import Report, Reported, Table, counted, facts_of
+from popsnet.base.errors import InputError, StoreError
+from popsnet.base.files import require_writable
+from popsnet.base.progress import Progress, patient_progress
+from popsnet.base.report import Report, Reported, Table, counted, facts_of
+from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.database import connect, sound_tables

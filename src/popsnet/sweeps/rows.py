@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from popsnet.experiment import NOTHING, Experiment
+from popsnet.experiment.experiment import NOTHING, Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, ResultKind, UnreadableError, hash_of
 from popsnet.sweeps.shard import ShardKind
 from popsnet.sweeps.window import WindowKind

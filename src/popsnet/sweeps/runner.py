@@ -21,12 +21,14 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from popsnet import system
+from popsnet.base import system
+from popsnet.base.errors import PopsnetError, wrong
+from popsnet.base.progress import Progress, duration, patient_progress
+from popsnet.base.report import counted
 from popsnet.engines import Tally
-from popsnet.errors import PopsnetError, wrong
-from popsnet.experiment import Experiment, whole_number
-from popsnet.progress import Progress, duration, patient_progress
-from popsnet.report import counted
+from popsnet.experiment.experiment import Experiment, whole_number
+from popsnet.experiment.traffic import TrafficExperiment
+from popsnet.runs.traffic_result import TrafficResult
 from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.goals import Goals, Wanted
 from popsnet.sweeps.kind import ANYWHERE, Finished
@@ -34,8 +36,6 @@ from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, kind_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import AHEAD, Queue, Work, cut, estimate_work, suits
-from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.result import TrafficResult
 
 
 class Pace:
@@ -206,7 +206,7 @@ def collect_traffic(
     --------
     >>> import popsnet
     >>> from popsnet.sweeps import collect_traffic
-    >>> from popsnet.traffic.experiment import TrafficExperiment
+    >>> from popsnet.experiment.traffic import TrafficExperiment
     >>> points = [TrafficExperiment(4, 4, load=load, slots=1000) for load in (0.1, 0.2)]
     >>> results = collect_traffic(points, store="results.sqlite")
     >>> [result.load for result in results]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from popsnet.errors import InputError, did_you_mean, wrong
-from popsnet.experiment import Experiment
+from popsnet.base.errors import InputError, did_you_mean, wrong
+from popsnet.experiment.experiment import Experiment
 
 Names: TypeAlias = str | Sequence[str]
 Numbers: TypeAlias = int | str | None

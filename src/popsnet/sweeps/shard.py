@@ -16,11 +16,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.base.errors import InputError, PopsnetError, wrong
+from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts, Outcomes, Tally
-from popsnet.errors import InputError, PopsnetError, wrong
-from popsnet.experiment import Experiment, whole_number
+from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.runs.summary import LABELS
-from popsnet.stats.inference import summarize_counts
 from popsnet.sweeps.kind import (
     ANYWHERE,
     NEGLIGIBLE,

@@ -22,11 +22,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from popsnet.base.errors import InputError, StoreError, as_path
+from popsnet.base.progress import patient_progress
+from popsnet.base.report import Report, data_frame
 from popsnet.engines import Tally
-from popsnet.errors import InputError, StoreError, as_path
-from popsnet.experiment import Experiment
-from popsnet.progress import patient_progress
-from popsnet.report import Report, data_frame
+from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps import database as sqlite
 from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored

@@ -16,22 +16,22 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 from msgspec.structs import replace
 
+from popsnet.base.errors import InputError, PermutationError, did_you_mean, wrong
+from popsnet.base.report import counted
 from popsnet.engines.engine import engine_of_many
-from popsnet.errors import InputError, PermutationError, did_you_mean, wrong
-from popsnet.experiment import MAX_STEPS, Experiment, Workload, resolve_demand
-from popsnet.faults import Faults
-from popsnet.network import Network
-from popsnet.permutations import find_permutation
-from popsnet.permutations.resolved import resolve_permutation
-from popsnet.report import counted
-from popsnet.routing import Router, Schedules, find_variant
+from popsnet.experiment.experiment import MAX_STEPS, Experiment, Workload, resolve_demand
+from popsnet.experiment.traffic import TrafficExperiment
+from popsnet.model.faults import Faults
+from popsnet.model.network import Network
+from popsnet.programs.router import Router, Schedules, find_variant
+from popsnet.programs.scheduler import Scheduler, find_scheduler_variant
 from popsnet.sweeps import tables
 from popsnet.sweeps.shard import MOST_RUNS
 from popsnet.sweeps.tables import NetworksTable, Several, in_words
-from popsnet.traffic.bounds import require_admissible
-from popsnet.traffic.experiment import TrafficExperiment
-from popsnet.traffic.loads import read_loads
-from popsnet.traffic.scheduler import Scheduler, find_scheduler_variant
+from popsnet.workloads.bounds import require_admissible
+from popsnet.workloads.loads import read_loads
+from popsnet.workloads.permutations import find_permutation
+from popsnet.workloads.permutations.resolved import resolve_permutation
 
 __all__ = ["GRID_KEYS", "TRAFFIC_KEYS", "Sweep", "in_words"]
 

@@ -14,11 +14,11 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert
 
-from popsnet.errors import InputError, closest, wrong
-from popsnet.files import is_file
-from popsnet.network import Network
-from popsnet.permutations import NAMES
-from popsnet.permutations.files import SUFFIXES
+from popsnet.base.errors import InputError, closest, wrong
+from popsnet.base.files import is_file
+from popsnet.model.network import Network
+from popsnet.workloads.permutations import NAMES
+from popsnet.workloads.permutations.files import SUFFIXES
 
 NETWORK_KEYS = ("shapes", "d", "g", "n", "ratio")
 _Value = TypeVar("_Value")

@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from popsnet.errors import InputError, wrong
-from popsnet.experiment import Experiment, whole_number
-from popsnet.progress import Progress, patient_progress
-from popsnet.report import Report, Reported, counted, facts_of
-from popsnet.routing import Router
+from popsnet.base.errors import InputError, wrong
+from popsnet.base.progress import Progress, patient_progress
+from popsnet.base.report import Report, Reported, counted, facts_of
+from popsnet.experiment.experiment import Experiment, whole_number
+from popsnet.programs.router import Router
+from popsnet.programs.scheduler import Scheduler
 from popsnet.sweeps.database import how_to_rescue
 from popsnet.sweeps.kind import Finished
 from popsnet.sweeps.reports import gap_notes
@@ -22,7 +23,6 @@ from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import Queue, Work
-from popsnet.traffic.scheduler import Scheduler
 
 Stored: TypeAlias = tuple[Experiment, int]
 """An experiment and the number of one of its results."""

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
-from popsnet.errors import InputError
-from popsnet.experiment import Experiment
+from popsnet.base.errors import InputError
+from popsnet.experiment.experiment import Experiment
+from popsnet.experiment.stop import MOST_INSIDE
+from popsnet.experiment.traffic import GIVEN, TrafficExperiment
+from popsnet.runs.measures import Worst
+from popsnet.runs.traffic_result import OF_FAULTS, TrafficResult
 from popsnet.sweeps.kind import (
     ANYWHERE,
     NEGLIGIBLE,
@@ -27,10 +31,6 @@ from popsnet.sweeps.kind import (
     UnreadableError,
 )
 from popsnet.sweeps.selection import EVERYTHING, Selection
-from popsnet.traffic.experiment import GIVEN, TrafficExperiment
-from popsnet.traffic.measures import Worst
-from popsnet.traffic.result import OF_FAULTS, TrafficResult
-from popsnet.traffic.stop import MOST_INSIDE
 
 if TYPE_CHECKING:
     from popsnet.sweeps.store import Store
@@ -93,7 +93,7 @@ class WindowKind(ResultKind):
         engine: str = ANYWHERE,
     ) -> Point:
         """Simulate a point on the calling thread; it stops soon after ``stopped()`` is true."""
-        from popsnet.traffic.simulate import simulate
+        from popsnet.runs.simulate import simulate
 
         begin = time.perf_counter()
 
@@ -108,7 +108,7 @@ class WindowKind(ResultKind):
 
     def seconds(self, experiment: TrafficExperiment, engine: str = ANYWHERE) -> float:
         """Estimate the seconds that a point takes, to about a factor of ten."""
-        from popsnet.traffic.simulate import choose_traffic_engine
+        from popsnet.runs.simulate import choose_traffic_engine
 
         fixed, each = _SLOT_SECONDS[choose_traffic_engine("auto", experiment)]
         frames = _FRAMES * _frame(experiment) / (1.1 - experiment.load)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from popsnet.errors import wrong
-from popsnet.experiment import Experiment, whole_number
+from popsnet.base.errors import wrong
+from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.sweeps.kind import ANYWHERE
 from popsnet.sweeps.rows import kind_of
 

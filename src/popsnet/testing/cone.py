@@ -13,10 +13,10 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from popsnet.coins import Coins
-from popsnet.errors import PopsnetError
-from popsnet.network import I32, U64
-from popsnet.slot import Contents, Inbox, Ints, Slot
+from popsnet.base.errors import PopsnetError
+from popsnet.model.coins import Coins
+from popsnet.model.network import I32, U64
+from popsnet.model.slot import Contents, Inbox, Ints, Slot
 from popsnet.trace import records
 
 
@@ -26,7 +26,7 @@ class LocalityError(PopsnetError):
     Examples
     --------
     >>> from popsnet import Network
-    >>> from popsnet.routing import find_router
+    >>> from popsnet.programs.router import find_router
     >>> from popsnet.testing import LocalityError, check_locality
     >>> try:
     ...     check_locality(find_router("offline"), Network(2, 2))

@@ -22,27 +22,26 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from popsnet.coins import Coins
+from popsnet.base.errors import InputError
 from popsnet.engines.execution import Execution
 from popsnet.engines.slots import next_slot
-from popsnet.errors import InputError
-from popsnet.faults import ActiveFaults, Faults
-from popsnet.faults.faults import faults_of
-from popsnet.machine import Machine
-from popsnet.medium import make_medium
-from popsnet.memory import Memory, mixed
-from popsnet.network import Network
-from popsnet.permutations import make_permutation
-from popsnet.routing import Route, Router, find_variant
-from popsnet.routing.router import AnyRouter
-from popsnet.schedules.demand import Demand
-from popsnet.slot import Ints
+from popsnet.engines.traffic import TrafficExecution, private_coins, public_coins
+from popsnet.model.coins import Coins
+from popsnet.model.faults import ActiveFaults, Faults
+from popsnet.model.faults.faults import faults_of
+from popsnet.model.machine import Machine
+from popsnet.model.medium import make_medium
+from popsnet.model.memory import Memory, mixed
+from popsnet.model.network import Network
+from popsnet.model.slot import Ints
+from popsnet.model.traffic_memory import Arrived
+from popsnet.programs.router import AnyRouter, Route, Router, find_variant
+from popsnet.programs.scheduler import Schedule, Scheduler, find_scheduler_variant
+from popsnet.programs.scheduler_faults import TrafficFaults
+from popsnet.programs.schedules.demand import Demand
 from popsnet.testing.cone import Journal, Moment, PrivateCoins, check_program, pairs_by_chance
-from popsnet.traffic.arrivals import Block, make_arrivals
-from popsnet.traffic.engine import TrafficExecution, private_coins, public_coins
-from popsnet.traffic.faulty import TrafficFaults
-from popsnet.traffic.memory import Arrived
-from popsnet.traffic.scheduler import Schedule, Scheduler, find_scheduler_variant
+from popsnet.workloads.arrivals import Block, make_arrivals
+from popsnet.workloads.permutations import make_permutation
 
 _OTHER = 0x5DEECE66D
 """Turns the seed of arrivals into another one."""
@@ -135,7 +134,7 @@ def check_locality(
     On a demand, with two packets from processor 0:
 
     >>> import numpy as np
-    >>> from popsnet.schedules import Demand
+    >>> from popsnet.programs.schedules import Demand
     >>> demand = Demand(Network(2, 2), np.array([0, 0, 2]), np.array([3, 1, 1]))
     >>> check_locality("direct", Network(2, 2), demand=demand)
     """

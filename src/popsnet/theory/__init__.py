@@ -1,4 +1,6 @@
-"""Formulas, bounds and limits of routing times.
+"""Mathematics of routing times: formulas, bounds, limits, exact chains and comparator networks.
+
+What is known without executing a run belongs here. No program runs here.
 
 Names are imported when they are first used.
 """

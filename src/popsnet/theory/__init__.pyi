@@ -1,3 +1,5 @@
+from . import exact as exact
+from . import sorting as sorting
 from .bounds import BOUNDS as BOUNDS
 from .bounds import Bound as Bound
 from .bounds import bounds_on as bounds_on

@@ -1,13 +1,13 @@
 """Bounds on the slots of routing as functions, with their conditions and references.
 
 This module has lower bounds, and the bounds of routers from the literature. Every router of popsnet
-states its own bounds, and :func:`popsnet.routing.all_bounds` returns all of them. An upper bound is
-what a router guarantees; a lower bound is what no router of a class can beat on its worst
+states its own bounds, and :func:`popsnet.programs.router.all_bounds` returns all of them. An upper
+bound is what a router guarantees; a lower bound is what no router of a class can beat on its worst
 permutation. :func:`bounds_on` selects those that hold on a network. Bounds without constants have
 no number.
 
-The adversaries of :mod:`popsnet.adversaries` build the permutations and must reach the lower
-bounds for classes of algorithms.
+The adversaries of :mod:`popsnet.studies.adversaries` build the permutations and must reach the
+lower bounds for classes of algorithms.
 
 **Theorem** (oblivious algorithms). Let D = max(d, g), and t be an integer with t ≤ n - 1 and
 ⌈n · s / (n + g²)⌉ ≥ t, where s = ⌈n / (1 + tD)⌉. For every path system on POPS(d, g) some
@@ -33,8 +33,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from popsnet.errors import InputError
-from popsnet.network import Network
+from popsnet.base.errors import InputError
+from popsnet.model.network import Network
 
 
 def guaranteed_congestion(network: Network) -> int:
@@ -60,7 +60,7 @@ def guaranteed_rounds(network: Network) -> int:
     """Return the largest R with R + 1 ≤ g and (2^R - 1)(R + 1) < d.
 
     For every deterministic two-hop algorithm there is a permutation with a packet that has not
-    arrived after T = 2R slots; the proof is in :mod:`popsnet.adversaries.two_hop.keeping`.
+    arrived after T = 2R slots; the proof is in :mod:`popsnet.studies.adversaries.two_hop.keeping`.
     """
     d, g = network.d, network.g
     return next(r for r in count() if (2 ** (r + 1) - 1) * (r + 2) >= d or r + 2 > g)

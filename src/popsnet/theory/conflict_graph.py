@@ -11,9 +11,9 @@ from math import exp
 
 import numpy as np
 
-from popsnet.errors import InputError, PermutationError
-from popsnet.network import Bools, Network
-from popsnet.slot import Ints
+from popsnet.base.errors import InputError, PermutationError
+from popsnet.model.network import Bools, Network
+from popsnet.model.slot import Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,8 @@ from math import exp, expm1, floor
 
 import numpy as np
 
-from popsnet.errors import InputError, abbreviated
-from popsnet.network import Network
+from popsnet.base.errors import InputError, abbreviated
+from popsnet.model.network import Network
 from popsnet.theory.stages import after_sweep
 
 _NOTHING = 1e-9

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate, repeat
 from math import exp, expm1, floor, isfinite, log, log1p, log2
 
-from popsnet.errors import InputError, wrong
+from popsnet.base.errors import InputError, wrong
 
 SWEEP_SLOTS, MARKED_SLOTS, TEAM_SLOTS = 3, 2, 8
 """The slots of a stage for d = g."""

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from popsnet.network import F64, Ints, Network
+from popsnet.model.network import F64, Ints, Network
 
 _APART = 32
 """From this d = g on a run is likely to reach the bijections that keep companions apart."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, exp, log, log2
 
-from popsnet.errors import wrong
+from popsnet.base.errors import wrong
 
 _X = 0.25
 """Phase 1 ends at degree gx; the paper allows any x < 1/3, and numbers need one. At the limit 1/3,

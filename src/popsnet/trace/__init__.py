@@ -24,6 +24,9 @@ A network with several wavelengths per coupler has ``"wavelengths": W`` in its h
 then has ``send_wavelengths`` and ``listen_wavelengths``, a number for each of its ``sends`` and
 ``listens``.
 
+Formats, the checker and the viewer of traces belong here. Nothing here executes a slot by the
+machine: the checker shares no code with it.
+
 Names are imported when they are first used.
 """
 

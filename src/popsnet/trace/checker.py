@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from popsnet.errors import InputError, Rule
+from popsnet.base.errors import InputError, Rule
 from popsnet.trace.reader import OutcomeLine, SlotLine, TraceReader, read_trace
 from popsnet.trace.replay import FaultyParts, Replay, TraceCheck, Violation
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.json import Decoder
 
-from popsnet.errors import InputError, TraceFormatError, as_path
-from popsnet.network import Network
+from popsnet.base.errors import InputError, TraceFormatError, as_path
+from popsnet.model.network import Network
 from popsnet.trace.event import FORMAT, VERSION, Arrival, Hold, Listen
 
 _ABSENT: list[Any] = []

@@ -15,8 +15,8 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import UNSET
 
-from popsnet.errors import Rule
-from popsnet.network import Network
+from popsnet.base.errors import Rule
+from popsnet.model.network import Network
 from popsnet.trace.event import Send
 from popsnet.trace.reader import FaultsOfTrace, OutcomeLine, SlotLine, TraceReader
 

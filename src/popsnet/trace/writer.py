@@ -10,8 +10,8 @@ from typing import TextIO
 
 import numpy as np
 
-from popsnet.network import Network
-from popsnet.slot import NO_PACKET, Ints, Kind, Slot
+from popsnet.model.network import Network
+from popsnet.model.slot import NO_PACKET, Ints, Kind, Slot
 from popsnet.trace.event import FORMAT, VERSION, Arrival, Event, Hold, Listen, Send, TraceWords
 
 _KINDS = {int(kind): kind.name.lower() for kind in Kind}

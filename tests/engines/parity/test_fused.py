@@ -17,9 +17,9 @@ from popsnet.engines.fused.mei_rizzi import large
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout
 from popsnet.engines.fused.session import outcome_of
 from popsnet.engines.fused.team import Team
-from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.routing import get_router
-from popsnet.routing.mei_rizzi import participation
+from popsnet.programs.router import get_router
+from popsnet.programs.routers.mei_rizzi import participation
+from popsnet.workloads.permutations.keyed import KeyedPermutation
 from tests.conftest import permutation
 from tests.each import examples
 from tests.engines.parity.agreement import assert_same_runs, by_messages

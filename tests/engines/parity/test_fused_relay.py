@@ -15,13 +15,13 @@ from popsnet.engines import ENGINES, Instance, choose_engine
 from popsnet.engines.fused import RESIDENT, FusedSession, kernel_of, session
 from popsnet.engines.fused.relay import layout
 from popsnet.engines.fused.relay import stages as whole_runs
-from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.routing import Router, get_router
-from popsnet.routing.relay.schedule import parse_schedule
+from popsnet.programs.router import Router, get_router
+from popsnet.programs.routers.relay.schedule import parse_schedule
+from popsnet.workloads.permutations.keyed import KeyedPermutation
 from tests.conftest import permutation
 from tests.each import examples
 from tests.engines.parity.agreement import assert_same_runs, by_messages
-from tests.routing.relay.staged import any_schedule
+from tests.programs.routers.relay.staged import any_schedule
 
 SEEDS = st.integers(0, 2**64 - 1)
 RELAY = get_router("relay")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from popsnet import Coins, Network, Outcome
 from popsnet.engines import ENGINES, Instance
 from popsnet.engines.objects.relay import public_place
-from popsnet.routing import get_router
-from popsnet.routing.relay import Bijection
+from popsnet.programs.router import get_router
+from popsnet.programs.routers.relay import Bijection
 from popsnet.trace import Event, Listen, Send, TraceWriter
 from tests.conftest import permutation
 from tests.each import each, examples

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from popsnet.engines.fused.bits import divisor_of
-from popsnet.network import Network
-from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.model.network import Network
+from popsnet.workloads.permutations.keyed import KeyedPermutation
 
 
 class Shape(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from popsnet.engines.fused.kernel import StepReport
 from popsnet.engines.outcome import Outcomes, TalliedRuns
-from popsnet.experiment import Instance
+from popsnet.experiment.experiment import Instance
 
 
 class LargeDriver(Protocol):

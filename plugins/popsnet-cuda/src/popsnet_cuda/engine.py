@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
-from popsnet import system
+from popsnet.base import system
 from popsnet.engines import Engine, Health, Session
 from popsnet.engines.fused import kernel_of
 from popsnet.engines.fused.engine import has_kernel
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import needs_slots
-from popsnet.experiment import Experiment, Instance
-from popsnet.network import Network
-from popsnet.routing.relay.park import Park, SweepStage
-from popsnet.routing.relay.schedule import RelaySchedule
-from popsnet.routing.relay.single_attempt import Fold, Shower
+from popsnet.experiment.experiment import Experiment, Instance
+from popsnet.model.network import Network
+from popsnet.programs.routers.relay.park import Park, SweepStage
+from popsnet.programs.routers.relay.schedule import RelaySchedule
+from popsnet.programs.routers.relay.single_attempt import Fold, Shower
 from popsnet.trace import Observer
 
 from popsnet_cuda.device import INSTALL, describe_device, is_simulated

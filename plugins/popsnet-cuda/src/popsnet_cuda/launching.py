@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numba import cuda
-from popsnet import system
-from popsnet.errors import SizeError
+from popsnet.base import system
+from popsnet.base.errors import SizeError
 
 from popsnet_cuda.device import is_simulated
 

@@ -12,7 +12,7 @@ from popsnet.engines.fused.session import outcome_of, report_step
 from popsnet.engines.fused.team import Team
 from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns
 from popsnet.engines.session import Session
-from popsnet.experiment import Experiment, Instance
+from popsnet.experiment.experiment import Experiment, Instance
 from popsnet.trace import Observer
 
 from popsnet_cuda.driver import LargeDriver, ManyDriver

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 from popsnet.engines.fused.arrays import U32
-from popsnet.permutations.uniform import draw_place
+from popsnet.workloads.permutations.uniform import draw_place
 
 from popsnet_cuda.cells import is_alone, lowest, put
 from popsnet_cuda.jit import device

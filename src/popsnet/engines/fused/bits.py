@@ -9,7 +9,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
 
 LANES = 8

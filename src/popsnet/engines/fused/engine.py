@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from popsnet.base.system import threads_here
 from popsnet.engines.fused.kernel import Kernel
 from popsnet.engines.fused.session import (
     FusedSession,
@@ -14,11 +15,10 @@ from popsnet.engines.fused.session import (
 )
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import Engine, Session, needs_slots
-from popsnet.experiment import Experiment, Instance
-from popsnet.routing import Router, Variant
-from popsnet.routing.relay.schedule import RelaySchedule
-from popsnet.routing.to_all import DETECTED
-from popsnet.system import threads_here
+from popsnet.experiment.experiment import Experiment, Instance
+from popsnet.programs.router import Router, Variant
+from popsnet.programs.routers.relay.schedule import RelaySchedule
+from popsnet.programs.routers.to_all import DETECTED
 from popsnet.trace import Observer
 
 _MEI_RIZZI = ("published", "idealized", "deferred")

@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.coins import Coins, number_of
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import run_key, step_key
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records
 from popsnet.engines.fused.team import Team
-from popsnet.experiment import Instance
-from popsnet.network import Network
-from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.permutations.resolved import Destinations
-from popsnet.permutations.uniform import UniformPermutation, fill, shuffle
-from popsnet.routing import Variant
-from popsnet.splitmix import run_key, step_key
+from popsnet.experiment.experiment import Instance
+from popsnet.model.coins import Coins, number_of
+from popsnet.model.network import Network
+from popsnet.programs.router import Variant
+from popsnet.workloads.permutations.keyed import KeyedPermutation
+from popsnet.workloads.permutations.resolved import Destinations
+from popsnet.workloads.permutations.uniform import UniformPermutation, fill, shuffle
 
 RESIDENT = 2**20
 """The most packets of a run that is done by one thread, if it can be divided among several."""

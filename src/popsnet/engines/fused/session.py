@@ -15,8 +15,8 @@ from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, RunSequence
 from popsnet.engines.fused.team import Team
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, Outcome, Outcomes
 from popsnet.engines.session import Session
-from popsnet.experiment import Experiment, Instance
-from popsnet.network import Network
+from popsnet.experiment.experiment import Experiment, Instance
+from popsnet.model.network import Network
 from popsnet.trace import Event, Observer
 
 STEPS_EXPECTED = 16

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 import numpy as np
 
-from popsnet.system import threads_here
+from popsnet.base.system import threads_here
 
 GAP = 16
 """Numbers between the parts of different threads: a cache line and its neighbour."""

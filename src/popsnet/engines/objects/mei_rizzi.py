@@ -10,7 +10,7 @@ from popsnet.engines.objects.processor import (
     Processor,
     ProcessorPhase,
 )
-from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, PHASES
+from popsnet.programs.routers.mei_rizzi import INTERMEDIATE_GROUP, PHASES
 
 
 class MeiRizzi(Processor):

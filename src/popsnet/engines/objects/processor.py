@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from popsnet.coins import Coins
-from popsnet.network import Network
+from popsnet.model.coins import Coins
+from popsnet.model.network import Network
 
 
 @dataclass(frozen=True, slots=True)

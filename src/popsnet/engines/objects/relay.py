@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
-from popsnet.coins import Coins
 from popsnet.engines.objects.processor import (
     Message,
     ObjectRouter,
@@ -14,10 +13,11 @@ from popsnet.engines.objects.processor import (
     Processor,
     ProcessorPhase,
 )
-from popsnet.network import Network
-from popsnet.routing.relay import RelaySchedule
-from popsnet.routing.relay.bijection import CELLS
-from popsnet.routing.relay.router import SEED
+from popsnet.model.coins import Coins
+from popsnet.model.network import Network
+from popsnet.programs.routers.relay import RelaySchedule
+from popsnet.programs.routers.relay.bijection import CELLS
+from popsnet.programs.routers.relay.router import SEED
 
 _ROUNDS = 8
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from popsnet.coins import Coins
+from popsnet.base.errors import Rule, RuleViolation
 from popsnet.engines.objects.mei_rizzi import MEI_RIZZI
 from popsnet.engines.objects.processor import (
     BufferFull,
@@ -18,11 +18,11 @@ from popsnet.engines.objects.processor import (
 from popsnet.engines.objects.relay import staged
 from popsnet.engines.outcome import Outcome
 from popsnet.engines.session import MessageEngine
-from popsnet.errors import Rule, RuleViolation
-from popsnet.experiment import Experiment, Instance
-from popsnet.network import Network
-from popsnet.routing import Variant
-from popsnet.routing.relay import RelaySchedule
+from popsnet.experiment.experiment import Experiment, Instance
+from popsnet.model.coins import Coins
+from popsnet.model.network import Network
+from popsnet.programs.router import Variant
+from popsnet.programs.routers.relay import RelaySchedule
 from popsnet.trace import Event, Hold, Listen, Observer, Send, TraceWriter
 
 

@@ -1,7 +1,7 @@
 """How slots grow with g: a + b·log₂ log₂ g against rivals, over all sizes that were run.
 
 Slots come in whole steps, so that means climb a staircase, which no smooth law follows to within
-the errors of sampling: :mod:`popsnet.stats.inference` gives every law a misfit of its own,
+the errors of sampling: :mod:`popsnet.base.stats.inference` gives every law a misfit of its own,
 fitted like its coefficients, and compares the laws by AICc. The words for differences of AICc are
 after Burnham and Anderson (Model Selection and Multimodel Inference, 2002, section 2.6): up to 2 a
 model has substantial support beside the best, beyond 10 essentially none.
@@ -16,9 +16,9 @@ from math import log2, sqrt
 
 import numpy as np
 
+from popsnet.base.stats.inference import Fit, akaike_weights, fewest_values, fit
 from popsnet.paper.rows import shape
 from popsnet.paper.theory.predictions import FluidRow
-from popsnet.stats.inference import Fit, akaike_weights, fewest_values, fit
 
 LOG_LOG = "log log g"
 

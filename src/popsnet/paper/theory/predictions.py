@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
+from popsnet.base.stats.inference import least_sd, summarize_counts
 from popsnet.engines import Tally
-from popsnet.exact import ROUTERS
-from popsnet.experiment import Experiment
-from popsnet.network import Network
+from popsnet.experiment.experiment import Experiment
+from popsnet.model.network import Network
 from popsnet.paper.plan import Wanted
 from popsnet.paper.published import SLOTS_A_STEP
 from popsnet.paper.rows import NetworkRow, PaperRows, RelayRow, Results, StepsRow, sizes
 from popsnet.paper.verdicts import FEWEST_FOR_A_TAIL, OPEN, verdicts_of
-from popsnet.stats.inference import least_sd, summarize_counts
 from popsnet.theory import expected_steps
+from popsnet.theory.exact import ROUTERS
 
 _SWEEP = 3
 """Slots of relay's plain sweep at d = g."""

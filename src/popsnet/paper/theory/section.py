@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
+from popsnet.base.report import Column, Row
 from popsnet.paper import tables
 from popsnet.paper.rows import shape
 from popsnet.paper.tables import PaperTable, agreement, explained, formatted
@@ -13,7 +14,6 @@ from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.predictions import ExactRow, FluidRow
 from popsnet.paper.theory.separation import RUNS, SeparationRow
 from popsnet.paper.verdicts import LEVEL, Judged
-from popsnet.report import Column, Row
 
 _LONGEST = 20
 """Characters of a fraction that a table has room for."""

@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
 
-from popsnet.adversaries import FAMILIES, Separation, separation
-from popsnet.adversaries.two_hop.attack import MOST_ROUNDS
-from popsnet.files import write_whole
-from popsnet.network import Network
+from popsnet.base.files import write_whole
+from popsnet.base.stats.inference import summarize
+from popsnet.model.network import Network
 from popsnet.paper.rows import NetworkRow, sizes
 from popsnet.paper.verdicts import sd_of
-from popsnet.stats.inference import summarize
+from popsnet.studies.adversaries import FAMILIES, Separation, separation
+from popsnet.studies.adversaries.two_hop.attack import MOST_ROUNDS
 
 KEPT = "separation.json"
 """The file that attacks are kept in."""

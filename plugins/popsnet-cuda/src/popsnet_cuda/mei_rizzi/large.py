@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import cuda
-from popsnet.coins import Coins
 from popsnet.engines.fused.arrays import U64
 from popsnet.engines.fused.kernel import LargeRun, StepReport
 from popsnet.engines.fused.mei_rizzi import MeiRizziKernel
@@ -15,9 +14,10 @@ from popsnet.engines.fused.mei_rizzi.large import RESIDUE
 from popsnet.engines.fused.mei_rizzi.passes import SLOTS_PER_STEP
 from popsnet.engines.fused.mei_rizzi.resident import LOG
 from popsnet.engines.fused.team import Team
-from popsnet.experiment import Instance
-from popsnet.network import Network
-from popsnet.permutations.keyed import KeyedPermutation
+from popsnet.experiment.experiment import Instance
+from popsnet.model.coins import Coins
+from popsnet.model.network import Network
+from popsnet.workloads.permutations.keyed import KeyedPermutation
 
 from popsnet_cuda.arguments import Rounds, Shape
 from popsnet_cuda.device import is_simulated

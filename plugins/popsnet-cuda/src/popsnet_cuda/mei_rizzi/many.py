@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda, types
+from popsnet.base.splitmix import run_key, scaled, step_key, word
 from popsnet.engines.fused.arrays import I64, U64
 from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.mei_rizzi import MeiRizziKernel
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziPurposes
-from popsnet.network import Network
-from popsnet.splitmix import run_key, scaled, step_key, word
+from popsnet.model.network import Network
 
 from popsnet_cuda.arguments import ManyRuns, Shape
 from popsnet_cuda.cells import clear, is_alone, lowest, put

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda, types
+from popsnet.base.splitmix import scaled, step_key, word
 from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.bits import remainder
-from popsnet.permutations.keyed import permute
-from popsnet.splitmix import scaled, step_key, word
+from popsnet.workloads.permutations.keyed import permute
 
 from popsnet_cuda.arguments import Rounds, Shape
 from popsnet_cuda.cells import clear, is_alone, is_alone_far, lowest, put, put_far

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
-from popsnet.coins import Coins
 from popsnet.engines.fused.arrays import U32, Records
 from popsnet.engines.fused.kernel import LargeRun, StepReport
 from popsnet.engines.fused.relay import RelayKernel
@@ -17,11 +16,12 @@ from popsnet.engines.fused.relay.program import FOLD, PARK, SHOWER, row_of
 from popsnet.engines.fused.relay.shower import announce
 from popsnet.engines.fused.relay.stages import LOG
 from popsnet.engines.fused.team import Team
-from popsnet.experiment import Instance
-from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.routing.relay.bijection import FRESH
-from popsnet.routing.relay.router import SEED
-from popsnet.routing.relay.state import ATTEMPT
+from popsnet.experiment.experiment import Instance
+from popsnet.model.coins import Coins
+from popsnet.programs.routers.relay.bijection import FRESH
+from popsnet.programs.routers.relay.router import SEED
+from popsnet.programs.routers.relay.state import ATTEMPT
+from popsnet.workloads.permutations.keyed import KeyedPermutation
 
 from popsnet_cuda.arguments import Rounds, Shape
 from popsnet_cuda.launching import Launch, multiprocessors, require_free, shared_limit, zeros

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 from numba import cuda, types
+from popsnet.base.splitmix import run_key, scaled, step_key, word
 from popsnet.engines.fused.arrays import I64, U32, U64
 from popsnet.engines.fused.relay.bijections import WORDS
 from popsnet.engines.fused.relay.kernel import RelayKernel
 from popsnet.engines.fused.relay.program import FOLD, PARK, SHOWER
-from popsnet.network import Network
-from popsnet.splitmix import run_key, scaled, step_key, word
+from popsnet.model.network import Network
 
 from popsnet_cuda.arguments import ManyRuns, Shape
 from popsnet_cuda.cells import clear, is_alone, lowest, put

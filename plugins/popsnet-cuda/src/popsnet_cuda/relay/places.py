@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from popsnet.base.splitmix import step_key, word
 from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.relay.bijections import WORDS, half_of, mask_of, one_round
 from popsnet.engines.fused.relay.program import RelayPurposes, Stages
-from popsnet.network import Network
-from popsnet.routing.relay.bijection import FRESH, ROUNDS
-from popsnet.splitmix import step_key, word
+from popsnet.model.network import Network
+from popsnet.programs.routers.relay.bijection import FRESH, ROUNDS
 
 from popsnet_cuda.driver import as_u64
 from popsnet_cuda.jit import device

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, types
 from popsnet.engines.fused.arrays import U32, U64
-from popsnet.permutations.keyed import permute
+from popsnet.workloads.permutations.keyed import permute
 
 from popsnet_cuda.arguments import Rounds, Shape
 from popsnet_cuda.cells import clear, is_alone, lowest, put

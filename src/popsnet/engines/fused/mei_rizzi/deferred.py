@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
 from popsnet.engines.fused.arrays import U8, U16, U32, record_type
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziWorkspace
 

@@ -19,8 +19,8 @@ from popsnet.engines.fused.mei_rizzi.layout import (
 )
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SPARE
 from popsnet.engines.fused.team import Team
-from popsnet.experiment import Instance
-from popsnet.permutations.uniform import CHUNK
+from popsnet.experiment.experiment import Instance
+from popsnet.workloads.permutations.uniform import CHUNK
 
 
 class MeiRizziKernel(Kernel[MeiRizziWorkspace]):

@@ -16,7 +16,7 @@ from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgr
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SLOTS_PER_STEP, SPARE
 from popsnet.engines.fused.mei_rizzi.resident import LOG
 from popsnet.engines.fused.team import GAP, Team
-from popsnet.experiment import Instance
+from popsnet.experiment.experiment import Instance
 
 RESIDUE = np.dtype(np.uint16)
 """The type of stored destinations, mod g."""

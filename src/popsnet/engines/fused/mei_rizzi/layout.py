@@ -8,9 +8,9 @@ import numpy as np
 
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64
 from popsnet.engines.fused.kernel import as_purposes
-from popsnet.network import Network
-from popsnet.permutations.uniform import RANDOM
-from popsnet.routing.mei_rizzi import INTERMEDIATE_GROUP, participation
+from popsnet.model.network import Network
+from popsnet.programs.routers.mei_rizzi import INTERMEDIATE_GROUP, participation
+from popsnet.workloads.permutations.uniform import RANDOM
 
 _BLOCK, _LARGE_BLOCK = 2**14, 2**15
 _MANY = 2**20

@@ -21,15 +21,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import origin, step_key
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, record_type
 from popsnet.engines.fused.bits import LANES, add_shared, load_shared, pack, remainder, unpack
 from popsnet.engines.fused.kernel import KeyedRounds
 from popsnet.engines.fused.mei_rizzi import passes
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
 from popsnet.engines.fused.team import GAP
-from popsnet.permutations.keyed import permute, place
-from popsnet.splitmix import origin, step_key
+from popsnet.workloads.permutations.keyed import permute, place
 
 TAKEN, DONE, STOP, HELD = 0, GAP, 2 * GAP, 3 * GAP
 """In the numbers that threads share: tickets drawn, pieces done, whether to stop, and for each

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import mix, premix, word_from
 from popsnet.engines.fused.arrays import U8, U16, U32, U64
 from popsnet.engines.fused.bits import LANES, flags_set, ones, pack
 from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout
-from popsnet.splitmix import mix, premix, word_from
 
 _0, _32, _31 = np.uint64(0), np.uint64(32), np.uint32(31)
 _LOWER = np.uint64(0xFFFFFFFF)

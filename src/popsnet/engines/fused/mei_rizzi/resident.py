@@ -6,7 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import origin, step_key
 from popsnet.engines.fused.arrays import I64, Records, record_type
 from popsnet.engines.fused.kernel import RunSequence, begin_run
 from popsnet.engines.fused.mei_rizzi import deferred, passes
@@ -16,7 +17,6 @@ from popsnet.engines.fused.mei_rizzi.layout import (
     MeiRizziWorkspace,
 )
 from popsnet.engines.fused.mei_rizzi.passes import SLOTS_PER_STEP
-from popsnet.splitmix import origin, step_key
 
 
 class MeiRizziLogRow(Protocol):

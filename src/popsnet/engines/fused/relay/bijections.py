@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import word
 from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.layout import (
@@ -20,8 +21,7 @@ from popsnet.engines.fused.relay.layout import (
     RelayWorkspace,
 )
 from popsnet.engines.fused.relay.pending import set_bit
-from popsnet.routing.relay.bijection import FEWEST_BITS, ROUNDS
-from popsnet.splitmix import word
+from popsnet.programs.routers.relay.bijection import FEWEST_BITS, ROUNDS
 
 WORDS = ROUNDS + 1
 """Of a group in the rows of a bijection."""

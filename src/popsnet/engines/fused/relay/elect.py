@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import word
 from popsnet.engines.fused.arrays import U8, U32
 from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayTally, RelayWorkspace
 from popsnet.engines.fused.relay.pending import clear, gather, is_in, is_set, put_in
 from popsnet.engines.fused.relay.shower import alone, put
-from popsnet.splitmix import word
 
 _32 = np.uint64(32)
 

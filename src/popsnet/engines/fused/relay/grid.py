@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import mix
 from popsnet.engines.fused.arrays import U64
 from popsnet.engines.fused.bits import divide, remainder
 from popsnet.engines.fused.relay.bijections import find_places
@@ -23,7 +24,6 @@ from popsnet.engines.fused.relay.layout import (
 )
 from popsnet.engines.fused.relay.park import by_turn, occupy, pick_alone
 from popsnet.engines.fused.relay.pending import is_undelivered, load, put_bit, remove
-from popsnet.splitmix import mix
 
 _0, _1 = np.uint64(0), np.uint64(1)
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from popsnet.coins import Coins
 from popsnet.engines.fused.arrays import U8, Table, allocate, size_of
 from popsnet.engines.fused.kernel import CompiledRuns, Kernel, KeyedRounds, LargeRun
 from popsnet.engines.fused.relay import stages
@@ -20,11 +19,12 @@ from popsnet.engines.fused.relay.layout import (
 )
 from popsnet.engines.fused.relay.program import MARKED, PARK, SWEEP, Stages, program_of
 from popsnet.engines.fused.team import Team
-from popsnet.experiment import Instance
-from popsnet.permutations.keyed import KeyedPermutation
-from popsnet.permutations.uniform import CHUNK
-from popsnet.routing.relay.schedule import RelaySchedule
-from popsnet.routing.relay.team import TeamStage
+from popsnet.experiment.experiment import Instance
+from popsnet.model.coins import Coins
+from popsnet.programs.routers.relay.schedule import RelaySchedule
+from popsnet.programs.routers.relay.team import TeamStage
+from popsnet.workloads.permutations.keyed import KeyedPermutation
+from popsnet.workloads.permutations.uniform import CHUNK
 
 _SHUFFLED: Table = {"shuffled": (CHUNK, np.uint32)}
 

@@ -24,7 +24,7 @@ from popsnet.engines.fused.arrays import (
 from popsnet.engines.fused.bits import divisor_of
 from popsnet.engines.fused.kernel import KeyedRounds
 from popsnet.engines.fused.relay.program import Stages
-from popsnet.network import Network
+from popsnet.model.network import Network
 
 _BLOCK = 2**14
 _CELLS = 2**19

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
 from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64
 from popsnet.engines.fused.bits import ones
 from popsnet.engines.fused.relay.bijections import group_of, keep_ahead, place_of, relay_of

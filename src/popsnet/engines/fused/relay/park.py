@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import scaled, word
 from popsnet.engines.fused.arrays import I64, U8, U32, U64
 from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import find_places, keep_ahead, place_of, relay_of
@@ -24,7 +25,6 @@ from popsnet.engines.fused.relay.layout import (
     RelayWorkspace,
 )
 from popsnet.engines.fused.relay.pending import is_undelivered, load, put_bit, remove, split
-from popsnet.splitmix import scaled, word
 
 _0, _1, _6, _63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALONE = np.uint8(1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64
 from popsnet.engines.fused.bits import divide, ones, unpack
 from popsnet.engines.fused.relay.layout import RelayLayout, RelayPackets, RelayWorkspace
-from popsnet.permutations.keyed import permute
-from popsnet.permutations.keyed import place as place_keyed
+from popsnet.workloads.permutations.keyed import permute
+from popsnet.workloads.permutations.keyed import place as place_keyed
 
 _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 

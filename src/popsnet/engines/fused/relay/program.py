@@ -7,20 +7,20 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
 from popsnet.engines.fused.arrays import I64, Records, record_type
 from popsnet.engines.fused.kernel import as_purposes
-from popsnet.network import Network
-from popsnet.permutations.uniform import RANDOM
-from popsnet.routing.relay.bijection import CELLS
-from popsnet.routing.relay.grid import Grid
-from popsnet.routing.relay.marked import Mark, MarkSeveral
-from popsnet.routing.relay.park import Park, SweepStage
-from popsnet.routing.relay.router import SEED
-from popsnet.routing.relay.schedule import RelaySchedule
-from popsnet.routing.relay.single_attempt import Fold, Shower
-from popsnet.routing.relay.state import ATTEMPT, CANDIDATES, SHIFT, RelayStage
-from popsnet.routing.relay.team import TeamStage
+from popsnet.model.network import Network
+from popsnet.programs.routers.relay.bijection import CELLS
+from popsnet.programs.routers.relay.grid import Grid
+from popsnet.programs.routers.relay.marked import Mark, MarkSeveral
+from popsnet.programs.routers.relay.park import Park, SweepStage
+from popsnet.programs.routers.relay.router import SEED
+from popsnet.programs.routers.relay.schedule import RelaySchedule
+from popsnet.programs.routers.relay.single_attempt import Fold, Shower
+from popsnet.programs.routers.relay.state import ATTEMPT, CANDIDATES, SHIFT, RelayStage
+from popsnet.programs.routers.relay.team import TeamStage
+from popsnet.workloads.permutations.uniform import RANDOM
 
 PARK, SWEEP, FOLD, SHOWER, GRID, TEAM, MARKED = range(7)
 

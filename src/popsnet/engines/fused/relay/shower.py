@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
 from popsnet.engines.fused.arrays import U32, U64, Records, record_type
 from popsnet.engines.fused.bits import divide
 from popsnet.engines.fused.relay.bijections import WORDS, find_places

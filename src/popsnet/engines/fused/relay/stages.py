@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.compiled import compiled
+from popsnet.base.compiled import compiled
+from popsnet.base.splitmix import step_key, word
 from popsnet.engines.fused.arrays import I64, U32, U64, Records, Table, allocate, record_type
 from popsnet.engines.fused.kernel import LargeRun, RunSequence, StepReport, begin_run
 from popsnet.engines.fused.relay.bijections import WORDS, make_rows, make_turn, tabulate
@@ -44,9 +45,8 @@ from popsnet.engines.fused.relay.program import (
 )
 from popsnet.engines.fused.relay.shower import GROUP, Deliveries, global_or, mark, resolve
 from popsnet.engines.fused.team import GAP, Team
-from popsnet.experiment import Instance
-from popsnet.routing.relay.bijection import FRESH
-from popsnet.splitmix import step_key, word
+from popsnet.experiment.experiment import Instance
+from popsnet.programs.routers.relay.bijection import FRESH
 
 _SEED_BITS = 64
 """Of the broadcast that a run begins with."""

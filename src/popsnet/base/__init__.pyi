@@ -1,0 +1,1 @@
+from . import stats as stats

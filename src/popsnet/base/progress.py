@@ -1,0 +1,183 @@
+"""Progress for people who wait: a bar after two seconds, or in a log a line every 30 seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Protocol, TypeAlias
+
+from popsnet.base.errors import wrong
+from popsnet.base.terminal import visible
+
+_PATIENCE_SECONDS = 2.0
+_SECONDS_BETWEEN_UPDATES = 0.05
+_SECONDS_BETWEEN_LINES = 30.0
+
+Progress: TypeAlias = Callable[[int, int], None] | bool | None
+"""A function of the amount done and the total, None for a bar on a terminal, False for nothing."""
+
+_Show: TypeAlias = Callable[[float, str], None]
+
+
+class Update(Protocol):
+    """Reports how much is done, or only shows people where the work is."""
+
+    def __call__(self, done: int | None = None, detail: str = "") -> None:
+        """Report the amount done, or a detail to show.
+
+        Parameters
+        ----------
+        done : int, optional
+            The amount done so far.
+        detail : str
+            What to show beside the bar.
+        """
+        ...
+
+
+@contextmanager
+def patient_progress(
+    what: str, total: int | None = None, progress: Progress = None, unit: str = ""
+) -> Iterator[Update]:
+    """Return a function that reports how far work is, shown as ``progress`` asks.
+
+    Work with a total of None or 1 has unknown length. Without a detail people see how many of the
+    ``unit`` are done, if that is given.
+    """
+    if not callable(progress) and progress not in (None, True, False):
+        raise wrong("progress", repr(progress))(
+            "give a function of the amount done and the total, or False."
+        )
+    done_before = 0
+    quiet = callable(progress) or progress is False
+    with nullcontext() if quiet else _display(visible(what, lines=False), total) as show:
+
+        def update(done: int | None = None, detail: str = "") -> None:
+            nonlocal done_before
+            if done is not None:
+                done_before = done
+                if callable(progress) and total is not None:
+                    progress(done, total)
+            if show is not None:
+                counted = f"{done_before:,} of {total:,} {unit}" if unit else ""
+                show(done_before, visible(detail, lines=False) or counted)
+
+        yield update
+
+
+class _Detail:
+    """What to show beside a bar at the moment when it is shown: a compilation goes first."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        from popsnet.base import compiled  # needs NumPy, which takes time
+
+        what = compiled.compiling()
+        return f"compiling {what}, once per version and machine" if what else self._text
+
+
+def _display(what: str, total: int | None) -> AbstractContextManager[_Show | None]:
+    if sys.stderr is not None and sys.stderr.isatty():
+        return _bar(what, total)
+    if "ipykernel" in sys.modules:
+        return _line(what)
+    return nullcontext() if sys.stderr is None else nullcontext(_log(what))
+
+
+def _log(what: str) -> _Show:
+    """Return a function that writes a line now and then, for files and other programs."""
+    begin = time.monotonic()
+    next_update = begin + _SECONDS_BETWEEN_LINES
+
+    def show(done: float, detail: str) -> None:
+        nonlocal next_update
+        if (now := time.monotonic()) >= next_update:
+            next_update = now + _SECONDS_BETWEEN_LINES
+            text = _Detail(detail or f"{done:,.0f} done")
+            sys.stderr.write(f"{what}: {text}, {now - begin:.0f} s\n")
+            sys.stderr.flush()
+
+    return show
+
+
+@contextmanager
+def _bar(what: str, total: int | None) -> Iterator[_Show]:
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[detail]}", markup=False),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    length = None if total == 1 else total
+    task, next_update = bar.add_task(what, total=length, detail=_Detail("")), 0.0
+
+    def show(done: float, detail: str) -> None:
+        nonlocal next_update
+        now = time.monotonic()
+        if now >= next_update:
+            next_update = now + _SECONDS_BETWEEN_UPDATES
+            bar.update(task, completed=done, detail=_Detail(detail))
+
+    timer = threading.Timer(_PATIENCE_SECONDS, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield show
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+@contextmanager
+def _line(what: str) -> Iterator[_Show]:
+    """Show a line that is rewritten, for notebooks, which have no terminal."""
+    begin, over, last = time.monotonic(), threading.Event(), ["…"]
+
+    def write() -> None:
+        """Write the last report again and again, for a compilation may come after it."""
+        if over.wait(_PATIENCE_SECONDS):
+            return
+        going_on = True
+        while going_on:
+            text = f"{what}: {_Detail(last[0])}, {time.monotonic() - begin:.0f} s"
+            sys.stderr.write(f"\r{text[:78]:<78}")
+            sys.stderr.flush()
+            going_on = not over.wait(10 * _SECONDS_BETWEEN_UPDATES)
+        sys.stderr.write(f"\r{'':<78}\r")
+
+    def show(done: float, detail: str) -> None:
+        last[0] = detail or f"{done:,.0f} done"
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        yield show
+    finally:
+        over.set()
+        thread.join()
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, in one or two units.
+
+    >>> duration(3.2), duration(200), duration(7380), duration(300000)
+    ('3 s', '3 min 20 s', '2 h 3 min', '3 d 11 h')
+    """
+    whole = round(seconds)
+    for size, unit, smaller, name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min")):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // smaller} {name}"
+    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"

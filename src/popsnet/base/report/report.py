@@ -1,0 +1,217 @@
+"""Reports: facts, tables, notes and a verdict, as text, JSON, CSV or HTML."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from popsnet.base.report.table import Column, ColumnKind, Note, Table, as_text, flat, shown
+from popsnet.base.terminal import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A named value. With a label it is shown to people, otherwise it is for programs only.
+
+    Parameters
+    ----------
+    key : str
+        Its name in JSON.
+    value : object
+        A value that JSON can represent.
+    label : str
+        Its name for people.
+    kind : {"text", "integer", "number", "share", "flag"}
+        The type of the value, which decides how it is shown.
+    text : str
+        What to show instead of the value.
+
+    Examples
+    --------
+    >>> from popsnet.base.report import Fact, Report
+    >>> print(Report("A run", (Fact("lost", 0.25, "packets lost", "share"),)))
+    A run
+    packets lost 25.0%
+    """
+
+    key: str
+    value: object
+    label: str = ""
+    kind: ColumnKind = "integer"
+    text: str = ""
+
+
+def facts_of(result: object, *names: str) -> tuple[Fact, ...]:
+    """Return attributes of a result as facts for programs.
+
+    Parameters
+    ----------
+    result : object
+        The result.
+    *names : str
+        The names of its attributes.
+
+    Returns
+    -------
+    tuple of Fact
+        The attributes under their own names. One with a method ``to_dict`` is a dictionary.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.base.report import facts_of
+    >>> [(fact.key, fact.value) for fact in facts_of(Network(2, 3), "d", "g")]
+    [('d', 2), ('g', 3)]
+    """
+    values = ((name, getattr(result, name)) for name in names)
+    return tuple(
+        Fact(name, value.to_dict() if hasattr(value, "to_dict") else value)
+        for name, value in values
+    )
+
+
+@dataclass(frozen=True)
+class Report:
+    """A result as people and programs see it.
+
+    Parameters
+    ----------
+    title : str
+        The title, of one or a few lines.
+    facts : tuple of Fact
+        Single values.
+    parts : tuple of Table and str
+        Tables and notes, in the order in which they are read.
+    verdict : str
+        The conclusion.
+    ok : bool
+        Whether all checks passed.
+    cure : str
+        What to do about a check that failed. Commands print it to standard error.
+    parameters : tuple of str
+        Parameters of which notes, verdict or cure name a value; commands show them as options.
+
+    Examples
+    --------
+    >>> report = Report("POPS(2, 3)", (Fact("n", 6, "processors"),), verdict="OK: n = d·g.")
+    >>> print(report)
+    POPS(2, 3)
+    processors 6
+    OK: n = d·g.
+    >>> report.to_dict()
+    {'n': 6, 'ok': True}
+    """
+
+    title: str = ""
+    facts: tuple[Fact, ...] = ()
+    parts: tuple[Table | str, ...] = ()
+    verdict: str = ""
+    ok: bool = True
+    cure: str = ""
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, in order."""
+        return tuple(part for part in self.parts if isinstance(part, Table))
+
+    def plus(self, *items: Fact | Table | str) -> Report:
+        """Return the report with more facts, tables or notes at the end."""
+        facts = tuple(item for item in items if isinstance(item, Fact))
+        parts = tuple(item for item in items if not isinstance(item, Fact))
+        return replace(self, facts=self.facts + facts, parts=self.parts + parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return facts and tables as plain values, and ``ok`` if anything was checked."""
+        facts = {fact.key: fact.value for fact in self.facts}
+        tables = {table.name: table.records() for table in self.tables}
+        return {**facts, **tables, **({"ok": self.ok} if self.verdict or not self.ok else {})}
+
+    @property
+    def first_table(self) -> Table:
+        """The first table, or a table of the facts if there is none."""
+        facts = {fact.key: fact.value for fact in self.facts}
+        return self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
+
+    def csv(self) -> str:
+        """Return the first table, or the facts if there is none, as comma-separated values."""
+        return self.first_table.csv()
+
+    def renderables(self) -> Iterator[RenderableType]:
+        """Yield the parts that a terminal shows."""
+        if self.title:
+            yield Note(self.title)
+        if labelled := self._labelled():
+            yield from labelled.renderables()
+        for part in self.parts:
+            yield from [Note(part)] if isinstance(part, str) else part.renderables()
+        if self.verdict:
+            yield Note(visible(self.verdict, lines=False))
+
+    def _labelled(self) -> Table | None:
+        rows = [
+            {"label": fact.label, "value": fact.text or shown(fact.value, fact.kind)}
+            for fact in self.facts
+            if fact.label
+        ]
+        columns = Column("label", " ", "text"), Column("value", " ", show=lambda row: row["value"])
+        return Table("facts", "", columns, rows) if rows else None
+
+    def __str__(self) -> str:
+        return as_text(self.renderables())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        parts = [self.title, self._labelled(), *self.parts, self.verdict]
+        return "".join(
+            part._repr_html_() if isinstance(part, Table) else _paragraph(part)
+            for part in parts
+            if part
+        )
+
+
+def _paragraph(text: str) -> str:
+    """Return a text as a paragraph of HTML with the same lines."""
+    return "<p>{}</p>".format("<br>".join(escape(line) for line in text.splitlines()))
+
+
+class Reported(ABC):
+    """A result that is shown as its report, on a terminal and in a notebook.
+
+    Examples
+    --------
+    >>> from popsnet.base.report import Report, Reported
+    >>> class Answer(Reported):
+    ...     def report(self):
+    ...         return Report("The answer is 42.")
+    >>> Answer()
+    The answer is 42.
+    """
+
+    @abstractmethod
+    def report(self) -> Report:
+        """Return the report that the command line prints."""
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the rows of the first table, or the facts, as dictionaries."""
+        return self.report().first_table.records()
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return the first table, or the facts, as a data frame. Needs ``popsnet[pandas]``."""
+        return self.report().first_table.to_dataframe()
+
+    def __str__(self) -> str:
+        return str(self.report())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()

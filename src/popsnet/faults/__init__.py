@@ -1,6 +1,0 @@
-"""Faults: parts of a network that do not work, and messages that are lost."""
-
-from popsnet.faults.active import ActiveFaults, WorkingParts, two_way_paths
-from popsnet.faults.faults import KINDS, Faults
-
-__all__ = ["KINDS", "ActiveFaults", "Faults", "WorkingParts", "two_way_paths"]

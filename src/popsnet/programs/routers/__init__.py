@@ -1,0 +1,1 @@
+"""The routers that ship, one idea per file."""

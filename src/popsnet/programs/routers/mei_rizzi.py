@@ -1,0 +1,322 @@
+"""mei-rizzi: the randomized router of the paper, five slots per step, and a repair for d > g."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import ceil
+
+import numpy as np
+
+from popsnet.model.coins import Coins
+from popsnet.model.memory import Memory
+from popsnet.model.network import Bools, Network
+from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
+from popsnet.programs.facts import Claims, Expectation, Words, by_shape, explanation, phases_of
+from popsnet.programs.router import register, register_variant
+from popsnet.theory.bounds import PAPER, Bound
+from popsnet.theory.fluid import expected_steps
+
+BUFFERS = 3
+"""The processor's own packet, the packet for it, and one copy on its way."""
+
+INTERMEDIATE_GROUP = "mei-rizzi intermediate group"
+"""The purpose of the router's coins."""
+
+PHASES = (
+    "1 to intermediate group",
+    "2 to temporary group",
+    "3 ack to intermediate group",
+    "4 ack to source",
+    "5 to destination",
+)
+
+
+def _expected_slots(network: Network) -> float:
+    """Return five slots per step, and for d > g the wait of the last copies for their block."""
+    return 5 * expected_steps(network) + (network.blocks - 1) / 2
+
+
+def _thinned_slots(network: Network) -> float:
+    """Return 5⌈4(d/g - 1)⌉, the slots of the steps in which packets take part at random.
+
+    This is with c + ε = 4, in the limit of large g. Afterwards no group has more than g packets.
+    The bound of the router is this and O(log log g) more.
+    """
+    return 5 * ceil(4 * (network.d / network.g - 1))
+
+
+def _deferred_slots(network: Network) -> float:
+    """Return 5⌈4(d/g - 1)⌉ + k - 1 for d = kg, with the wait of the last copies."""
+    return _thinned_slots(network) + network.d // network.g - 1
+
+
+_CLAIMS = Claims(
+    Expectation(_expected_slots, exact=False, reason="fluid limit, 5 slots per step"),
+    (
+        Bound("mei-rizzi, d = g", "upper", "O(log log g)", "with high probability",
+              "d = g, asymptotic; its constants: the tail bounds", f"{PAPER}, section 3.1",
+              lambda network: network.d == network.g),
+        Bound("mei-rizzi, d > g", "upper", "5⌈4(d/g - 1)⌉ + O(log log g)", "with high probability",
+              "counts what survives slot 2 as delivered", f"{PAPER}, section 3.2",
+              lambda network: network.d > network.g, _thinned_slots, leading=True),
+        Bound("mei-rizzi, deferred", "upper", "5⌈4(d/g - 1)⌉ + d/g - 1 + O(log log g)",
+              "with high probability", "d > g, g divides d; loses no packet",
+              "popsnet's documentation, pages 'mei-rizzi-analysis' and 'exact-chains'",
+              lambda network: network.d > network.g and network.d % network.g == 0,
+              _deferred_slots, leading=True),
+    ),
+)  # fmt: skip
+
+_UP_TO_SLOT_4 = phases_of("mei-rizzi")
+_UP_TO_SLOT_2 = {phase: _UP_TO_SLOT_4[phase] for phase in PHASES[:2]}
+
+
+_PUBLISHED = Words(
+    by_shape("mei-rizzi"), {**_UP_TO_SLOT_4, PHASES[4]: by_shape("mei-rizzi slot 5")}, "residue"
+)
+_DEFERRED = Words(
+    explanation("mei-rizzi deferred"),
+    {**_UP_TO_SLOT_4, **phases_of("mei-rizzi deferred")},
+    "residue",
+)
+_IDEALIZED = Words(
+    explanation("mei-rizzi idealized"),
+    {**_UP_TO_SLOT_2, **phases_of("mei-rizzi idealized")},
+    "residue",
+)
+
+
+def _needs_large_groups(network: Network) -> str | None:
+    if network.d >= network.g:
+        return None
+    return "it needs d >= g."
+
+
+def _default(network: Network) -> str:
+    return "published" if network.d == network.g else "deferred"
+
+
+def participation(network: Network, step: int) -> int:
+    """Return the probability that a packet takes part in step 0, 1, …, in units of 2^-32.
+
+    With c + ε = 4 in the paper's rule, step s = 1, 2, … has g / (d - g(s - 1)/4) while
+    s ≤ ⌈4(d/g - 1)⌉. Afterwards every packet takes part. For d = g that is from the start.
+    """
+    d, g = network.d, network.g
+    return (4 * g << 32) // (4 * d - g * step) if g * step < 4 * (d - g) else 2**32
+
+
+def _working(network: Network) -> int:
+    """Return the bytes of what the processors with index less than g hear, and of all sources."""
+    return 40 * network.n + 16 * network.couplers
+
+
+@register(
+    "mei-rizzi",
+    variant="published",
+    default=_default,
+    summary="each packet by a random and a temporary group, with acks, until all are delivered",
+    slots="O(d/g + log log g) with high probability, 5 per step",
+    buffers=BUFFERS,
+    messages="acks of 1 bit",
+    applies="d >= g; published loses packets for d > g",
+    obstacle=_needs_large_groups,
+    randomness="private coins",
+    faults="survives none: a packet that is not heard in its last hop is lost, and one whose ack "
+    "is not heard is delivered again",
+    reference="Mei and Rizzi, On-Line Permutation Routing in Partitioned Optical Passive Star "
+    "Networks, sections 3.1 and 3.2",
+    online=True,
+    claims=_CLAIMS,
+    words=_PUBLISHED,
+    working=_working,
+)
+def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Route any permutation on POPS(g, g) in O(log log g) slots with high probability.
+
+    A step has five slots. A source sends a copy of its packet to a random intermediate group
+    (1), which passes it on to the temporary group, the destination's number mod g (2). Acks
+    go back the same way (3, 4), and the source that hears one drops its original. The
+    temporary group sends the copy to its destination (5). In slots 1 and 2 the processor with
+    index a < g listens to group a. An ack is heard by the processor that sent the copy. In slot 5
+    processor j listens to group j mod g.
+
+    For d > g a packet takes part in a step with the probability of section 3.2 of the paper, and
+    the bound is O(d/g + log log g).
+
+    Copies may meet in slots 1 and 2. In slots 3 and 4 two messages never meet, and for d = g not
+    in slot 5 either (Proposition 3.1 of the paper). The machine checks this on every run. For d > g
+    destinations in one group that are equal mod g share a coupler in slot 5. Copies for them meet
+    there, after their sources have heard the ack and dropped them: **these packets are lost**.
+
+    The router stops when every source has its ack. No processor can know that: only the
+    simulation looks, to end the run, and nothing that a processor does depends on it.
+    """
+    g, listening = network.g, _one_per_coupler(network)
+    pending: Ints = network.processors
+    own_residue, step = pending % g, 0
+    waiting = np.ones(network.n, dtype=np.bool_)
+    while pending.size:
+        arrived, pending = yield from _until_acks(
+            network, coins, memory, step, waiting, pending, listening
+        )
+        groups = network.group(arrived.destinations)
+        options = SlotOptions(phase=PHASES[4], step=step, conflict_free=network.d == g)
+        heard = yield Slot.forward(arrived, groups, own_residue, **options)
+        memory.drop(arrived.receivers, arrived.packets)
+        mine = heard.destinations == heard.receivers
+        memory.deliver(heard.receivers[mine], heard.packets[mine])
+        step += 1
+
+
+def _one_per_coupler(network: Network) -> tuple[Ints, Ints]:
+    """Let the processor with index a < g of every group listen to group a."""
+    processors = network.processors
+    index = network.index(processors)
+    first = index < network.g
+    return processors[first], index[first]
+
+
+def _two_hops(
+    network: Network, coins: Coins, memory: Memory, step: int, pending: Ints, listening: Listening
+) -> Exchange[tuple[Ints, Ints, Inbox, Inbox]]:
+    """Execute slots 1 and 2, in which each pending source takes part by its own coin.
+
+    Returns the sources that take part, their intermediate groups, and what these groups and the
+    temporary groups heard.
+    """
+    g, threshold, taking = network.g, participation(network, step), pending
+    if threshold < 2**32:
+        taking = pending[coins.chances(threshold, INTERMEDIATE_GROUP, step, pending)]
+    intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
+    copies = yield Slot.send_packets(taking, intermediate, listening, phase=PHASES[0], step=step)
+    memory.store(copies.receivers, copies.packets)
+    temporary = copies.destinations % g
+    arrived = yield Slot.forward(copies, temporary, listening, phase=PHASES[1], step=step)
+    memory.drop(copies.receivers, copies.packets)
+    return taking, intermediate, copies, arrived
+
+
+def _until_acks(
+    network: Network, coins: Coins, memory: Memory, step: int, waiting: Bools, pending: Ints,
+    listening: Listening,
+) -> Exchange[tuple[Inbox, Ints]]:  # fmt: skip
+    """Execute slots 1 to 4.
+
+    Returns what the temporary groups stored, and the sources without an ack. Acks for copies that
+    arrived go back the way the copies came, never two on a coupler.
+    """
+    taking, intermediate, copies, arrived = yield from _two_hops(
+        network, coins, memory, step, pending, listening
+    )
+    memory.store(arrived.receivers, arrived.packets)
+    options = SlotOptions(step=step, conflict_free=True)
+    await_acks = copies.receivers, copies.destinations % network.g
+    options["phase"] = PHASES[2]
+    acks = yield Slot.acknowledge(arrived, arrived.groups, await_acks, **options)
+    came_from = np.zeros(network.n, dtype=np.int32)
+    came_from[copies.receivers] = copies.groups
+    back, options["phase"] = came_from[acks.receivers], PHASES[3]
+    confirmed = yield Slot.acknowledge(acks, back, (taking, intermediate), **options)
+    memory.drop(confirmed.receivers, confirmed.receivers)
+    waiting[confirmed.receivers] = False
+    return arrived, np.flatnonzero(waiting).astype(np.int32)
+
+
+def deferred(
+    network: Network, destination: Ints, coins: Coins, memory: Memory, *, unabridged: bool = False
+) -> Slots:
+    """Route for d > g without losses: a copy waits in its temporary group until slot 5 is safe.
+
+    A group has k = ⌈d/g⌉ blocks of g processors, the last one perhaps smaller. In slot 5 of step
+    s only copies for block s mod k are sent: destinations of one group and block differ mod g,
+    so that two of them never share a coupler. The others wait. In slots 1 and 2 the processor
+    with index g(s mod k) + a listens to group a (index a, if there is no such processor), if
+    it has no copy that waits: so k times as many buffers take turns, one per processor as before.
+    A copy that is stored cannot be lost, so the ack that its source hears is true.
+
+    After the last ack at most k - 1 more slots of kind 5 deliver the waiting copies. Only the
+    simulation sees that the run is over, as in :func:`mei_rizzi`. If ``unabridged``, every step has
+    all its slots, because no processor knows which step is the last.
+    """
+    n, blocks, processors = network.n, network.blocks, network.processors
+    index = network.index(processors)
+    pending: Ints = processors
+    stored, target = np.full((2, n), NO_PACKET, dtype=np.int32)  # waiting copies, and where to
+    waiting, step = np.ones(n, dtype=np.bool_), 0
+    while pending.size or (unabridged and (stored != NO_PACKET).any()):
+        listens_to = _turns(network, index, step % blocks)
+        listeners = processors[(listens_to >= 0) & (stored == NO_PACKET)]
+        listening = listeners, listens_to[listeners]
+        arrived, pending = yield from _until_acks(
+            network, coins, memory, step, waiting, pending, listening
+        )
+        stored[arrived.receivers] = arrived.packets
+        target[arrived.receivers] = arrived.destinations
+        yield from _deliver_block(network, memory, stored, target, step, step % blocks)
+        step += 1
+    block = step % blocks
+    while (stored != NO_PACKET).any():
+        yield from _deliver_block(network, memory, stored, target, step - 1, block)
+        block = (block + 1) % blocks
+
+
+register_variant(
+    "mei-rizzi",
+    "deferred",
+    obstacle=_needs_large_groups,
+    unabridged=partial(deferred, unabridged=True),
+    words=_DEFERRED,
+)(deferred)
+
+
+def _turns(network: Network, index: Ints, block: int) -> Ints:
+    """Return the group each processor listens to in slots 1 and 2, or -1 if it does not."""
+    d, g = network.d, network.g
+    listens_to = np.full(len(index), -1, dtype=np.int32)
+    here = index // g == block
+    listens_to[here] = index[here] % g
+    missing = (index < g) & (index + block * g >= d)
+    listens_to[missing] = index[missing]
+    return listens_to
+
+
+def _deliver_block(
+    network: Network, memory: Memory, stored: Ints, target: Ints, step: int, block: int
+) -> Slots:
+    """Execute slot 5: send the copies for one block of every group to their destinations."""
+    g, processors = network.g, network.processors
+    senders = processors[(stored != NO_PACKET) & (network.index(target) // g == block)]
+    listeners = processors[network.index(processors) // g == block]
+    options = SlotOptions(phase=PHASES[4], step=step, conflict_free=True)
+    groups, packets, listening = network.group(target[senders]), stored[senders], listeners % g
+    heard = yield Slot.send_packets(
+        senders, groups, (listeners, listening), packets=packets, **options
+    )
+    memory.drop(senders, packets)
+    stored[senders] = NO_PACKET
+    memory.deliver(heard.receivers, heard.packets)
+
+
+@register_variant(
+    "mei-rizzi", "idealized", obstacle=_needs_large_groups, idealized=True, words=_IDEALIZED
+)
+def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Count a packet as delivered once it survives slots 1 and 2, whatever slots 3 to 5 would do.
+
+    For d = g that is what happens. For d > g it is what the paper's tables report, and not what
+    happens: several destinations share a coupler in slot 5. Packets take part with the paper's
+    probability (section 3.2). In group x the processor with index a < g listens to group a, so
+    every coupler has one listener. Slots 3 to 5 are empty here: they are assumed, not executed.
+    """
+    listening, pending = _one_per_coupler(network), network.processors
+    waiting = np.ones(network.n, dtype=np.bool_)
+    step = 0
+    while pending.size:
+        *_, arrived = yield from _two_hops(network, coins, memory, step, pending, listening)
+        memory.assume_delivered(arrived.packets)
+        waiting[arrived.packets] = False
+        pending = pending[waiting[pending]]
+        for phase in PHASES[2:]:
+            yield Slot(phase=f"{phase} (assumed)", step=step)
+        step += 1

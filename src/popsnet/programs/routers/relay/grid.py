@@ -1,0 +1,165 @@
+"""Grid, XY(x, y): the stage for d < g, where a group has fewer listeners than couplers.
+
+With G = ⌈g/d⌉ the source groups a form G superclasses, a mod G, each of at most d groups, so that
+the d processors of a relay group can hear one superclass at a time. A stage has x slots of attempts
+(A), y of deliveries (D), xy ≥ G, and one of acks (K).
+
+A public injection P_b of [0, d) into [0, ĝ), ĝ = G⌈g/G⌉, gives destination j = (b, l) its y relay
+groups T_v = (P_b(l) + vx) mod ĝ. In attempt slot u group T listens to superclass (T + shift + u)
+mod G, processor (T, l) to the l-th group of it. A source of group a has δ = (a - P_b(l) - shift)
+mod G and sends in slot u = δ mod x to T_v, v = δ div x: in that slot T_v listens to it. If there is
+no group T_v it waits for the next stage. A relay stores one packet for each v. In delivery slot v
+it sends the one stored under v, and j listens to T_v.
+
+Nothing is lost: relay (T, l) alone hears group a, in one slot u, so its map of x bits, sent to the
+groups whose packets it stored, meets no other in K and can be true of one source only. In D slot v
+no two packets of T go to one group, because T_v is injective on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from popsnet.model.network import F64, Network
+from popsnet.model.slot import NO_PACKET, Exchange, Ints, Slot, SlotOptions, Slots
+from popsnet.programs.facts import phases_of
+from popsnet.programs.routers.relay.state import Maps, RelayStage, RelayState, numbered
+from popsnet.theory.stages import after_grid
+
+
+def superclasses(d: int, g: int) -> int:
+    """Return G = ⌈g/d⌉."""
+    return -(-g // d)
+
+
+@dataclass(frozen=True)
+class Grid(RelayStage):
+    """XY(x,y): a stage with conflicts only in the first x slots."""
+
+    letters = "XY"
+    phases = phases_of("grid")
+    x: int
+    y: int
+
+    def run(self, state: RelayState) -> Slots:
+        """Execute the stage."""
+        return GridSlots(state, self.x, self.y).run()
+
+    def slots(self, network: Network) -> int:
+        """Return x + y + 1."""
+        return self.x + self.y + 1
+
+    def after(self, network: Network, rho: F64) -> F64:
+        """Return the fraction of packets that the stage leaves, in the fluid limit."""
+        return after_grid(network, rho, self.x)
+
+    def buffers(self, network: Network) -> int:
+        """Return 2 + y, as a relay stores a packet for each delivery slot."""
+        return 2 + self.y
+
+    def working(self, network: Network) -> int:
+        """Return the bytes of stored packets and their two groups by v, and of maps by slot.
+
+        About two thirds of all processors have a map to send, to groups that are listed twice.
+        """
+        return (12 * self.y + 8 * self.x) * network.n
+
+    def obstacle(self, network: Network) -> str | None:
+        """Return why the stage cannot be run on a network, or None if it can."""
+        if network.d >= network.g:
+            return f"stage {self} needs d < g; for d >= g use stages P, S, F, R, T, Q and X."
+        classes = superclasses(network.d, network.g)
+        if self.x * self.y < classes:
+            return f"stage {self} needs x·y >= ⌈g/d⌉ = {classes}."
+        if self.x > classes:
+            return f"stage {self} needs x <= ⌈g/d⌉ = {classes}."
+        return None
+
+
+class GridSlots:
+    """The slots of one grid stage."""
+
+    def __init__(self, state: RelayState, x: int, y: int) -> None:
+        network, g, n = state.network, state.network.g, state.network.n
+        self.state, self.x, self.y = state, x, y
+        self._classes = superclasses(network.d, g)
+        self._width = self._classes * -(-g // self._classes)  # ĝ
+        self._shift = state.public_draw(self._classes)
+        self.bijection = state.fresh_bijection(self._width)
+        self.processors = network.processors
+        # by v and processor; the origins are the groups of the sources
+        self.stored, self.targets, self.origins = np.full((3, y, n), NO_PACKET, dtype=np.int32)
+
+    def run(self) -> Slots:
+        """Execute the stage."""
+        turns, relays, _ = self.ways()
+        maps = yield from self.attempt(turns, relays)
+        yield from self._deliver()
+        yield from self._acknowledge(turns, relays, maps)
+
+    def ways(self) -> tuple[Ints, Ints, Ints]:
+        """Return for each pending source its slot u, its relay group T_v and v."""
+        state, pending = self.state, self.state.pending
+        place = state.places(self.bijection, state.destination[pending])
+        delta = (state.network.group(pending) - place - self._shift) % self._classes
+        v = delta // self.x
+        return delta % self.x, self.relay(place, v), v
+
+    def relay(self, places: Ints, v: Ints | int) -> Ints:
+        """Return T_v for each place, g or more if there is no such group."""
+        return (places + v * self.x) % self._width
+
+    def attempt(self, turns: Ints, relays: Ints, name: str = "grid") -> Exchange[Maps]:
+        """Send packets, store what relays have room for, and return in which slots they did."""
+        state, network = self.state, self.state.network
+        pending = state.pending
+        maps = np.zeros((network.n, self.x), dtype=np.uint8)
+        exists = relays < network.g
+        for turn in range(self.x):
+            trying = (turns == turn) & exists
+            listened = self.listened(turn)
+            listens = listened < network.g
+            listening = self.processors[listens], listened[listens]
+            phase = numbered(f"{name}: attempt", turn, self.x)
+            heard = yield Slot.send_packets(
+                pending[trying], relays[trying], listening, phase=phase, step=state.step
+            )
+            place = state.places(self.bijection, heard.destinations)
+            v = (network.group(heard.receivers) - place) % self._width // self.x
+            free = self.stored[v, heard.receivers] == NO_PACKET
+            at, v = heard.receivers[free], v[free]
+            state.keep(heard.at(free))
+            self.stored[v, at] = heard.packets[free]
+            self.targets[v, at] = heard.destinations[free]
+            self.origins[v, at] = heard.groups[free]
+            maps[at, turn] = 1
+        return maps
+
+    def listened(self, turn: int) -> Ints:
+        """Return the group each processor listens to in an attempt slot, g or more for none."""
+        network = self.state.network
+        group, index = network.group(self.processors), network.index(self.processors)
+        return (group + self._shift + turn) % self._classes + index * self._classes
+
+    def _deliver(self) -> Slots:
+        state = self.state
+        for v in range(self.y):
+            holders = self.processors[self.stored[v] != NO_PACKET]
+            relays = self.relay(state.places(self.bijection, state.waiting), v)
+            exists = relays < state.network.g
+            listened = state.waiting[exists], relays[exists]
+            phase = numbered("grid: delivery", v, self.y)
+            stored = holders, self.stored[v, holders], self.targets[v, holders]
+            yield from state.deliver(stored, listened, phase)
+
+    def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
+        """Send the map of each relay to the groups whose packets it stored."""
+        state = self.state
+        told = self.processors[maps.any(axis=1)]
+        groups = np.stack([self.listened(turn)[told] for turn in range(self.x)], axis=1)
+        maps, exists = maps[told], relays < state.network.g
+        listened, fanout = (state.pending[exists], relays[exists]), maps.sum(axis=1, dtype=np.int32)
+        options: SlotOptions = {**state.without_conflict("grid: acks"), "fanout": fanout}
+        return state.send_maps(told, groups[maps == 1], listened, maps, turns, **options)

@@ -1,0 +1,300 @@
+"""The slots of relayed packets where groups are the limit: d < g.
+
+The slots are cut into phases. The two hops of a relayed packet are in different phases. If in each
+phase of T slots every coupler has at most T packets, and every group sends and receives at most
+d·T, then the packets of the phase can be dealt to its slots in any order of its hops (see
+:mod:`~popsnet.programs.schedules.groups.nested`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from popsnet.base.compiled import compiled
+from popsnet.model.coins import Coins
+from popsnet.model.network import F64, I32, I64, Ints
+from popsnet.programs.schedules.colouring.multigraph import runs
+from popsnet.programs.schedules.groups.plan import GroupPlan, deal_matrix, join_packets
+from popsnet.programs.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost, pieces
+from popsnet.programs.schedules.groups.transport import MatrixBounds, fit
+from popsnet.programs.schedules.schedule import grouped
+
+_MOST_WORK = 1 << 24
+"""The most phases tried for all packets together, in a pass."""
+_MOST_CELLS = 1 << 23
+"""The most couplers of all phases together, which take 32 bytes each."""
+_COARSE_WORK = 1 << 21
+"""The same where several packets are moved at once, and shares are refined later."""
+
+
+def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | None:
+    """Send first hops in ``early`` slots and second hops in ``late`` ones, or return None.
+
+    The straight packets of the first phase are found exactly if there are any.
+    """
+    straight = divided.straight
+    lengths, hops = np.array((early, late)), divided.hops
+    room = lengths[:, None, None] - hops
+    rows, columns = (d * lengths[:, None] - hops.sum(axis=axis) for axis in (2, 1))
+    bounds = MatrixBounds(
+        np.maximum(straight - room[1], 0), np.minimum(straight, room[0]),
+        np.maximum(straight.sum(axis=1) - rows[1], 0), rows[0],
+        np.maximum(straight.sum(axis=0) - columns[1], 0), columns[0],
+    )  # fmt: skip
+    first = fit(straight * early // (early + late), bounds)
+    if first is None:
+        return None
+    phases = np.zeros((2, len(divided.packets)), dtype=np.int64)
+    phases[1] = 1
+    shares = np.array((first, straight - first))
+    return _deal_phases(divided, lengths, shares, phases)
+
+
+def in_many_phases(
+    divided: Split, d: int, phases: Callable[[int, int], I64], slots: int, coins: Coins
+) -> GroupPlan | None:
+    """Find phases by prices, as :mod:`~popsnet.programs.schedules.groups.split` finds relays.
+
+    ``phases`` gives the lengths of the phases for a number of slots and a least length. If there
+    are many packets, several are moved at once, and the phases have at least as many slots.
+    """
+    g = len(divided.straight)
+    total = int(divided.straight.sum() + divided.packets.sum())
+    lengths, weight, least = phases(slots, 1), 1, 1
+    while len(lengths) * g * g > _MOST_CELLS and least < slots:
+        least *= 2
+        lengths = phases(slots, least)
+    if total * len(lengths) > _MOST_WORK:
+        while total * len(lengths) > weight * _COARSE_WORK:
+            weight *= 2
+            lengths = phases(slots, max(least, 2 * weight))
+    if len(lengths) < 2 or len(lengths) * g * g > _MOST_CELLS:
+        return None
+    item, size = pieces(divided.packets, weight, "order of phases", coins)
+    units = np.zeros((6, len(item) + len(item) // 2 + 4 * g), dtype=np.int32)
+    ends = divided.source[item], divided.relay[item], divided.destination[item]
+    units[:4, : len(item)] = *ends, size
+    shares = np.zeros((len(lengths), g, g), dtype=np.int64)
+    state = _empty(lengths, d, g)
+    if not _settle(state, units, len(item), weight, divided.straight, shares):
+        return None
+    units = units[:, units[3] > 0]
+    regrouped = Split(divided.straight, units[0], units[1], units[2], units[3].astype(np.int64))
+    return _deal_phases(regrouped, lengths, shares, units[4:])
+
+
+def growing_phases(slots: int, least: int) -> I64:
+    """Return the lengths of phases that double from both ends to the middle.
+
+    Few packets can arrive in the first phase and few can leave in the last, so these are short.
+    """
+    ends = [least]
+    while 4 * sum(ends) <= slots:
+        ends.append(sum(ends))
+    middle = slots - 2 * sum(ends)
+    if middle < 0:
+        return equal_phases(slots, least)
+    count = -(-middle // ends[-1])
+    inner = [(middle + k) // count for k in range(count)]
+    return np.array([*ends, *inner, *ends[::-1]])
+
+
+def equal_phases(slots: int, least: int) -> I64:
+    """Return the lengths of phases that differ by at most one."""
+    count = max(1, slots // least)
+    return (slots + np.arange(count)) // count
+
+
+def _deal_phases(divided: Split, lengths: I64, shares: I64, phases: Ints) -> GroupPlan:
+    """Deal the packets of each phase to its slots.
+
+    ``shares`` has the straight packets of each phase, and ``phases`` those of both hops of each
+    item of the split.
+    """
+    g = len(divided.straight)
+    loads = shares.copy()
+    ends = (divided.source, divided.relay, divided.destination)
+    for hop in range(2):
+        np.add.at(loads, (phases[hop], ends[hop], ends[hop + 1]), divided.packets)
+    begins = np.cumsum(lengths) - lengths
+    dealt = [
+        begin + deal_matrix(load, int(slots))
+        for begin, load, slots in zip(begins, loads, lengths, strict=True)
+    ]
+    slots = np.concatenate(dealt).astype(np.int32)
+    taken = np.cumsum(loads.ravel()) - loads.ravel()
+    straight = _take(slots, taken, shares.ravel())
+    cell = np.repeat(np.tile(np.arange(g * g), len(lengths)), shares.ravel())
+    straight = straight[grouped(cell, g * g).packets]
+    hops = []
+    for hop in range(2):
+        cells = (phases[hop].astype(np.int64) * g + ends[hop]) * g + ends[hop + 1]
+        order = np.argsort(cells, kind="stable")
+        amounts = np.bincount(cells, weights=divided.packets, minlength=len(taken))
+        found = _take(slots, taken, amounts.astype(np.int64))
+        back = np.argsort(np.repeat(order, divided.packets[order]), kind="stable")
+        hops.append(found[back])
+    return join_packets(divided, straight, hops[0], hops[1], int(lengths.sum()))
+
+
+def _take(slots: I32, taken: I64, amounts: I64) -> I32:
+    """Take the next slots of each cell of each phase, and move on what is taken."""
+    found = slots[runs(taken, amounts)]
+    taken += amounts
+    return found
+
+
+class _State(NamedTuple):
+    """Loads, rooms and prices, by phase."""
+
+    rooms: I64
+    """Of every coupler, and of every group for what it sends and for what it receives."""
+    load: I64
+    sends: I64
+    receives: I64
+    prices: F64
+    send_prices: F64
+    receive_prices: F64
+
+
+def _empty(lengths: I64, d: int, g: int) -> _State:
+    count = len(lengths)
+    whole = [np.zeros(shape, dtype=np.int64) for shape in ((count, g, g), (count, g), (count, g))]
+    prices = [np.zeros(one.shape) for one in whole]
+    return _State(np.array((lengths, d * lengths)), whole[0], whole[1], whole[2], *prices)
+
+
+@compiled(inline=True)
+def _over(at: _State, p: int, a: int, b: int) -> int:
+    """Return how many packets too many a hop meets."""
+    over: int = max(
+        at.load[p, a, b] - at.rooms[0, p],
+        at.sends[p, a] - at.rooms[1, p],
+        at.receives[p, b] - at.rooms[1, p],
+    )
+    return over
+
+
+@compiled(inline=True)
+def _add(at: _State, p: int, a: int, b: int, packets: int) -> None:
+    at.load[p, a, b] += packets
+    at.sends[p, a] += packets
+    at.receives[p, b] += packets
+
+
+@compiled(inline=True)
+def _cost(at: _State, p: int, a: int, b: int, packets: int) -> float:
+    return (
+        cost(at.load[p, a, b], packets, at.rooms[0, p], at.prices[p, a, b])
+        + cost(at.sends[p, a], packets, at.rooms[1, p], at.send_prices[p, a])
+        + cost(at.receives[p, b], packets, at.rooms[1, p], at.receive_prices[p, b])
+    )
+
+
+@compiled
+def _settle(at: _State, units: I32, used: int, weight: int, straight: I64, shares: I64) -> bool:
+    """Choose the phases of both hops of relayed units and of straight packets, in place."""
+    phases, g = shares.shape[0], shares.shape[1]
+    best, idle = 1 << 62, 0
+    for turn in range(PASSES + 1):
+        if turn > 0:
+            weight = max(1, weight // 2)
+        gain = GAIN * (turn % 2)
+        used = _move_relayed(at, units, used, turn > 0, gain)
+        for a in range(g):
+            for b in range(g):
+                if straight[a, b] == 0:
+                    continue
+                for p in range(-1, 0) if turn == 0 else range(phases):
+                    packets = straight[a, b]
+                    if turn > 0:
+                        packets = min(shares[p, a, b], _over(at, p, a, b))
+                        if packets <= 0:
+                            continue
+                        shares[p, a, b] -= packets
+                        _add(at, p, a, b, -packets)
+                    _put(at, a, b, packets, weight, p, gain, shares)
+        over = _raise_prices(at)
+        if over == 0:
+            return True
+        idle = 0 if over < 0.95 * best else idle + 1
+        best = min(over, best)
+        if idle >= (PATIENCE if over > FEW else 4 * PATIENCE):
+            break
+    return False
+
+
+@compiled
+def _move_relayed(at: _State, units: I32, used: int, again: bool, gain: float) -> int:
+    """Move units that meet something overfull, or all; return how many units there are now."""
+    phases = at.load.shape[0]
+    for k in range(used):
+        u = k
+        a, t, b, size = units[0, u], units[1, u], units[2, u], int(units[3, u])
+        p, q, least = int(units[4, u]), int(units[5, u]), np.inf
+        if again:
+            over = max(_over(at, p, a, t), _over(at, q, t, b))
+            if over <= 0:
+                continue
+            if over < size and used < units.shape[1]:  # the rest stays
+                for row in range(6):
+                    units[row, used] = units[row, u]
+                units[3, u] -= over
+                u, size = used, over
+                units[3, u] = size
+                used += 1
+            _add(at, p, a, t, -size)
+            _add(at, q, t, b, -size)
+            least = _cost(at, p, a, t, size) + _cost(at, q, t, b, size) - gain
+        early, begin = np.inf, 0
+        for later in range(1, phases):
+            now = _cost(at, later - 1, a, t, size)
+            if now < early:
+                early, begin = now, later - 1
+            now = early + _cost(at, later, t, b, size)
+            if now < least:
+                least, p, q = now, begin, later
+        units[4, u], units[5, u] = p, q
+        _add(at, p, a, t, size)
+        _add(at, q, t, b, size)
+    return used
+
+
+@compiled
+def _put(
+    at: _State, a: int, b: int, packets: int, weight: int, old: int, gain: float, shares: I64
+) -> None:
+    """Put straight packets where they cost least, a few at a time."""
+    while packets > 0:
+        size, chosen, least = min(packets, weight), old, np.inf
+        if old >= 0:
+            least = _cost(at, old, a, b, size) - gain
+        for p in range(shares.shape[0]):
+            now = _cost(at, p, a, b, size)
+            if now < least:
+                least, chosen = now, p
+        shares[chosen, a, b] += size
+        _add(at, chosen, a, b, size)
+        packets -= size
+
+
+@compiled
+def _raise_prices(at: _State) -> int:
+    """Raise the prices of what is overfull, and return by how many packets."""
+    phases, g, over = at.load.shape[0], at.load.shape[1], 0
+    for p in range(phases):
+        for a in range(g):
+            if at.receives[p, a] > at.rooms[1, p]:
+                over += at.receives[p, a] - at.rooms[1, p]
+                at.receive_prices[p, a] += 1
+            if at.sends[p, a] > at.rooms[1, p]:
+                over += at.sends[p, a] - at.rooms[1, p]
+                at.send_prices[p, a] += 1
+            for b in range(g):
+                if at.load[p, a, b] > at.rooms[0, p]:
+                    over += at.load[p, a, b] - at.rooms[0, p]
+                    at.prices[p, a, b] += 1
+    return over

@@ -1,7 +1,0 @@
-"""Deterministic on-line routing: comparator networks whose stages are scheduled off-line."""
-
-from popsnet.routing.deterministic.aks import aks, aks_slots
-from popsnet.routing.deterministic.batcher import batcher, batcher_slots
-from popsnet.routing.deterministic.datta import datta, datta_slots
-
-__all__ = ["aks", "aks_slots", "batcher", "batcher_slots", "datta", "datta_slots"]

@@ -1,0 +1,136 @@
+"""Delays as times, and loads as bit rates: a way to print points, which changes none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from popsnet.base.report import Column, Fact, Report, Row, Table
+from popsnet.hardware import INTERLEAVED, ONE_HOP, Propagation, Timing
+from popsnet.hardware.shown import rate_column, shown_time, time_column, timing_notes
+from popsnet.programs.scheduler import all_schedulers
+
+if TYPE_CHECKING:
+    from popsnet.runs.traffic_result import TrafficResult
+
+_SHARES = ("p50", "p90", "p95", "p99", "p999", "max")
+
+
+def propagation_of(result: TrafficResult, timing: Timing) -> Propagation:
+    """Return how propagation lengthens the delays of a point.
+
+    Interleaved schedulers share the arrivals of a processor, and the share of a Bernoulli process
+    is one; that of bursts is not, so delays are an estimate. So they are with finite buffers,
+    except for one hop: propagation fills others longer.
+    """
+    known = {one.name: one.propagation for one in all_schedulers()}
+    rule = INTERLEAVED  # of a function that is not registered, or a file that is not loaded
+    if result.scheduler in known:
+        rule = known[result.scheduler](result.network, timing.propagation_slots)
+    if rule is ONE_HOP or not timing.propagation_slots:
+        return rule
+    shared = rule is INTERLEAVED and not result.arrivals.startswith("bernoulli")
+    return replace(rule, accuracy="estimate") if shared or result.buffer else rule
+
+
+def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
+    """Return the delays of a point in nanoseconds and its loads in Tb/s.
+
+    The mean takes the mean of hops, percentiles and the maximum take the most hops of a packet.
+
+    Parameters
+    ----------
+    result : TrafficResult
+        The point.
+    timing : Timing
+        The length of a slot, the line rate and the propagation.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.runs.delays import point_times
+    >>> result = popsnet.simulate(4, 4, scheduler="tdm", load=0.5)
+    >>> timing = popsnet.Timing(slot="20ns", guard="2ns", rate="100Gbps", fibre="10m")
+    >>> times = point_times(result, timing)
+    >>> times["delay_mean_ns"] == 20 * (result.delay.mean + 3)
+    True
+    >>> round(times["accepted_tbps"], 2)
+    0.72
+    """
+    network, tau = result.network, timing.propagation_slots
+    rule = propagation_of(result, timing)
+
+    def time(delay: float | None, hops: float | None = None) -> float | None:
+        if delay is None:
+            return None
+        return timing.nanoseconds(rule.slots(network, delay, tau=tau, hops=hops))
+
+    low, high = result.delay.interval or (None, None)
+    means = {"mean": result.delay.mean, "low": low, "high": high}
+    return {
+        **{f"delay_{name}_ns": time(one, result.hops) for name, one in means.items()},
+        **{f"delay_{name}_ns": time(getattr(result.delay, name)) for name in _SHARES},
+        "offered_tbps": timing.terabits(result.offered, network.n),
+        "accepted_tbps": timing.terabits(result.accepted, network.n),
+    }
+
+
+def _spread(row: Row) -> str:
+    low, high = row["delay_low_ns"], row["delay_high_ns"]
+    return "–" if low is None else f"±{shown_time((high - low) / 2)}"
+
+
+def _late(name: str) -> Column:
+    key, heading = f"delay_{name}_ns", {"p999": "p99.9"}.get(name, name)
+    never = {True: "–", False: "∞"}
+
+    def show(row: Row) -> str:
+        return never[row["delay_mean_ns"] is None] if row[key] is None else shown_time(row[key])
+
+    return Column(key, heading, "number", show)
+
+
+_DELAYS = (time_column("delay_mean_ns", "mean"), Column("delay_high_ns", "95 %", "text", _spread))
+POINT_COLUMNS = (
+    *_DELAYS,
+    *(_late(name) for name in ("p50", "p90", "p99", "p999", "max")),
+    rate_column("accepted_tbps", "Tb/s"),
+)
+"""The columns of one point."""
+
+CURVE_COLUMNS = (
+    Column("label", "scheduler", "text"),
+    Column("load", show=lambda row: f"{row['load']:.4g}"),
+    *_DELAYS,
+    *(_late(name) for name in ("p50", "p99", "max")),
+    rate_column("accepted_tbps", "Tb/s"),
+)
+"""The columns of several points."""
+
+
+Rules: TypeAlias = Mapping[str, Propagation]
+"""The rules of propagation of schedulers, by name."""
+
+
+def with_rules(report: Report, timing: Timing, rules: Rules, *tables: Table) -> Report:
+    """Return a report with the timing, the rule of every scheduler, and tables of times as well."""
+    told = {name: rule.to_dict() for name, rule in rules.items()}
+    facts = Fact("timing", timing.to_dict()), Fact("propagation", told)
+    words = "; ".join(f"{name}: {rule}" for name, rule in rules.items())
+    return report.plus(*facts, *tables, *timing_notes(timing, words))
+
+
+def time_table(columns: tuple[Column, ...], rows: Sequence[Row]) -> Table:
+    """Return another view of the points: their times."""
+    return Table("points", "Delay as a time", columns, rows)
+
+
+def with_times(
+    report: Report, timing: Timing | None, results: Iterable[TrafficResult], *tables: Table
+) -> Report:
+    """Return a report of points with their times as well, if the length of a slot is known."""
+    if timing is None:
+        return report
+    rules = {one.scheduler: propagation_of(one, timing) for one in results}
+    return with_rules(report, timing, rules, *tables)

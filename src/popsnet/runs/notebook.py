@@ -1,0 +1,267 @@
+"""Runs as a notebook shows them: repeated with their messages recorded, and played on a page."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from popsnet.base.errors import InputError, PopsnetError, as_path
+from popsnet.base.progress import patient_progress
+from popsnet.base.report import Column, Fact, Report, Row, Table, counted
+from popsnet.base.terminal import visible
+from popsnet.engines import Outcome, choose_engine
+from popsnet.experiment.experiment import Experiment
+from popsnet.runs.run import Run, Runs, require_traceable, write_trace
+from popsnet.runs.summary import LABELS, raise_max_steps
+from popsnet.trace import Event
+from popsnet.trace.checker import TraceCheck, check_trace
+from popsnet.trace.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
+
+_MOST_INLINE = 16_000_000
+"""Bytes of a trace that a run may show by itself: a notebook stores its pages."""
+
+
+def record(experiment: Experiment, number: int, room: int = MOST_TEXT) -> tuple[Run, Recording]:
+    """Run an experiment and record its messages, in at most ``room`` bytes."""
+    require_showable(experiment.network)
+    file = _Bounded(f"{experiment.router} ({experiment.variant})", room)
+    with patient_progress(f"{experiment.router} on {experiment.network}") as report:
+
+        def watch(event: Event) -> None:
+            report(detail=f"step {event.step + 1}, {event.pending:,} packets pending")
+
+        run = write_trace(experiment, number, file, [watch])
+    return run, Recording.of(file.getvalue())
+
+
+def recorded(run: Run, room: int = MOST_TEXT) -> Recording:
+    """Repeat a run and record its messages.
+
+    Raises
+    ------
+    InputError
+        If the outcome differs from that of the run, or if the trace is longer than ``room`` bytes.
+    """
+    again, recording = record(run.experiment, run.number, room)
+    if _counts(again.outcome) != _counts(run.outcome):
+        raise InputError(
+            "Repeating the run gave a different outcome: a file that it needs has changed, or its "
+            "router draws random numbers outside of coins. Run the experiment again."
+        )
+    return recording
+
+
+def shown(run: Run) -> str:
+    """Return a run as HTML: the page that plays it, or a table and why there is no page."""
+    try:
+        return Page.of([recorded(run, _MOST_INLINE)])._repr_html_()
+    except PopsnetError as error:
+        return _table(run, str(error))
+
+
+def view(*runs: Run | Experiment | Path | str) -> Page:
+    """Return the page that plays runs or traces slot by slot, side by side.
+
+    As the last line of a notebook's cell the page is shown there. ``save`` writes it to a file.
+
+    Parameters
+    ----------
+    runs : Run, Experiment, Path or str
+        Runs, experiments, of which the first run is executed, or files with traces. All must have
+        the same network and packets.
+
+    Returns
+    -------
+    Page
+        One HTML file that needs no network and no server.
+
+    Raises
+    ------
+    InputError
+        If the runs cannot be shown, or not together. More than 256 groups cannot be shown.
+
+    See Also
+    --------
+    popsnet.runs.notebook.page_of : Return a report as well.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> run = popsnet.route(4, 4, router="mei-rizzi")[0]
+    >>> page = popsnet.view(run, popsnet.Experiment(4, 4, router="relay", variant="S"))
+    >>> page.title
+    'POPS(4, 4): mei-rizzi (published), relay (S)'
+    """
+    return page_of(*runs)[0]
+
+
+def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
+    """Return the page that plays runs side by side, and a report with one row per run.
+
+    A trace that breaks rules of the network is shown too, and the report says so.
+
+    Parameters
+    ----------
+    runs : Run, Experiment, Path or str
+        As for :func:`view`.
+
+    Returns
+    -------
+    tuple of Page and Report
+        The page, and the slots, deliveries, losses and collisions of each run.
+
+    Examples
+    --------
+    >>> from popsnet import Experiment
+    >>> from popsnet.runs.notebook import page_of
+    >>> page, report = page_of(Experiment(4, 4, router="direct"))
+    >>> report.to_dict()["runs"][0]["slots"]
+    4
+    """
+    traces = [_require(one) for one in runs]
+    if found := [one for one in traces if one is not None]:
+        Page.require(found)
+    _require_distinct([one for one in runs if isinstance(one, Experiment)])
+    recordings: list[Recording] = []
+    rows: list[dict[str, object]] = []
+    room, stopped = MOST_TEXT, list[int]()
+    for one, trace in zip(runs, traces, strict=True):
+        if isinstance(one, Path | str):
+            assert trace is not None
+            recording, row = trace, _checked(Path(one))
+        else:
+            run, recording = (
+                (one, recorded(one, room)) if isinstance(one, Run) else record(one, 0, room)
+            )
+            row = _row(run.experiment, run.outcome)
+            most = run.experiment.max_steps
+            stopped += [most] if run.outcome.capped and run.steps >= most else []
+        room -= len(recording.text)
+        recordings.append(recording)
+        rows.append(row)
+    page, hidden = Page.of(recordings), set() if found else {"trace"}
+    hidden |= set() if any("unreachable" in row for row in rows) else {"unreachable"}
+    columns = tuple(column for column in _COLUMNS if column.key not in hidden)
+    notes = (_violations(row) for row in rows if row.get("violation_count"))
+    parts: tuple[Table | str, ...] = (Table("runs", "", columns, rows), *notes)
+    title, facts = visible(page.title, lines=False), (Fact("title", page.title),)
+    cure = raise_max_steps(len(stopped), f"max_steps = {max(stopped, default=0)}")
+    verdict = _verdict(rows)
+    return page, Report(title, facts, parts, verdict, not verdict, cure, ("max_steps",))
+
+
+_COLUMNS = (
+    Column("router", kind="text", show=lambda row: visible(_name(row), lines=False)),
+    Column("trace", kind="text"),
+    Column("slots", kind="integer"),
+    Column("delivered", show=lambda row: f"{row['delivered']:,} of {row['packets']:,}"),
+    Column("lost", show=lambda row: "not recorded" if row["lost"] is None else f"{row['lost']:,}"),
+    Column("unreachable", show=lambda row: f"{row.get('unreachable', 0):,}"),
+    Column("collisions", kind="integer"),
+)
+
+
+def _name(row: Row) -> str:
+    return f"{row['router']} ({row['variant']})" if row["variant"] else str(row["router"])
+
+
+def _require(run: Run | Experiment | Path | str) -> Recording | None:
+    """Refuse what cannot be shown, and return the trace if it is in a file."""
+    if isinstance(run, Runs):
+        raise InputError(f"{run!r} has several runs; give one of them, as in runs[0].")
+    if isinstance(run, Path | str):
+        return Recording.read(as_path("runs", run))
+    if not isinstance(run, Run | Experiment):
+        raise InputError(
+            f"{type(run).__name__} {run!r:.40} cannot be shown; give single runs, experiments, or "
+            "names of files with traces."
+        )
+    experiment = run if isinstance(run, Experiment) else run.experiment
+    require_showable(experiment.network)
+    require_traceable(experiment)
+    choose_engine("slots", experiment, traced=True)  # refuses what does not fit
+    return None
+
+
+def _require_distinct(experiments: Sequence[Experiment]) -> None:
+    for one in experiments:
+        if experiments.count(one) > 1:
+            raise InputError(f"{one.router} ({one.variant}) is given twice; give it once.")
+
+
+def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, object]:
+    """Return the router, network and counts of a run, or of a trace that was checked."""
+    network = of.network
+    whose = {"router": of.router, "variant": of.variant, "d": network.d, "g": network.g}
+    counts = {name: getattr(found, name) for name in ("slots", "delivered", "lost", "collisions")}
+    of_faults = {}
+    if isinstance(found, Outcome) and found.faulty is not None:
+        of_faults = {"unreachable": found.faulty.unreachable, "held": found.faulty.held}
+    elif isinstance(found, TraceCheck) and found.faulty:
+        of_faults = {"unreachable": found.unreachable}
+    return {**whose, "packets": of.packets, **counts, **of_faults}
+
+
+def _checked(path: Path) -> dict[str, object]:
+    """Check a trace in a file, and refuse one that is torn."""
+    with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
+        found = check_trace(path, update)
+    return _row(found, found) | {
+        "packets": found.packets,
+        **({"held": found.held, "refused": found.refused} if found.traffic else {}),
+        "lost": len(found.lost) if found.tells_holdings else None,
+        "trace": str(path),
+        "ok": found.ok,
+        "violation_count": found.violation_count,
+        "first_violation": None if found.ok else str(found.violations[0]),
+    }
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    """Return which checks failed, if any did."""
+    missing = sum(
+        row["packets"] - row["delivered"] - row.get("unreachable", 0)
+        for row in rows
+        if "refused" not in row
+    )
+    if missing:
+        return f"FAILED: {counted(missing, 'packet')} not delivered."
+    broken = any(row.get("violation_count") for row in rows)
+    return "FAILED: a rule of the network is broken." if broken else ""
+
+
+def _violations(row: Row) -> str:
+    found = f"{counted(row['violation_count'], 'violation')} in {row['trace']}"
+    return f"popsnet check finds {found}, the first: {row['first_violation']}"
+
+
+class _Bounded(io.StringIO):
+    """A text of limited length."""
+
+    def __init__(self, name: str, room: int) -> None:
+        super().__init__()
+        self._name, self._room = name, room
+
+    def write(self, text: str) -> int:
+        if self.tell() + len(text) > self._room:
+            raise too_long(
+                f"The trace of {self._name} is longer than the {self._room:,} bytes that there is "
+                "room for here"
+            )
+        return super().write(text)
+
+
+def _counts(outcome: Outcome) -> Outcome:
+    """Keep the counts that every engine reports."""
+    return replace(outcome, peak_buffers=None, control_bits=None)
+
+
+def _table(run: Run, reason: str) -> str:
+    names = ("slots", "slots_delivered", "steps", "delivered", "lost", "collisions")
+    words = {"delivered": "packets delivered", **LABELS}
+    facts = [Fact(name, getattr(run, name), words[name]) for name in names]
+    capped = "The run was capped. " if run.outcome.capped else ""
+    note = f"{capped}There is no figure of this run. {reason}"
+    return Report(str(run.experiment), tuple(facts), (note,))._repr_html_()

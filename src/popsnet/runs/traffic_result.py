@@ -1,0 +1,584 @@
+"""The result of one point of continuous traffic: what was measured at one load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report.table import NOTHING
+from popsnet.hardware import Timing
+from popsnet.model.network import Network
+from popsnet.programs.scheduler import scheduler_label
+from popsnet.runs.delays import POINT_COLUMNS, point_times, time_table, with_times
+from popsnet.runs.measures import Window, Worst
+from popsnet.runs.verdict import Kind, Verdict
+
+SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+"""The percentiles of the delay that are kept."""
+
+ONE_HOP = "pairs"
+"""The bound that holds for one hop only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a point is a result of, apart from its network and its arrivals.
+
+    Parameters
+    ----------
+    scheduler, variant : str
+        The scheduler and its variant.
+    seed, arrival_seed : int
+        The seeds of the scheduler's coins and of the arrivals.
+    engine : str
+        The engine that executed the slots.
+    buffer : int
+        The packets of its own, and of others, that a processor has room for; 0 is no limit.
+    bounds : mapping
+        Bounds on the load for any scheduler, by name.
+    faults : str
+        The faults as a text, empty if there are none.
+    fault_seed : int
+        The seed of random faults and lost messages.
+    known_faults : bool
+        Whether every processor knows the dead parts.
+    drawn_faults : str
+        The faults with the random ones listed.
+    survives : bool
+        Whether the scheduler states that it survives these faults.
+
+    Examples
+    --------
+    >>> from popsnet.runs.traffic_result import Setting
+    >>> Setting("tdm", seed=1).arrival_seed
+    0
+    """
+
+    scheduler: str = ""
+    variant: str = ""
+    seed: int = 0
+    arrival_seed: int = 0
+    engine: str = ""
+    buffer: int = 0
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    faults: str = ""
+    fault_seed: int = 0
+    known_faults: bool = False
+    drawn_faults: str = ""
+    survives: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """The delays, in slots, of the packets that arrived in the window.
+
+    A packet delivered in the slot in which it arrived has delay 1. The mean is that of delivered
+    packets. A percentile is that of all packets, and None if it falls among those that were not
+    delivered; it is exact below 2,048 slots, and above too large by at most one part in 1,024.
+
+    Parameters
+    ----------
+    mean : float or None
+        The mean, None if no packet was delivered.
+    interval : tuple of float or None
+        Its 95 % interval by batch means, None for windows of fewer than 20 slots.
+    p50, p90, p95, p99, p999 : int or None
+        Percentiles.
+    max : int or None
+        The largest delay of a delivered packet, exactly.
+    batches : int
+        The batches of the interval.
+    lag1 : float or None
+        The lag-1 correlation of the batch means.
+    independent : bool
+        Whether the test found no correlation. If it did, the interval is wider for it.
+
+    Examples
+    --------
+    >>> from popsnet.runs.traffic_result import Delay
+    >>> Delay(10.0, (9.5, 10.5)).half_width
+    0.5
+    """
+
+    mean: float | None = None
+    interval: tuple[float, float] | None = None
+    p50: int | None = None
+    p90: int | None = None
+    p95: int | None = None
+    p99: int | None = None
+    p999: int | None = None
+    max: int | None = None
+    batches: int = 0
+    lag1: float | None = None
+    independent: bool = False
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval."""
+        return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2
+
+    @classmethod
+    def of(cls, window: Window) -> Delay:
+        """Return the delays of a window."""
+        counts, found = window.counts, window.delays()
+        if not counts.delivered:
+            return cls()
+        mean = counts.delay / counts.delivered
+        p50, p90, p95, p99, p999 = map(window.percentile, SHARES.values())
+        whole = cls(mean, None, p50, p90, p95, p99, p999, counts.longest)
+        if found is None:
+            return whole
+        interval = mean - found.half_width, mean + found.half_width
+        return replace(
+            whole, interval=interval, batches=found.batches, lag1=found.lag1,
+            independent=found.independent,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Buffers:
+    """The packets that processors held in the window.
+
+    Parameters
+    ----------
+    own_mean, relayed_mean : float
+        Packets of its own, and of others, that a processor held after a slot, on average.
+    own_most, relayed_most : int
+        The most that one processor held.
+
+    Examples
+    --------
+    >>> from popsnet.runs.traffic_result import Buffers
+    >>> Buffers(0.5, 3, 0.0, 0).own_most
+    3
+    """
+
+    own_mean: float
+    own_most: int
+    relayed_mean: float
+    relayed_most: int
+
+
+@dataclass(frozen=True, repr=False)
+class TrafficResult(Reported):
+    """One point: the load, what was delivered, and how long it took.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    arrivals : str
+        What arrived, and where it went.
+    load : float
+        The load that was asked for, in packets per processor and slot.
+    setting : Setting
+        Scheduler, variant, seeds, engine, and bounds on the load. Its fields are attributes of
+        the result, too.
+    offered, accepted : float
+        Packets per processor and slot that arrived, and that were delivered, in the window.
+    delay : Delay
+        Delays of the packets that arrived in the window.
+    hops, messages, collisions : float or None
+        Hops, messages and couplers with collisions per delivered packet.
+    buffers : Buffers
+        Packets held by processors.
+    out_of_order : float or None
+        The share of packets that were delivered after a packet of their flow that came later.
+    followed : int
+        Flows of every source with a number divisible by this are followed: 1 means all.
+    fairness : float or None
+        Jain's index of the shares delivered over sources with arrivals: 1 if all are equal.
+    worst : Worst or None
+        The worst flow, source or destination of those with at least 1,000 arrivals.
+    little : float or None
+        The mean delay by Little's law, which must agree with the mean but for both ends.
+    arrived, delivered, refused, lost, destroyed : int
+        Packets that arrived, were delivered, refused and lost, and messages destroyed, in the
+        window.
+    undelivered : int
+        Packets that arrived in the window and were not delivered, nor refused, up to the end.
+    warm_up, slots, drain : int
+        Slots before, in and after the window.
+    verdict : {"stable", "unstable", "undecided"}
+        The verdict.
+    reason : str
+        Its reason.
+    unreachable : int
+        Packets that arrived in the window without a live path that the scheduler can use, given
+        what was dead then, or all dead parts if they are known. They count neither as lost nor as
+        delivered, and no flow is judged by them.
+    held : int
+        Packets with a path that processors held at the end of the run.
+    duplicated, skipped, unheard : int
+        In the window: deliveries of packets that had been delivered before, actions that a
+        processor could not do because it missed a message, and messages that faults kept from a
+        listener, counted once per listener.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> result = popsnet.simulate(4, 4, scheduler="tdm", load=0.5)
+    >>> result.verdict, result.hops
+    ('stable', 1.0)
+    >>> f"{result.delay.mean:.1f} slots, {result.accepted:.2f} packets per processor and slot"
+    '17.3 slots, 0.50 packets per processor and slot'
+    """
+
+    network: Network
+    arrivals: str
+    load: float
+    setting: Setting
+    offered: float
+    accepted: float
+    delay: Delay
+    hops: float | None
+    messages: float | None
+    collisions: float | None
+    buffers: Buffers
+    out_of_order: float | None
+    followed: int
+    fairness: float | None
+    worst: Worst | None
+    little: float | None
+    arrived: int
+    delivered: int
+    refused: int
+    lost: int
+    destroyed: int
+    undelivered: int
+    warm_up: int
+    slots: int
+    drain: int
+    verdict: Kind
+    reason: str
+    unreachable: int = 0
+    held: int = 0
+    duplicated: int = 0
+    skipped: int = 0
+    unheard: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Setting.__dataclass_fields__:
+            return getattr(self.setting, name)
+        raise AttributeError(f"'TrafficResult' object has no attribute {name!r}")
+
+    @classmethod
+    def of(
+        cls,
+        window: Window,
+        verdict: Verdict,
+        *,
+        arrivals: str,
+        load: float,
+        setting: Setting,
+        drain: int,
+        held: int = 0,
+    ) -> TrafficResult:
+        """Return the result of a window.
+
+        Parameters
+        ----------
+        window : Window
+            The measures.
+        verdict : Verdict
+            The verdict.
+        arrivals : str
+            The name of the arrivals.
+        load : float
+            Their load.
+        setting : Setting
+            Scheduler, seeds and engine.
+        drain : int
+            Slots after the window.
+        held : int
+            Packets with a path that are inside at the end.
+
+        Returns
+        -------
+        TrafficResult
+            The result.
+        """
+        counts, sent = window.counts, window.deliveries
+        cells = max(1, window.slots * window.network.n)
+        return cls(
+            network=window.network, arrivals=arrivals, load=load, setting=setting,
+            offered=window.arrived / cells, accepted=sent / cells, delay=Delay.of(window),
+            hops=counts.hops / counts.delivered if counts.delivered else None,
+            messages=window.messages / sent if sent else None,
+            collisions=window.collisions / sent if sent else None,
+            buffers=Buffers(
+                window.own / cells, window.most_own, window.relayed / cells, window.most_relayed
+            ),
+            out_of_order=window.out_of_order, followed=window.every, fairness=window.fairness,
+            worst=window.worst, little=window.little, arrived=window.arrived, delivered=sent,
+            refused=window.refused, lost=window.lost, destroyed=window.destroyed,
+            undelivered=window.inside, warm_up=window.begin, slots=window.slots, drain=drain,
+            verdict=verdict.kind, reason=verdict.reason,
+            unreachable=window.unreachable, held=held if setting.faults else 0,
+            duplicated=window.duplicated, skipped=window.skipped, unheard=window.unheard,
+        )  # fmt: skip
+
+    @property
+    def bound(self) -> float | None:
+        """The largest load of the pattern for any scheduler, None if it is not known."""
+        loads = [load for name, load in self.setting.bounds.items() if name != ONE_HOP]
+        return min(loads, default=None)
+
+    @property
+    def label(self) -> str:
+        """The scheduler, with the variant if it is not the first."""
+        return scheduler_label(self.setting.scheduler, self.setting.variant)
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether the point is stable, None if undecided."""
+        return None if self.verdict == "undecided" else self.verdict == "stable"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain values that JSON represents exactly.
+
+        Returns
+        -------
+        dict
+            See :meth:`from_dict`.
+        """
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        setting = {**asdict(self.setting), "bounds": dict(self.setting.bounds)}
+        if not self.setting.faults:
+            fields = {name: one for name, one in fields.items() if name not in OF_FAULTS}
+            setting = {name: one for name, one in setting.items() if name not in _FAULTS}
+        worst = None if self.worst is None else {**self.worst._asdict(), "share": self.worst.share}
+        interval = None if self.delay.interval is None else list(self.delay.interval)
+        return {
+            **fields,
+            "network": self.network.to_dict(),
+            "setting": setting,
+            "delay": {**asdict(self.delay), "interval": interval},
+            "buffers": asdict(self.buffers),
+            "worst": worst,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrafficResult:
+        """Return the result that :meth:`to_dict` has made plain values of.
+
+        Parameters
+        ----------
+        values : mapping
+            The values, also after a passage through JSON.
+
+        Returns
+        -------
+        TrafficResult
+            An equal result.
+        """
+        network, delay, worst = values["network"], values["delay"], values["worst"]
+        interval = None if delay["interval"] is None else tuple(delay["interval"])
+        parts = {
+            "network": Network(network["d"], network["g"], network.get("wavelengths", 1)),
+            "setting": Setting(**values["setting"]),
+            "delay": Delay(**{**delay, "interval": interval}),
+            "buffers": Buffers(**values["buffers"]),
+            "worst": None if worst is None else Worst(*(worst[name] for name in Worst._fields)),
+        }
+        return cls(**{**values, **parts})
+
+    def row(self, timing: Timing | None = None) -> dict[str, Any]:
+        """Return what a table of points shows of this one, with a key per value.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, for times and bit rates as well.
+
+        Returns
+        -------
+        dict
+            Plain values. :data:`COLUMNS` says how people see them.
+        """
+        low, high = self.delay.interval or (None, None)
+        delays = {f"delay_{name}": getattr(self.delay, name) for name in ("mean", *SHARES, "max")}
+        same = ("load", "offered", "accepted")
+        rest: tuple[str, ...] = (
+            "hops", "messages", "collisions", "out_of_order", "fairness", "refused", "lost",
+            "undelivered", "warm_up", "slots", "drain", "verdict", "reason",
+        )  # fmt: skip
+        if self.setting.faults:
+            rest += OF_FAULTS
+        return {
+            "scheduler": self.setting.scheduler,
+            "variant": self.setting.variant,
+            "label": self.label,
+            **{name: getattr(self, name) for name in same},
+            **delays,
+            "delay_low": low,
+            "delay_high": high,
+            **{name: getattr(self, name) for name in rest},
+            **({} if timing is None else point_times(self, timing)),
+        }
+
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> result = popsnet.simulate(4, 4, scheduler="tdm", load=0.5)
+        >>> report = result.report(popsnet.Timing("20ns", fibre="10m"))
+        >>> report.to_dict()["propagation"]["tdm"]["rule"]
+        'one hop, nothing waits: + τ'
+        """
+        one, network = self.setting, self.network
+        variant = f" ({one.variant})" if one.variant else ""
+        title = (
+            f"{network}: {network.n:,} processors in {counted(network.g, 'group')} of "
+            f"{network.d:,}\n"
+            f"{one.scheduler}{variant}, engine {one.engine}, seed {one.seed}\n"
+            f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {one.arrival_seed}"
+            f"{faults_in_words(one)}"
+        )
+        verdict = f"{self.verdict.capitalize()}: {self.reason}"
+        report = Report(title, self._facts(), (self._table(timing),), verdict)
+        return with_times(report, timing, [self], time_table(POINT_COLUMNS, [self.row(timing)]))
+
+    def _facts(self) -> tuple[Fact, ...]:
+        one = self.setting
+        held = self.buffers
+        plain = (
+            *facts_of(one, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),
+            *facts_of(self, "network", "arrivals", "load", "accepted", "arrived", "delivered"),
+            *facts_of(self, "destroyed", "verdict", "reason"),
+        )
+        parts = self.to_dict()
+        return (
+            *plain,
+            Fact("delay", parts["delay"]),
+            Fact("followed", self.followed),
+            Fact("bounds", dict(one.bounds), "largest load" * bool(one.bounds),
+                 text=bounds_in_words(one.bounds)),
+            Fact("offered", self.offered, "load offered, accepted", text=(
+                f"{self.offered:.4f}, {self.accepted:.4f}"
+            )),
+            Fact("little", self.little, "mean delay by Little's law", "number"),
+            Fact("hops", self.hops, "hops per packet", "number"),
+            Fact("messages", self.messages, "messages per packet", "number"),
+            Fact("collisions", self.collisions, "collisions per packet", "number"),
+            Fact("buffers", parts["buffers"], "own packets held", text=(
+                f"{held.own_mean:,.2f} on average, at most {held.own_most:,}"
+            )),
+            Fact("relayed_most", held.relayed_most, "packets held as a relay", text=(
+                f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"
+            )),
+            Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
+            Fact("fairness", self.fairness, "Jain's index over sources", text=(
+                NOTHING if self.fairness is None else f"{self.fairness:.4f}"
+            )),
+            Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
+            Fact("undelivered", self.undelivered, "packets not delivered"),
+            Fact("refused", self.refused, "packets refused" * bool(one.buffer)),
+            Fact("lost", self.lost, "packets lost" * bool(one.buffer or one.faults)),
+            *(self._facts_of_faults() if one.faults else ()),
+            Fact("warm_up", self.warm_up, "slots of warm-up"),
+            Fact("slots", self.slots, "slots measured"),
+            Fact("drain", self.drain, "slots of drain"),
+        )  # fmt: skip
+
+    def _facts_of_faults(self) -> tuple[Fact, ...]:
+        one = self.setting
+        share = self.unreachable / self.arrived if self.arrived else 0.0
+        return (
+            *facts_of(one, "faults", "fault_seed", "known_faults", "drawn_faults", "survives"),
+            Fact("unreachable", self.unreachable, "packets unreachable", text=(
+                f"{self.unreachable:,} ({share:.2%})"
+            )),
+            Fact("held", self.held, "packets held at the end"),
+            Fact("duplicated", self.duplicated, "deliveries repeated"),
+            Fact("skipped", self.skipped, "actions skipped" * bool(self.skipped)),
+            Fact("unheard", self.unheard, "messages unheard because of faults"),
+        )  # fmt: skip
+
+    def _table(self, timing: Timing | None) -> Table:
+        left = f"{self.undelivered:,} packets not delivered count as longer than all others."
+        caption = left * bool(self.undelivered)
+        return Table("points", "Delay in slots", DELAY_COLUMNS, [self.row(timing)], caption)
+
+
+OF_FAULTS = ("unreachable", "held", "duplicated", "skipped", "unheard")
+"""The counts that only a result with faults has."""
+_FAULTS = ("faults", "fault_seed", "known_faults", "drawn_faults", "survives")
+
+
+def faults_in_words(setting: Setting) -> str:
+    """Return the faults and what is known of them, in lines of their own; nothing without faults.
+
+    >>> print(faults_in_words(Setting("tdm", faults="loss:0.1", survives=False)).strip())
+    faults loss:0.1, fault seed 0; tdm is not built for them
+    """
+    if not setting.faults:
+        return ""
+    said = f"\nfaults {setting.faults}, fault seed {setting.fault_seed}"
+    said += ", known to every processor" if setting.known_faults else ""
+    said += "" if setting.survives else f"; {setting.scheduler} is not built for them"
+    if setting.drawn_faults not in ("", setting.faults):
+        said += f"\nfaults drawn: {setting.drawn_faults}"
+    return said
+
+
+def bounds_in_words(bounds: Mapping[str, float]) -> str:
+    """Return the largest load for any scheduler and for one hop, and which rules give them.
+
+    >>> bounds_in_words({"rows": 1.0, "hops": 0.5625, "pairs": 0.125})
+    '0.5625 (hops); one hop 0.125 (pairs)'
+    """
+    if not bounds:
+        return NOTHING
+    every = min((name for name in bounds if name != ONE_HOP), key=lambda name: bounds[name])
+    direct = min(bounds, key=lambda name: bounds[name])
+    one_hop = f"; one hop {bounds[direct]:.4g} ({direct})" if direct != every else ""
+    return f"{bounds[every]:.4g} ({every}){one_hop}"
+
+
+def _worst(worst: Worst | None) -> str:
+    return NOTHING if worst is None else f"{worst.share:.1%} of {worst}"
+
+
+def _spread(row: Row) -> str:
+    low, high = row["delay_low"], row["delay_high"]
+    return NOTHING if low is None else f"±{(high - low) / 2:,.2f}"
+
+
+def _late(key: str) -> Column:
+    """Return the column of a percentile, which is infinite among undelivered packets."""
+
+    def show(row: Row) -> str:
+        if row["delay_mean"] is None:
+            return NOTHING
+        return "∞" if row[key] is None else f"{row[key]:,}"
+
+    names = {"delay_p999": "p99.9"}
+    return Column(key, names.get(key, key.removeprefix("delay_")), "integer", show)
+
+
+DELAY_COLUMNS: tuple[Column, ...] = (
+    Column("delay_mean", "mean"),
+    Column("delay_high", "95 %", "text", _spread),
+    *(_late(f"delay_{name}") for name in SHARES),
+    Column("delay_max", "max", "integer"),
+)
+"""The columns of delays."""
+
+COLUMNS: tuple[Column, ...] = (
+    Column("label", "scheduler", "text"),
+    Column("load", show=lambda row: f"{row['load']:.4g}"),
+    Column("accepted", show=lambda row: f"{row['accepted']:.4f}"),
+    *(one for one in DELAY_COLUMNS if one.key not in ("delay_p90", "delay_p95")),
+    Column("verdict", kind="text"),
+)
+"""The columns of a table of points, which fit in a terminal of 80 columns."""

@@ -1,5 +1,0 @@
-"""Edge colourings of bipartite multigraphs, independent of networks."""
-
-from popsnet.schedules.colouring.colouring import colour_edges
-
-__all__ = ["colour_edges"]

@@ -1,5 +1,0 @@
-"""Statistics of samples, comparisons of means and regression. Knows nothing of networks."""
-
-from popsnet.stats.inference import Summary, summarize
-
-__all__ = ["Summary", "summarize"]

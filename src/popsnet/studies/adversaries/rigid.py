@@ -1,0 +1,361 @@
+"""The adversary of rigid algorithms: a transposition on which a truncated router must fail.
+
+An algorithm is rigid if the groups that a processor sends to, and the group that it listens to,
+depend on the slot and the processor only.
+
+**Theorem** (Mei and Rizzi). A rigid algorithm takes at least ⌈log₂ n⌉ slots.
+
+Proof. Let P(i, t) be the set of packets that processor i can hold after slot t. At first it is {i}.
+In a slot i hears at most one processor j, the same one for every permutation, so P(i, t) is
+P(i, t - 1) or its union with P(j, t - 1): it at most doubles, and |P(i, T)| ≤ 2^T. If 2^T < n there
+is a packet h that is not in P(i, T), and the algorithm fails on every permutation with π(h) = i;
+the transposition of h and i is one. ∎
+
+"Sends one of the packets it stores" must be read strictly. A processor that sends in a slot for
+one permutation and is silent for another can cause or avoid a collision, and then the sender that
+is heard is no longer fixed. So the senders are part of the pattern here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
+
+import numpy as np
+
+from popsnet.base.errors import InputError, wrong
+from popsnet.base.progress import Progress, patient_progress
+from popsnet.base.report import Column, Report, Reported, Table, facts_of
+from popsnet.engines import Instance
+from popsnet.model.coins import Coins
+from popsnet.model.medium import Medium
+from popsnet.model.network import I32, U8, Network, require_one_wavelength
+from popsnet.model.slot import Ints, Slot
+from popsnet.programs.router import Router, find_variant
+from popsnet.studies.adversaries.execution import WatchedRun, heard, verdict, watch
+from popsnet.theory.bounds import guaranteed_slots
+from popsnet.trace import records
+from popsnet.workloads.permutations import make_permutation
+
+MOST_N = 2**14
+"""The sets P(i, t) take a bit for each pair of processors; more would not fit in memory."""
+
+_PROBES = (("identity", 0), ("reversal", 1), ("random", 2), ("random", 3), ("random", 4))
+"""The permutations on which patterns are compared, each with the seed of its coins."""
+
+_MOST_SLOTS = 10_000
+"""The most slots of a router that are observed."""
+
+_ROWS = 12
+"""The most rows of the table of slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReachGrowth:
+    """The sizes of the sets P(i, t) after a slot."""
+
+    slot: int
+    least: int
+    mean: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RigidAttack(Reported):
+    """The outcome of :func:`attack_rigid`: how far packets can get, and where the router fails.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.studies.adversaries import attack_rigid
+    >>> attack = attack_rigid("batcher", None, Network(1, 4), slots=1)
+    >>> [(one.slot, one.most) for one in attack.growth]
+    [(0, 1), (1, 2)]
+    """
+
+    network: Network
+    router: str
+    variant: str
+    slots: int
+    """The slots after which the router was truncated, or had ended."""
+    growth: tuple[ReachGrowth, ...]
+    processor: int | None = None
+    """A processor that the packet cannot reach; None if every packet can reach every processor."""
+    packet: int | None = None
+    destination: I32 | None = None
+    """The transposition of ``packet`` and ``processor``."""
+    confirmed: bool | None = None
+    """Whether the machine saw the packet undelivered after ``slots``; None without a packet."""
+
+    @property
+    def guaranteed(self) -> int:
+        """The slots that every rigid router needs on this network: ⌈log₂ n⌉."""
+        return guaranteed_slots(self.network)
+
+    def report(self) -> Report:
+        """Return the sizes of the sets by slot, and the transposition on which the router fails."""
+        columns = (
+            Column("slot", "slot t", "integer"),
+            Column("least", "least |P(i, t)|", "integer"),
+            Column("mean", show=lambda row: f"{row.mean:,.1f}"),
+            Column("most", kind="integer"),
+            Column("bound", "2^t", show=lambda row: _power(row.slot)),
+        )
+        every = max(-(-len(self.growth) // _ROWS), 1)
+        parts = (Table("growth", "", columns, self.growth, every=every),)
+        facts = facts_of(
+            self, "network", "router", "variant", "slots", "guaranteed", "packet", "processor",
+            "confirmed",
+        )  # fmt: skip
+        title = f"{self.network}: {self.router} ({self.variant}), rigid on all probes"
+        if self.confirmed is None:
+            last = _last_failing(self.network, self.growth)
+            return Report(title, facts, parts, ok=False).plus(
+                f"No transposition can be built: after {self.slots} slots every packet can be at "
+                f"any processor. Truncate the router after {last} slots or fewer to see it fail."
+            )
+        text = (
+            f"on the transposition of {self.packet} and {self.processor}, packet {self.packet} is "
+            f"not at {self.processor} after {self.slots} slots. No rigid router takes fewer than "
+            f"{self.guaranteed} on {self.network}."
+        )
+        return Report(title, facts, parts, verdict(self.confirmed, text), self.confirmed)
+
+
+def _power(exponent: int) -> str:
+    return f"{2**exponent:,}" if exponent < 30 else f"2^{exponent}"
+
+
+def _last_failing(network: Network, growth: Sequence[ReachGrowth]) -> int:
+    """Return the last slot after which some packet cannot be at some processor."""
+    return max(one.slot for one in growth if one.least < network.n)
+
+
+def attack_rigid(
+    router: Router | str,
+    variant: str | None,
+    network: Network,
+    slots: int | None = None,
+    progress: Progress = None,
+) -> RigidAttack:
+    """Truncate a rigid router and build the transposition on which it fails.
+
+    Parameters
+    ----------
+    router : Router or str
+        A router, its name, or a file that registers one.
+    variant : str or None
+        A variant of the router; None for the default on this network.
+    network : Network
+        The network, of 2 to 16,384 processors.
+    slots : int, optional
+        Truncate the router after this many slots. By default, after the last slot at which it
+        must fail: at least ⌈log₂ n⌉ - 1, if the router runs that long, and at most 10,000.
+    progress : function, bool or None
+        A function that is called with the work done and a description. None shows a progress bar
+        on a terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    RigidAttack
+        The growth of the sets P(i, t), the transposition, and what the machine confirms.
+
+    Raises
+    ------
+    InputError
+        If the router is not rigid; the message names a witness, and the slot up to which the
+        router is rigid.
+
+    Notes
+    -----
+    The pattern of senders and listeners is compared on several permutations with different coins,
+    and on the transposition itself. No finite number of runs proves a router rigid, but what the
+    machine confirms holds in any case. Time O(n²/8) per slot.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.studies.adversaries import attack_rigid
+    >>> attack = attack_rigid("batcher", None, Network(1, 8))
+    >>> attack.guaranteed, attack.slots, attack.confirmed
+    (3, 3, True)
+    """
+    require_one_wavelength(network)
+    if not 2 <= network.n <= MOST_N:
+        raise InputError(
+            f"{network} has n = {network.n:,} processors; give a network of 2 to {MOST_N:,}."
+        )
+    if slots is not None and slots < 0:
+        raise wrong("slots", slots)("a router cannot be truncated there; give 0 or more.")
+    router, variant = find_variant(router, variant)
+    variant = router.choose_variant(variant, network)
+    with patient_progress("watching", None, progress) as update:
+        attack = partial(_attack, router, variant, network, partial(update, None))
+        try:
+            return attack(slots)
+        except _Differs as first:
+            raise InputError(f"{first}{_up_to(attack, first.slot - 1)}", others=["slots"]) from None
+
+
+def _up_to(attack: Callable[[int], RigidAttack], slots: int) -> str:
+    """Say up to which slot a router is rigid, on the transposition of such a run as well."""
+    while slots:
+        try:
+            attack(slots)
+        except _Differs as earlier:
+            slots = earlier.slot - 1
+        else:
+            return f" Up to slot {slots} it is rigid: give slots = {slots}."
+    return ""
+
+
+class _Differs(Exception):
+    """A processor acts differently in two runs; ``slot`` is the first slot in which it does."""
+
+    def __init__(self, text: str, slot: int) -> None:
+        super().__init__(text)
+        self.slot = slot
+
+
+def _attack(
+    router: Router, variant: str, network: Network, where: Callable[[str], None], slots: int | None
+) -> RigidAttack:
+    most = _MOST_SLOTS if slots is None else min(slots, _MOST_SLOTS)
+    seen = _common_slots(router, variant, network, most, where)
+    growth, _ = growth_of(network, seen)
+    if slots is None:
+        slots = _last_failing(network, growth)
+    slots = min(slots, len(seen))
+    _, reach = growth_of(network, seen[:slots])
+    attack = RigidAttack(network, router.name, variant, slots, tuple(growth))
+    found = reach.missing()
+    if found is None:
+        return attack
+    i, h = found
+    where("the transposition")
+    destination = network.processors
+    destination[[h, i]] = i, h
+    again, run = watch_slots(router, variant, network, destination, Coins(0), slots)
+    _require_same(router, seen[:slots], again, f"the transposition of {h} and {i}")
+    failed = not run.delivered[h]
+    return replace(attack, processor=i, packet=h, destination=destination, confirmed=failed)
+
+
+def _common_slots(
+    router: Router, variant: str, network: Network, slots: int, where: Callable[[str], None]
+) -> tuple[Slot, ...]:
+    """Return the slots of the first probe after checking that all probes have the same pattern."""
+    first: tuple[Slot, ...] | None = None
+    found: list[_Differs] = []
+    for name, seed in _PROBES:
+        where(f"{name}, seed {seed}")
+        destination = make_permutation(name, network, Coins(seed))
+        seen, _ = watch_slots(router, variant, network, destination, Coins(seed), slots)
+        first = seen if first is None else first
+        try:
+            _require_same(router, first, seen, f"{name}, seed {seed}")
+        except _Differs as differs:
+            found.append(differs)
+    if found:
+        raise min(found, key=lambda one: one.slot)
+    assert first is not None
+    return first
+
+
+def _require_same(router: Router, first: tuple[Slot, ...], seen: tuple[Slot, ...], on: str) -> None:
+    for number, (one, other) in enumerate(zip_longest(first, seen), start=1):
+        found = difference(one, other)
+        if found is not None:
+            processor, did, does = found
+            raise _Differs(
+                f"{router.name} is not rigid: in slot {number} processor {processor} {did} on "
+                f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router, "
+                "where a processor sends and listens depends on the slot and the processor only.",
+                number,
+            )
+
+
+def watch_slots(
+    router: Router, variant: str, network: Network, destination: Ints, coins: Coins, most: int
+) -> tuple[tuple[Slot, ...], WatchedRun]:
+    """Run a router for at most ``most`` slots and return these slots and the outcome."""
+    seen: list[Slot] = []
+    instance = Instance(network, router, variant, destination, coins, max_steps=2**62)
+    run = watch(instance, seen.append, most)
+    return tuple(seen), run
+
+
+def difference(one: Slot | None, other: Slot | None) -> tuple[int, str, str] | None:
+    """Find a processor that acts differently in two slots, and describe both; None if none does.
+
+    A processor may send different packets; everything else about sending and listening must agree.
+    """
+    if one is not None and other is not None and _is_same(one, other):
+        return None
+    acts = [_acts(slot) if slot is not None else {} for slot in (one, other)]
+    for processor in sorted(acts[0].keys() | acts[1].keys()):
+        did = [act.get(processor, "does nothing") for act in acts]
+        if did[0] != did[1]:
+            return processor, did[0], did[1]
+    return None
+
+
+def _is_same(one: Slot, other: Slot) -> bool:
+    """Compare two slots array by array, which is fast."""
+    if (one.fanout is None) != (other.fanout is None):
+        return False
+    names = ("senders", "groups", "kinds", "listeners", "listened", "owners")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def _acts(slot: Slot) -> dict[int, str]:
+    """Describe in words what each processor does."""
+    acts: dict[int, list[str]] = {}
+    sends, listens = records(slot)
+    for sender, groups, kind, _ in sends:
+        what = "a packet" if kind == "packet" else f"a message ({kind})"
+        acts.setdefault(sender, []).append(f"sends {what} to group {', '.join(map(str, groups))}")
+    for listener, group in listens:
+        acts.setdefault(listener, []).append(f"listens to group {group}")
+    return {processor: " and ".join(said) for processor, said in acts.items()}
+
+
+class Reach:
+    """All sets P(i, t), a bit for each pair: n²/8 bytes, O(n²/8) time per slot."""
+
+    def __init__(self, network: Network) -> None:
+        self.network, self._medium = network, Medium(network)
+        self._sets: U8 = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
+
+    def after(self, slot: Slot) -> None:
+        """Update the sets with what every processor hears in this slot."""
+        listeners, messages = heard(self._medium, slot)
+        self._sets[listeners] |= self._sets[slot.senders[messages]]
+
+    def sizes(self) -> Ints:
+        """Return the size of every processor's set."""
+        sizes: Ints = np.bitwise_count(self._sets).sum(axis=1, dtype=np.int64)
+        return sizes
+
+    def of(self, i: int) -> Ints:
+        """Return the packets that processor i can hold."""
+        return np.flatnonzero(np.unpackbits(self._sets[i], count=self.network.n))
+
+    def missing(self) -> tuple[int, int] | None:
+        """Return a processor with the smallest set and a packet not in it; None if all are full."""
+        i = int(np.argmin(self.sizes()))
+        absent = np.delete(self.network.processors, self.of(i))
+        return (i, int(absent[0])) if absent.size else None
+
+
+def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[ReachGrowth], Reach]:
+    """Return the sizes of the sets after 0, 1, … slots, and the sets after the last slot."""
+    reach, growth = Reach(network), list[ReachGrowth]()
+    for number, slot in enumerate((None, *slots)):
+        if slot is not None:
+            reach.after(slot)
+        sizes = reach.sizes()
+        growth.append(ReachGrowth(number, int(sizes.min()), float(sizes.mean()), int(sizes.max())))
+    return growth, reach

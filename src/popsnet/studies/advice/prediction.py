@@ -1,0 +1,338 @@
+"""Predictions for a network: fluid limits, bounds and tail probabilities, beside runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import log2
+
+from popsnet import theory
+from popsnet.base.errors import InputError
+from popsnet.base.report import Column, Fact, Report, Reported, Table, counted, facts_of
+from popsnet.base.report.table import shown
+from popsnet.base.stats.inference import summarize_counts
+from popsnet.experiment.experiment import Experiment, whole_number
+from popsnet.model.network import Network, shape_of
+from popsnet.programs.router import all_bounds
+from popsnet.programs.routers.relay import plan
+from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
+from popsnet.runs.route import route
+from popsnet.theory import Bound, Growth
+from popsnet.theory.stage_growth import LEFT
+from popsnet.theory.tails import square_fails
+
+_MOST_PROCESSORS = 2**22
+"""The largest network on which a run is followed through the phases of the proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedMean:
+    """The mean steps and slots of a router in its fluid limit, and those of runs."""
+
+    router: str
+    variant: str
+    steps: float | None
+    slots: float
+    measured_steps: float | None = None
+    measured_slots: float | None = None
+    capped: int | None = None
+    """Runs that were capped; if there are any, the means of runs are lower bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedTail:
+    """The probability that mei-rizzi takes more than this many steps."""
+
+    steps: int
+    fluid: float
+    measured: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedBound:
+    """A tail bound of the paper, evaluated on a network."""
+
+    statement: str
+    reference: str
+    steps: int | None
+    fails_at_most: float
+    smallest_g: int | None
+    """The smallest g for which the bound is below 1."""
+    measured: float | None
+    """The share of runs that took more steps."""
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction(Reported):
+    """Predictions for a network, beside the means of runs if there were any.
+
+    :func:`predict` returns it.
+    """
+
+    network: Network
+    runs: int
+    means: tuple[PredictedMean, ...]
+    tail: tuple[PredictedTail, ...]
+    constants: Mapping[str, float]
+    """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5.
+
+    All are for the limit of large networks with this d/g.
+    """
+    bounds: tuple[tuple[Bound, float | None], ...]
+    """The bounds with their slots on this network, upper bounds first."""
+    tail_bounds: tuple[PredictedBound, ...]
+    phases: tuple[StepAnalysis, ...]
+    """The steps of a run of mei-rizzi, if they were asked for."""
+    growth: tuple[Growth, ...] = ()
+    """For d = g: sweeps, marked stages and team stages as g grows, up to g = 2^(2^64)."""
+
+    def report(self) -> Report:
+        """Return the report that the command line prints."""
+        network, constants = self.network, self.constants
+        facts = (*facts_of(self, "network", "runs"), Fact("constants", dict(constants)))
+        parts: list[Table | str] = ["", self._means()]
+        if constants:
+            parts.append(
+                f"c = e^(1 + 1/e) = {constants['c']:.4f}; with slot 5 counted "
+                f"{constants['c_with_slot_5']:.4f}. In the limit of large networks with this d/g "
+                f"the published protocol loses {100 * constants['lost_share']:.1f} % of the "
+                "packets; with few groups it loses another share."
+            )
+        for table in (self._tail(), self._bounds(), self._tail_bounds(), self._growth()):
+            parts += ["", table] if table.columns else [table]
+        title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
+        capped = sum(one.capped or 0 for one in self.means)
+        verdict = f"FAILED: {counted(capped, 'run')} capped." if capped else ""
+        return Report(title, facts, tuple(parts), verdict, ok=not capped)
+
+    def _means(self) -> Table:
+        columns = (
+            Column("router", kind="text"), Column("variant", kind="text"), Column("steps"),
+            Column("slots"), _measured_column("measured_steps"), _measured_column("measured_slots"),
+        )[: 6 if self.runs else 4]  # fmt: skip
+        title = "Randomized routers: expected slots in the fluid limit"
+        return Table("predictions", title, columns, self.means)
+
+    def _tail(self) -> Table:
+        columns = [Column("steps", "more than", "integer"), _short("fluid", "fluid limit")]
+        columns += [_short("measured", "measured")] if self.runs else []
+        title = "mei-rizzi: probability of more than this many steps"
+        return Table("tail", title, tuple(columns) if self.tail else (), self.tail)
+
+    def _bounds(self) -> Table:
+        references = list(dict.fromkeys(bound.reference for bound, _ in self.bounds))
+        rows = [
+            {name: getattr(bound, name) for name in _FIELDS}
+            | {"slots": slots, "leading": bound.leading}
+            for bound, slots in self.bounds
+        ]
+        columns = (
+            Column("name", "router or class", "text"),
+            Column("kind", " ", "text"),
+            Column("slots", show=lambda row: _shortened(row["slots"]) + " + …" * row["leading"]),
+            Column("formula", kind="text"),
+            Column("holds", kind="text"),
+            Column("conditions", "for", "text"),
+            Column("by", show=lambda row: str(references.index(row["reference"]) + 1)),
+        )
+        listed = (f"{number:>3}  {one}" for number, one in enumerate(references, start=1))
+        return Table("bounds", "Bounds, in slots", columns, rows, "\n".join(listed))
+
+    def _tail_bounds(self) -> Table:
+        columns = (
+            Column("statement", kind="text"),
+            Column("steps", "in steps", "integer"),
+            _short("fails_at_most", "fails at most"),
+            *((_short("measured", "measured"),) if self.runs else ()),
+            _short("smallest_g", "below 1 from g ="),
+            Column("reference", "section", "text"),
+        )
+        title = "The paper's tail bounds (a bound of 1 or more says nothing)"
+        shown = columns if self.tail_bounds else ()
+        return Table("tail_bounds", title, shown, self.tail_bounds)
+
+    def _growth(self) -> Table:
+        columns = (
+            Column("log2_g", "g", show=lambda row: f"2^{_power(row.log2_g)}"),
+            Column("sweeps", "S only", "integer"),
+            Column("marked", "S, then Q", "integer"),
+            Column("team", "S, then T", "integer"),
+            Column("candidates", "stages with T", "text", show=_team_schedule),
+            Column("proof", "proof", "integer"),
+            Column("log2_log2_g", "log2 log2 g"),
+            Column("log_star_g", "log* g", "integer"),
+        )
+        left = f"fewer than {LEFT:g} packets are left on average"
+        title = f"relay, d = g: slots until {left}, in the fluid limit"
+        caption = ""
+        if self.growth:
+            to_sweeps, to_marked = map(theory.first_shorter, ("sweeps", "marked"))
+            caption = (
+                f"T is shorter than sweeps from g = 2^{to_sweeps} on, and than Q from g = "
+                f"2^{to_marked} on. The proof is for T alone, with probability 1 - 1/g for large g."
+            )
+        return Table("growth", title, columns if self.growth else (), self.growth, caption)
+
+
+def _power(exponent: float) -> str:
+    """Return the text of log2 g, as a power of two if it is long."""
+    return f"{exponent:g}" if exponent < 10**6 else f"(2^{log2(exponent):g})"
+
+
+def _team_schedule(row: Growth) -> str:
+    teams = (f"T{r}" if r < 10**6 else f"T{r:.1e}" for r in row.candidates)
+    return ", ".join((f"{row.team_sweeps} S", *teams))
+
+
+_FIELDS = ("name", "kind", "formula", "holds", "conditions", "reference")
+
+
+def _short(key: str, heading: str) -> Column:
+    return Column(key, heading, show=lambda row: _shortened(getattr(row, key)))
+
+
+def _shortened(value: float | None) -> str:
+    """Return a number in few digits, however small or large it is."""
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}" if value < 10**12 else f"{value:.2e}"
+    return f"{value:.3g}" if 0 < value < 0.1 or value >= 1e5 else f"{value:,.2f}"
+
+
+def predict(
+    d: Network | int, g: int | None = None, *, runs: int = 0, phases: bool = False
+) -> Prediction:
+    """Predict the slots of the randomized routers, and list all known bounds.
+
+    Parameters
+    ----------
+    d : int or Network
+        Processors per group, or a network.
+    g : int
+        Groups, if the first argument is a number.
+    runs : int
+        Runs of each randomized router, to compare with the predictions. By default none.
+    phases : bool
+        Whether to follow a run of mei-rizzi through the phases of the proof. Needs d ≥ g.
+
+    Returns
+    -------
+    Prediction
+        Means, tail probabilities and bounds.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong, or the phases are not defined on the network.
+
+    Notes
+    -----
+    The predictions are fluid limits, exact as g tends to infinity with d/g fixed. For d = g the
+    report ends with the growth of relay's stages, from :func:`popsnet.theory.growth`.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> [round(one.slots, 1) for one in popsnet.predict(64, 64).means]
+    [33.8, 16.2, 15.2]
+    """
+    network, runs = Network(*shape_of(d, g)), whole_number("runs", runs, 0)
+    if phases and (network.d < network.g or network.n > _MOST_PROCESSORS):
+        raise InputError(
+            f"{network}: phases are those of a run of mei-rizzi, so d must be at least g and n at "
+            f"most {_MOST_PROCESSORS:,}; choose another network."
+        )
+    measured = [_measured(network, one, runs) for one in _predicted(network)]
+    steps = measured[0][1] if network.d >= network.g else Counter[int]()
+    return Prediction(
+        network,
+        runs,
+        tuple(one for one, _ in measured),
+        tuple(_tail(network, steps)) if network.d >= network.g else (),
+        _constants(network),
+        _bounds(network),
+        tuple(_tail_bounds(network, steps)),
+        _phases(network) if phases else (),
+        theory.growth() if network.d == network.g else (),
+    )
+
+
+def _predicted(network: Network) -> Iterator[PredictedMean]:
+    if network.d >= network.g:
+        steps, sweeps = theory.expected_steps(network), theory.expected_sweeps(network)
+        variant = "published" if network.d == network.g else "idealized"
+        yield PredictedMean("mei-rizzi", variant, steps, 5 * steps)
+        yield PredictedMean("relay", "S", sweeps, 1 + (2 * network.blocks + 1) * sweeps)
+    best = plan(network)
+    yield PredictedMean("relay", str(best.schedule), None, best.slots)
+
+
+def _measured(
+    network: Network, one: PredictedMean, runs: int
+) -> tuple[PredictedMean, Counter[int]]:
+    """Return the prediction with the means of runs, and the histogram of their steps."""
+    if not runs:
+        return one, Counter()
+    done = route(network, router=one.router, variant=one.variant, runs=runs).tally
+    steps, slots = (summarize_counts(counts).mean for counts in (done.steps, done.slots))
+    measured = replace(one, measured_steps=steps, measured_slots=slots, capped=done.capped)
+    return measured, done.steps
+
+
+def _measured_column(key: str) -> Column:
+    """Make a column of means of runs, with ≥ if runs were capped."""
+
+    def show(row: PredictedMean) -> str:
+        return f"{'≥ ' * bool(row.capped)}{shown(getattr(row, key), 'number')}"
+
+    return Column(key, show=show)
+
+
+def _share_above(steps: Counter[int], most: int) -> float | None:
+    """Return the share of runs with more steps, None without runs."""
+    if not steps:
+        return None
+    return sum(runs for number, runs in steps.items() if number > most) / steps.total()
+
+
+def _tail(network: Network, measured: Counter[int]) -> Iterator[PredictedTail]:
+    """Yield P(steps > s) in the fluid limit and in runs, while it is neither 1 nor 0."""
+    longest = max(measured, default=0)
+    for steps, fluid in enumerate(islice(theory.steps_tail(network), 2000), start=1):
+        share = _share_above(measured, steps)
+        if fluid < 1e-6 and steps >= longest:
+            break
+        if min(fluid, 1 if share is None else share) < 0.9999:
+            yield PredictedTail(steps, fluid, share)
+
+
+def _constants(network: Network) -> dict[str, float]:
+    """Return the paper's constant, and its value with slot 5 counted."""
+    ratio = network.d / network.g
+    if ratio < 1:
+        return {}
+    with_slot_5, lost = theory.c_with_slot_five(ratio), theory.lost_share(ratio)
+    return {"c": theory.C, "c_with_slot_5": with_slot_5, "lost_share": lost}
+
+
+def _bounds(network: Network) -> tuple[tuple[Bound, float | None], ...]:
+    found: Sequence[tuple[Bound, float | None]] = theory.bounds_on(network, all_bounds())
+    return tuple(sorted(found, key=lambda one: one[0].kind == "lower"))
+
+
+def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[PredictedBound]:
+    """Yield the paper's tail bounds for this g, and the g from which they are below 1."""
+    for tail in theory.TAILS if 1 < network.g <= network.d else ():
+        steps = tail.steps(network.g) if tail.steps else None
+        is_whole = tail.fails is square_fails and network.d == network.g
+        share = _share_above(measured, steps) if is_whole and steps else None
+        fails, least = tail.fails(network.g), theory.smallest_g(tail.fails)
+        yield PredictedBound(tail.name, tail.reference, steps, fails, least, share)
+
+
+def _phases(network: Network) -> tuple[StepAnalysis, ...]:
+    run = Experiment(network.d, network.g).instance(0)
+    return tuple(analyse_phases(network, run.array(), run.coins))

@@ -1,0 +1,289 @@
+"""What faults cost: routers on the same permutations, with more and more dead parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Unpack
+
+import numpy as np
+
+from popsnet.base.errors import require_several, wrong
+from popsnet.base.progress import Progress
+from popsnet.base.report import Column, Report, Reported, Row, Table, counted, facts_of
+from popsnet.experiment.experiment import seed_number, whole_number
+from popsnet.model.faults import Faults
+from popsnet.model.faults.faults import PARTS
+from popsnet.model.network import Network
+from popsnet.programs.schedules.demand import Demand
+from popsnet.runs.route import IntactParameters, require_known
+from popsnet.runs.run import Runs
+from popsnet.runs.summary import described, sizes_of
+from popsnet.studies.advice.comparison import (
+    Candidate,
+    Candidates,
+    candidates,
+    executed,
+    takes_long,
+)
+
+NUMBERS = (0, 1, 2, 4, 8, 16)
+"""The numbers of dead parts by default."""
+
+_MAX_STEPS = 200
+"""A run is capped after this many steps: a router that loses packets may never end."""
+
+
+@dataclass(frozen=True)
+class FaultRow:
+    """A router with a number of dead parts: means over its runs.
+
+    Parameters
+    ----------
+    router, variant : str
+        The router and its variant.
+    survives : bool
+        Whether the variant states that it survives these faults.
+    dead : int
+        The number of dead parts in every run.
+    runs, capped : int
+        The runs, and those that were capped.
+    lost, unreachable, held, duplicated : float
+        The mean number of packets, or of deliveries, per run, as in
+        :class:`~popsnet.engines.FaultCounts`.
+    worst_lost : int
+        The most packets that a run lost.
+    slots : float
+        The mean number of slots, of capped runs as far as they went.
+    extra_slots, extra_error : float or None
+        The mean over pairs of runs of the slots more than without faults, and its standard error,
+        None if all runs were capped, or there is only one pair.
+    pairs : int
+        The pairs of runs of which neither was capped.
+    """
+
+    router: str
+    variant: str
+    survives: bool
+    dead: int
+    runs: int
+    capped: int
+    lost: float
+    unreachable: float
+    held: float
+    duplicated: float
+    worst_lost: int
+    slots: float
+    extra_slots: float | None
+    extra_error: float | None
+    pairs: int
+
+    @classmethod
+    def of(cls, runs: Runs, without: Runs, dead: int, kinds: frozenset[str]) -> FaultRow:
+        """Return the row of some runs, with faults of these kinds, and of the same without."""
+        one = runs.experiment
+        extra = (runs.slots - without.slots)[~(runs.capped | without.capped)]
+        means = {name: float(getattr(runs, name).mean()) for name in _MEANS}
+        error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
+        return cls(
+            router=one.router,
+            variant=one.variant,
+            survives=kinds <= one.resolved_variant.survives,
+            dead=dead,
+            runs=len(runs),
+            capped=int(runs.capped.sum()),
+            **means,
+            worst_lost=int(runs.lost.max()),
+            extra_slots=float(extra.mean()) if len(extra) else None,
+            extra_error=error,
+            pairs=len(extra),
+        )
+
+
+_MEANS = ("lost", "unreachable", "held", "duplicated", "slots")
+
+
+@dataclass(frozen=True, repr=False)
+class Survival(Reported):
+    """Routers with more and more faults, as :func:`survival` returns them.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    kind : str
+        The kind of parts that are dead.
+    loss : float
+        The probability that a message is lost.
+    runs : int
+        The runs of each router for each number of dead parts.
+    fault_seed : int
+        The seed of the faults.
+    rows : tuple of FaultRow
+        A row per router and number of dead parts.
+    demand : Demand, optional
+        The packets of every run, None if the routers were run on permutations.
+    """
+
+    network: Network
+    kind: str
+    loss: float
+    runs: int
+    fault_seed: int
+    rows: tuple[FaultRow, ...]
+    demand: Demand | None = field(default=None, compare=False)
+
+    @property
+    def routers(self) -> list[tuple[str, str]]:
+        """The routers and variants, in the order in which they were run."""
+        return list(dict.fromkeys((row.router, row.variant) for row in self.rows))
+
+    def of(self, router: str, variant: str) -> list[FaultRow]:
+        """Return the rows of one router."""
+        return [row for row in self.rows if (row.router, row.variant) == (router, variant)]
+
+    def report(self) -> Report:
+        """Return the report that the command line prints."""
+        lossy = f", each message lost with probability {self.loss:g}" if self.loss else ""
+        packets, of = "permutations", ""
+        if self.demand is not None:
+            packets, of = "packets", f" of {described(self.demand)},"
+        known = facts_of(self, "network", "kind", "loss", "runs", "fault_seed")
+        facts = (*known, *sizes_of(self.demand))
+        title = (
+            f"{self.network}: {counted(self.runs, 'run')}{of} with each number of dead {self.kind}"
+            f"{lossy}; the same {packets}, coins and faults for all routers"
+        )
+        table = Table("routers", title, _COLUMNS, [asdict(row) for row in self.rows], _CAPTION)
+        failed = [row for row in self.rows if row.survives and (row.lost or row.held or row.capped)]
+        claimed = any(row.survives and (row.dead or self.loss) for row in self.rows)
+        verdict = "No router here states that it survives these faults."
+        if claimed:
+            verdict = "Routers that state that they survive these faults lost nothing."
+        if failed:
+            names = ", ".join(dict.fromkeys(f"{row.router} ({row.variant})" for row in failed))
+            verdict = f"FAILED: {names}: it states that it survives these faults, and did not."
+        return Report("", facts, (table,), verdict, not failed)
+
+
+_CAPTION = (
+    "Means per run. Extra slots: in pairs with the same run without faults, runs that were capped "
+    "left out."
+)
+
+
+def _extra(row: Row) -> str:
+    if row["extra_slots"] is None:
+        return "–"
+    error = "" if row["extra_error"] is None else f" ± {row['extra_error']:.1f}"
+    return f"{row['extra_slots']:+,.1f}{error}"
+
+
+_COLUMNS = (
+    Column("router", "router", "text"),
+    Column("variant", "variant", "text"),
+    Column("dead", "dead", "integer"),
+    Column("lost", "lost", show=lambda row: f"{row['lost']:,.2f}"),
+    Column("unreachable", "unreach.", show=lambda row: f"{row['unreachable']:,.2f}"),
+    Column("held", "held", show=lambda row: f"{row['held']:,.2f}"),
+    Column("duplicated", "twice", show=lambda row: f"{row['duplicated']:,.2f}"),
+    Column("extra_slots", "extra slots", show=_extra),
+    Column("capped", "capped", "integer"),
+)
+
+
+def survival(
+    d: Network | int,
+    g: int | None = None,
+    *,
+    routers: Candidates | Candidate | None = None,
+    kind: str = "couplers",
+    numbers: Sequence[int] = NUMBERS,
+    loss: float = 0.0,
+    runs: int = 20,
+    progress: Progress = None,
+    **parameters: Unpack[IntactParameters],
+) -> Survival:
+    """Run routers with more and more random faults, on the same permutations.
+
+    Run r has the same permutation, coins and faults for all routers, and its faults for a larger
+    number contain those for a smaller one, so that differences are those of pairs.
+
+    Parameters
+    ----------
+    d : int or Network
+        Processors per group, or a network with n at most 65,536.
+    g : int
+        Groups, if the first argument is a number.
+    routers : sequence, optional
+        Names, files, routers or generator functions, or pairs of one of these and a variant. By
+        default every router that ships, applies and does not take long, and the variants that
+        survive faults.
+    kind : {"couplers", "transmitters", "receivers", "processors"}
+        The parts that are dead.
+    numbers : sequence of int
+        The numbers of dead parts.
+    loss : float
+        The probability that a message is lost, in all runs but those without faults that others
+        are compared with.
+    runs : int
+        The runs of each router for each number, at least 1.
+    permutation : str, Path or array
+        The name of a permutation, a file, or n destinations.
+    seed, permutation_seed, fault_seed : int
+        The seeds of the coins, the permutations and the faults.
+    max_steps : int
+        A run is capped after this many steps.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+    demand, matrix, unit
+        The packets of every run instead of a permutation, as for :func:`compare`.
+    wavelengths : int
+        Wavelengths per coupler, by default 1, or those of the network.
+
+    Returns
+    -------
+    Survival
+        A row per router and number of dead parts.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> found = popsnet.survival(4, 4, routers=["direct"], numbers=[0, 2], runs=10)
+    >>> [(row.dead, row.lost) for row in found.rows]
+    [(0, 0.0), (2, 1.9)]
+    """
+    require_known("survival", IntactParameters, parameters)
+    runs = whole_number("runs", runs, 1)
+    if kind not in PARTS:
+        raise wrong("kind", repr(kind))(f"give one of {', '.join(PARTS)}.")
+    require_several("numbers", numbers)
+    dead = sorted({whole_number("numbers", number, 0) for number in numbers})
+    if not dead:
+        raise wrong("numbers", "[]")("give at least one number of dead parts.")
+    fault_seed = seed_number("fault_seed", parameters.pop("fault_seed", None) or 0)
+    parameters.setdefault("max_steps", _MAX_STEPS)
+    intact = candidates(d, g, routers, True, **parameters)
+    network, demand = intact[0].network, intact[0].demand
+    if routers is None:
+        intact = [one for one in intact if not takes_long(one)]
+    broken = [Faults(random={kind: number}, loss=loss) for number in dead]
+    rows_of = {
+        one: [one.replaced(faults=faults, fault_seed=fault_seed) for faults in broken]
+        for one in intact
+    }
+    every = [*dict.fromkeys(one for first, others in rows_of.items() for one in (first, *others))]
+    done = dict(zip(every, executed(every, runs, f"faults on {network}", progress), strict=True))
+    kinds = frozenset({kind, "loss"} if loss else {kind})
+    rows = [
+        FaultRow.of(done[one], done[first], number, kinds)
+        for first, others in rows_of.items()
+        for number, one in zip(dead, others, strict=True)
+    ]
+    return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand)

@@ -1,0 +1,405 @@
+"""Several points: loads of several schedulers, or one load in several runs, together on threads.
+
+Loads may be given as a text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from itertools import groupby
+from threading import Event, Lock
+
+import numpy as np
+
+from popsnet.base import system
+from popsnet.base.errors import InputError, PopsnetError
+from popsnet.base.progress import Progress, patient_progress
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.stats.inference import Estimate, confidence_interval
+from popsnet.experiment.experiment import whole_number
+from popsnet.experiment.traffic import TrafficExperiment
+from popsnet.hardware import Timing
+from popsnet.runs.delays import CURVE_COLUMNS, time_table, with_times
+from popsnet.runs.simulate import simulate
+from popsnet.runs.traffic_result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
+
+
+class _Stopped(PopsnetError):
+    """A point was stopped because the others were interrupted."""
+
+
+@dataclass(frozen=True, repr=False)
+class LoadCurves(Reported):
+    """The results of several schedulers at several loads.
+
+    Parameters
+    ----------
+    results : tuple of TrafficResult
+        The points, scheduler by scheduler, by load.
+    not_run : tuple of TrafficExperiment
+        Points that were left out, because their scheduler is unstable at a smaller load.
+    unfinished : tuple of TrafficExperiment
+        Points that were not finished, because the work was interrupted.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, run_loads
+    >>> points = [TrafficExperiment(4, 4, scheduler="tdm", load=load) for load in (0.1, 0.5)]
+    >>> [result.verdict for result in run_loads(points).results]
+    ['stable', 'stable']
+    """
+
+    results: tuple[TrafficResult, ...]
+    not_run: tuple[TrafficExperiment, ...] = ()
+    unfinished: tuple[TrafficExperiment, ...] = ()
+
+    def lines(self) -> dict[str, list[TrafficResult]]:
+        """Return the results of every scheduler, by its name, and variant if it has several."""
+        return {name: list(points) for name, points in groupby(self.results, lambda one: one.label)}
+
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints: a table with a row per point.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+        """
+        if not self.results:
+            return Report()
+        one = self.results[0]
+        title, facts = heading(one, self._bounds())
+        rows = [one.row(timing) for one in self.results]
+        table = Table("points", "Delay in slots", COLUMNS, rows)
+        left = Fact("not_run", self._left_out())
+        report = Report(title, (*facts, left), (table, *self._notes()))
+        return with_times(report, timing, self.results, time_table(CURVE_COLUMNS, rows))
+
+    def _left_out(self) -> list[Row]:
+        """Return the points without a result, each with the reason."""
+        return [
+            {"scheduler": experiment.label, "load": experiment.load, "reason": reason}
+            for reason, experiments in (
+                ("unstable at a smaller load", self.not_run),
+                ("interrupted", self.unfinished),
+            )
+            for experiment in experiments
+        ]
+
+    def _bounds(self) -> tuple[Fact, ...]:
+        """Return the bounds: with dead parts they may differ between schedulers."""
+        lines = {name: points[0].bounds for name, points in self.lines().items()}
+        first, *others = lines.values()
+        if all(one == first for one in others):
+            return bound_facts(first)
+        text = "; ".join(f"{name} {bounds_in_words(one)}" for name, one in lines.items())
+        each = {name: dict(one) for name, one in lines.items()}
+        return (Fact("bounds", dict(first)), Fact("bounds_of", each, "largest load", text=text))
+
+    def _notes(self) -> Iterable[str]:
+        for name, points in groupby(self.not_run, lambda one: one.label):
+            loads = ", ".join(f"{one.load:.4g}" for one in points)
+            yield f"{name} is unstable at a smaller load, and was not run at {loads}."
+        for one in self.results:
+            if one.verdict != "stable":
+                yield f"{one.label} at {one.load:.4g} is {one.verdict}: {one.reason}"
+            if one.faults:
+                yield (
+                    f"{one.label} at {one.load:.4g}: {one.lost:,} of "
+                    f"{counted(one.arrived, 'packet')} lost, {one.unreachable:,} unreachable, "
+                    f"{one.duplicated:,} delivered again."
+                )
+
+
+def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
+    """Return the faults of points, which have the same."""
+    names = ("faults", "fault_seed", "known_faults", "drawn_faults")
+    return facts_of(one.setting, *names) if one.faults else ()
+
+
+def heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
+    """Return the title and the facts that all points have in common."""
+    title = (
+        f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
+        f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
+        f"{faults_in_words(replace(one.setting, survives=True))}"
+    )
+    same = facts_of(one, "network", "arrivals", "arrival_seed")
+    return title, (*same, *bounds, *fault_facts(one))
+
+
+def bound_facts(bounds: Mapping[str, float]) -> tuple[Fact, ...]:
+    """Return the bounds on the load of a pattern as facts."""
+    return (Fact("bounds", dict(bounds), "largest load", text=bounds_in_words(bounds)),)
+
+
+def run_loads(
+    experiments: Sequence[TrafficExperiment],
+    *,
+    engine: str = "auto",
+    workers: int | None = None,
+    progress: Progress = None,
+) -> LoadCurves:
+    """Run points, several at a time, and leave out those above an unstable one.
+
+    Parameters
+    ----------
+    experiments : sequence of TrafficExperiment
+        The points. Those of one scheduler that follow each other are run one after another.
+    engine : {"auto", "slots", "fused"}
+        What executes the slots.
+    workers : int, optional
+        How many schedulers are run at once; by default, as many as there are processors.
+    progress : function, bool or None
+        A function that is called with the points done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    LoadCurves
+        The results.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted. Its attribute ``curves`` has the points that were finished.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, run_loads
+    >>> points = [TrafficExperiment(4, 4, scheduler="aloha", load=load) for load in (0.1, 0.5)]
+    >>> for result in run_loads(points).results:
+    ...     print(result.load, result.verdict)
+    0.1 stable
+    0.5 unstable
+    """
+    lines = [list(points) for _, points in groupby(experiments, lambda one: one.label)]
+    results: list[list[TrafficResult]] = [[] for _ in lines]
+
+    def work(number: int, run: Run) -> None:
+        for experiment in sorted(lines[number], key=lambda one: one.load):
+            result = run(experiment)
+            results[number].append(result)
+            if result.verdict == "unstable":
+                return
+
+    try:
+        run_together(work, len(lines), len(experiments), engine, workers, progress)
+    except KeyboardInterrupt as stop:
+        stop.curves = _curves(lines, results)  # type: ignore[attr-defined]
+        raise
+    return _curves(lines, results)
+
+
+def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResult]]) -> LoadCurves:
+    left: dict[bool, list[TrafficExperiment]] = {True: [], False: []}
+    for line, done in zip(lines, results, strict=True):
+        is_unstable = bool(done) and done[-1].verdict == "unstable"
+        left[is_unstable] += sorted(line, key=lambda point: point.load)[len(done) :]
+    finished = tuple(result for line in results for result in line)
+    return LoadCurves(finished, tuple(left[True]), tuple(left[False]))
+
+
+@dataclass(frozen=True, repr=False)
+class Replications(Reported):
+    """The runs of a point, each with arrivals and coins of its own.
+
+    Parameters
+    ----------
+    experiment : TrafficExperiment
+        The point, which is run 0.
+    runs : int
+        The number of runs that were asked for.
+    results : mapping
+        The result of each run that was finished, by its number.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, replicate
+    >>> point = TrafficExperiment(4, 4, scheduler="tdm", load=0.5, slots=2000)
+    >>> runs = replicate(point, 5)
+    >>> runs.verdicts["stable"], runs.delay.runs
+    (5, 5)
+    """
+
+    experiment: TrafficExperiment
+    runs: int
+    results: Mapping[int, TrafficResult]
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """The number of runs with each verdict."""
+        return Counter(result.verdict for result in self.results.values())
+
+    @property
+    def delay(self) -> Estimate | None:
+        """The mean of the mean delays of runs, and their spread; None for fewer than two runs.
+
+        Runs without a delivered packet have no delay.
+        """
+        every = [result.delay.mean for result in self.results.values()]
+        means = [mean for mean in every if mean is not None]
+        if len(means) < 2:
+            return None
+        return Estimate(float(np.mean(means)), float(np.std(means, ddof=1)), len(means))
+
+    def rows(self, timing: Timing | None = None) -> list[Row]:
+        """Return a row per run, with its seeds, in order.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, for times and bit rates as well.
+        """
+        seeds = "seed", "arrival_seed"
+        return [
+            {"run": run, **{name: getattr(result, name) for name in seeds}, **result.row(timing)}
+            for run, result in sorted(self.results.items())
+        ]
+
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints: a row per run.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+        """
+        if not self.results:
+            return Report()
+        point, rows = self.experiment, self.rows(timing)
+        title = f"{counted(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
+        faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
+        table = Table("runs", "Delay in slots", (_RUN, *COLUMNS[2:]), rows)
+        said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
+        verdict = f"{', '.join(said)} of {counted(len(rows), 'run')}.".capitalize()
+        title = f"{title}{point.arrival_seed}{faults}"
+        report = Report(title, self._facts(), (table, *self._notes()), verdict)
+        times = time_table((_RUN, *CURVE_COLUMNS[2:]), rows)
+        return with_times(report, timing, self.results.values(), times)
+
+    def _facts(self) -> tuple[Fact, ...]:
+        given = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"
+        finished = Fact("finished", len(self.results)), Fact("verdicts", dict(self.verdicts))
+        faults = fault_facts(next(iter(self.results.values())))
+        facts = (*facts_of(self.experiment, *given, "buffer"), *faults, *finished)
+        if (delay := self.delay) is None:
+            return facts
+        low, high = confidence_interval(delay)
+        spread = {"mean": delay.mean, "sd": delay.sd, "interval": [low, high]}
+        text = f"{delay.mean:,.2f} ± {(high - low) / 2:,.2f} (95 %), standard deviation "
+        return (*facts, Fact("delay", spread, "mean delay of runs", text=f"{text}{delay.sd:,.2f}"))
+
+    def _notes(self) -> Iterable[str]:
+        if len(self.results) < self.runs:
+            yield f"{counted(self.runs - len(self.results), 'run')} not finished."
+        for run, result in sorted(self.results.items()):
+            if result.verdict != "stable":
+                yield f"Run {run} is {result.verdict}: {result.reason}"
+
+
+_RUN = Column("run", kind="integer")
+
+
+def replicate(
+    experiment: TrafficExperiment,
+    runs: int,
+    *,
+    engine: str = "auto",
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Replications:
+    """Run a point several times, each time with other arrivals and coins.
+
+    Parameters
+    ----------
+    experiment : TrafficExperiment
+        The point. It is run 0, and :meth:`TrafficExperiment.for_run` gives the others.
+    runs : int
+        The number of runs.
+    engine : {"auto", "slots", "fused"}
+        What executes the slots.
+    workers : int, optional
+        How many runs are executed at once; by default, as many as there are processors.
+    progress : function, bool or None
+        A function that is called with the runs done and the total. None shows a bar on a
+        terminal after two seconds, False shows nothing.
+
+    Returns
+    -------
+    Replications
+        The results, with a verdict for each run.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted. Its attribute ``replications`` has the runs that were finished.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, replicate
+    >>> point = TrafficExperiment(4, 4, scheduler="aloha", load=0.1, slots=2000)
+    >>> list(replicate(point, 3).results)
+    [0, 1, 2]
+    """
+    whole_number("runs", runs, 1)
+    results: dict[int, TrafficResult] = {}
+
+    def work(run: int, execute: Run) -> None:
+        results[run] = execute(experiment.for_run(run))
+
+    try:
+        run_together(work, runs, runs, engine, workers, progress)
+    except KeyboardInterrupt as stop:
+        stop.replications = Replications(experiment, runs, results)  # type: ignore[attr-defined]
+        raise
+    return Replications(experiment, runs, dict(sorted(results.items())))
+
+
+Run = Callable[[TrafficExperiment], TrafficResult]
+
+
+def run_together(
+    work: Callable[[int, Run], None],
+    count: int,
+    points: int | None,
+    engine: str,
+    workers: int | None,
+    progress: Progress,
+) -> None:
+    """Do pieces of work on threads; after an exception in one, stop the others."""
+    if workers is not None:
+        whole_number("workers", workers, 1)
+    if not count:
+        raise InputError("There is nothing to run; give at least one scheduler and load.")
+    stopped, lock, done = Event(), Lock(), 0
+
+    with patient_progress("traffic", points, progress) as update:
+
+        def run(experiment: TrafficExperiment) -> TrafficResult:
+            nonlocal done
+            name = f"{experiment.label}, load {experiment.load:.4g}"
+
+            def watch(slots: int, _: int) -> None:
+                if stopped.is_set():
+                    raise _Stopped("Stopped.")
+                with lock:
+                    update(detail=f"{counted(done, 'point')} done; {name}: {slots:,} slots")
+
+            result = simulate(experiment, engine=engine, progress=watch)
+            with lock:
+                done += 1
+                update(done)
+            return result
+
+        pool = ThreadPoolExecutor(workers or min(count, system.threads_here()))
+        futures: list[Future[None]] = [pool.submit(work, number, run) for number in range(count)]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        finally:
+            stopped.set()
+            pool.shutdown(wait=True, cancel_futures=True)

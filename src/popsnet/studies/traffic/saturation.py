@@ -1,0 +1,497 @@
+"""The largest stable load, as a bracket, by bisection.
+
+Also what the formulas of schedulers give for a pattern of traffic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+
+from popsnet.base.errors import wrong
+from popsnet.base.progress import Progress
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.experiment.traffic import TrafficExperiment
+from popsnet.hardware import Timing
+from popsnet.hardware.shown import rate_column
+from popsnet.programs.scheduler import Scheduler
+from popsnet.runs.delays import with_times
+from popsnet.runs.traffic_result import COLUMNS, TrafficResult
+from popsnet.studies.traffic.curves import Run, bound_facts, heading, run_together
+from popsnet.workloads.bounds import Bounds
+
+_MOST_POINTS = 40
+_LEAST = 1e-4
+"""Loads below this share of the upper end are not tried."""
+
+
+@dataclass(frozen=True, repr=False)
+class Saturation(Reported):
+    """A bracket of the largest stable load.
+
+    Parameters
+    ----------
+    stable : float or None
+        The largest load that was judged stable.
+    unstable : float or None
+        The smallest load that was judged unstable, None if there is none.
+    undecided : tuple of float
+        All loads that were undecided, also those outside of the bracket.
+    points : tuple of TrafficResult
+        All points, by load. A load that was repeated with other arrivals has two.
+
+    Examples
+    --------
+    >>> from popsnet.studies.traffic.saturation import Saturation
+    >>> Saturation(0.49, 0.5, ()).width
+    0.020000000000000018
+    """
+
+    stable: float | None
+    unstable: float | None
+    undecided: tuple[float, ...]
+    points: tuple[TrafficResult, ...] = field(default=(), compare=False)
+
+    @property
+    def width(self) -> float | None:
+        """The width of the bracket as a share of its upper end."""
+        if self.unstable is None:
+            return None
+        return (self.unstable - (self.stable or 0.0)) / self.unstable
+
+    def report(self) -> Report:
+        """Return the bracket, and a table of all points."""
+        facts = (
+            Fact("stable", self.stable, "largest stable load", text=_load(self.stable)),
+            Fact("unstable", self.unstable, "smallest unstable load", text=_load(self.unstable)),
+            Fact("undecided", list(self.undecided)),
+        )
+        rows = [point.row() for point in self.points]
+        return Report("", facts, (Table("points", "", COLUMNS, rows),), self._verdict)
+
+    @property
+    def _verdict(self) -> str:
+        low, high = _load(self.stable or 0.0), _load(self.unstable)
+        if self.unstable is None and not self.undecided:
+            return f"Stable up to {low}, the largest load tried."
+        between = (
+            f"; undecided at {', '.join(map(_load, self.undecided))}" if self.undecided else ""
+        )
+        if self.unstable is None:
+            return f"Stable up to {low}{between}."
+        return f"Saturation is between {low} and {high}{between}."
+
+
+def _load(load: float | None) -> str:
+    return "–" if load is None else f"{load:.4g}"
+
+
+def find_saturation(
+    run: Callable[[float], TrafficResult],
+    upper: float = 1.0,
+    *,
+    repeat: Callable[[float], TrafficResult] | None = None,
+    width: float = 0.02,
+) -> Saturation:
+    """Return a bracket of the largest stable load.
+
+    Parameters
+    ----------
+    run : function
+        Returns the result at a load.
+    upper : float
+        The largest load to try, such as a bound for any scheduler.
+    repeat : function, optional
+        Returns another result at a load, with other arrivals. It is asked about loads that are
+        unstable though larger ones are undecided.
+    width : float
+        The width of the bracket that is enough, as a share of its upper end.
+
+    Returns
+    -------
+    Saturation
+        The bracket and all points.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Loads below a stable one count as stable, loads above an unstable one as unstable. Where loads
+    are undecided, the gaps below and above them are each bisected, so that the bracket may stay
+    wider, and says which loads were undecided. An unstable load below an undecided one is repeated,
+    and is undecided itself unless both results are unstable.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from popsnet.studies.traffic.saturation import find_saturation
+    >>> found = find_saturation(lambda load: SimpleNamespace(load=load, stable=load < 0.3), 1.0)
+    >>> found.stable, found.unstable
+    (0.296875, 0.30078125)
+    """
+    _check(upper, width)
+    points: list[TrafficResult] = []
+    load: float | None = upper
+    while load is not None and len(points) < _MOST_POINTS:
+        points.append(run(load))
+        doubtful = max(_undecided(_verdicts(points)), default=0)
+        if repeat and points[-1].stable is False and load < doubtful:
+            points.append(repeat(load))
+        load = _next(_verdicts(points), upper, width)
+    return bracket_of(points)
+
+
+def bracket_of(points: Sequence[TrafficResult]) -> Saturation:
+    """Return the bracket of the largest stable load that points give.
+
+    Parameters
+    ----------
+    points : sequence of TrafficResult
+        Points of one scheduler. A load with several is unstable only if all of them are.
+
+    Returns
+    -------
+    Saturation
+        The bracket and all points.
+    """
+    verdicts = _verdicts(points)
+    low, high = _bracket(verdicts)
+    in_order = tuple(sorted(points, key=lambda point: point.load))
+    return Saturation(low, high, tuple(_undecided(verdicts)), in_order)
+
+
+def _verdicts(points: Sequence[TrafficResult]) -> dict[float, bool | None]:
+    """Return whether each load is stable. One with different verdicts is undecided."""
+    verdicts: dict[float, bool | None] = {}
+    for point in points:
+        same = verdicts.setdefault(point.load, point.stable) == point.stable
+        verdicts[point.load] = point.stable if same else None
+    return verdicts
+
+
+def _check(upper: float, width: float) -> None:
+    if not 0 < upper <= 1:
+        raise wrong("upper", upper)("a load must be above 0 and at most 1.")
+    if not 0 < width < 1:
+        raise wrong("width", width)("it must be between 0 and 1, such as 0.02 for 2 %.")
+
+
+def _bracket(verdicts: dict[float, bool | None]) -> tuple[float | None, float | None]:
+    """Return the largest stable load and the smallest unstable one."""
+    low = max((load for load, stable in verdicts.items() if stable), default=None)
+    high = min((load for load, stable in verdicts.items() if stable is False), default=None)
+    return low, high
+
+
+def _undecided(verdicts: dict[float, bool | None]) -> list[float]:
+    return sorted(load for load, stable in verdicts.items() if stable is None)
+
+
+def _next(verdicts: dict[float, bool | None], upper: float, width: float) -> float | None:
+    """Return the middle of the widest gap that is left, None if all are narrow."""
+    low, high = _bracket(verdicts)
+    begin, ends = low or 0.0, [] if high is None else [high]
+    between = [
+        load for load in _undecided(verdicts) if load > begin and load < min(ends, default=2)
+    ]
+    if between:
+        gaps = [(begin, between[0]), *((between[-1], end) for end in ends)]
+    else:
+        gaps = [(begin, end) for end in ends]
+    wide = [(a, b) for a, b in gaps if b - a > width * b and b > _LEAST * upper]
+    if not wide:
+        return None
+    a, b = max(wide, key=lambda gap: gap[1] - gap[0])
+    return (a + b) / 2
+
+
+UNIFORM = ("uniform", "uniform-with-self")
+"""The patterns for which schedulers state their largest loads."""
+
+
+def pattern_of(arrivals: str) -> str:
+    """Return the pattern of arrivals, which have no influence on the largest load otherwise.
+
+    >>> pattern_of("burst:4 uniform")
+    'uniform'
+    """
+    return arrivals.rpartition(" ")[2]
+
+
+def largest_load(scheduler: Scheduler, arrivals: str, bounds: Bounds) -> float | None:
+    """Return the largest load of a scheduler by its formula.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler.
+    arrivals : str
+        The name of the arrivals.
+    bounds : Bounds
+        Their bounds.
+
+    Returns
+    -------
+    float or None
+        None if the scheduler states none, or the pattern is not uniform. If no source sends to
+        itself, the load is at most the bound of the pattern.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic import find_scheduler
+    >>> from popsnet.workloads.patterns import resolve_pattern
+    >>> bounds = resolve_pattern("uniform", Network(4, 4)).bounds()
+    >>> largest_load(find_scheduler("tdm"), "bernoulli uniform", bounds)
+    0.9375
+    """
+    pattern, formula = pattern_of(arrivals), scheduler.saturation
+    if formula is None or pattern not in UNIFORM:
+        return None
+    if pattern == "uniform-with-self":
+        return formula(bounds.network)
+    bound = bounds.one_hop if scheduler.paths == "one hop" else bounds.any
+    others = scheduler.saturation_to_others or formula
+    return min(others(bounds.network), bound.load)
+
+
+def load_in_any_case(scheduler: Scheduler, bounds: Bounds) -> float | None:
+    """Return the load that a scheduler carries whatever the pattern.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler.
+    bounds : Bounds
+        The bounds of the pattern.
+
+    Returns
+    -------
+    float or None
+        The load at which the largest rate of a source or destination is what the scheduler states
+        for any traffic; None if it states nothing.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.traffic import find_scheduler
+    >>> from popsnet.workloads.patterns import resolve_pattern
+    >>> bounds = resolve_pattern("incast:4", Network(4, 4)).bounds()
+    >>> load_in_any_case(find_scheduler("vlb"), bounds)  # a destination gets 16 times the mean
+    0.03125
+    """
+    if scheduler.any_traffic is None:
+        return None
+    return scheduler.any_traffic(bounds.network) * min(bounds.rows, bounds.columns)
+
+
+def find_saturations(
+    experiments: Sequence[TrafficExperiment],
+    *,
+    width: float = 0.02,
+    engine: str = "auto",
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Saturations:
+    """Find the largest stable load of schedulers, each as a bracket, by bisection.
+
+    Parameters
+    ----------
+    experiments : sequence of TrafficExperiment
+        One for each scheduler; its load is replaced.
+    width : float
+        The width of the bracket that is enough, as a share of its upper end.
+    engine, workers, progress
+        As for :func:`run_loads`.
+
+    Returns
+    -------
+    Saturations
+        A bracket for each.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted. Its attribute ``saturations`` has the brackets found up to then.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, find_saturations
+    >>> point = TrafficExperiment(4, 4, scheduler="hop3", load=0.1, slots=10_000)
+    >>> bracket = find_saturations([point], width=0.1).brackets["hop3"]
+    >>> bracket.stable < 1 / 3 < bracket.unstable
+    True
+    """
+    points: list[list[TrafficResult]] = [[] for _ in experiments]
+    finished: set[int] = set()
+
+    def work(number: int, run: Run) -> None:
+        experiment = experiments[number]
+
+        def at(load: float, arrival_seed: int) -> TrafficResult:
+            point = experiment.replaced(load=load, overload=True, arrival_seed=arrival_seed)
+            points[number].append(run(point))
+            return points[number][-1]
+
+        seed = experiment.arrival_seed
+        find_saturation(
+            partial(at, arrival_seed=seed),
+            min(1.0, experiment.bounds.any.load),
+            repeat=partial(at, arrival_seed=(seed + 1) % 2**64),
+            width=width,
+        )
+        finished.add(number)
+
+    def so_far() -> Saturations:
+        begun = [(experiments[number], there) for number, there in enumerate(points) if there]
+        return Saturations(
+            {one.label: bracket_of(there) for one, there in begun},
+            {one.label: expected_saturation(one) for one, _ in begun},
+            tuple(one.label for number, one in enumerate(experiments) if number not in finished),
+        )
+
+    try:
+        run_together(work, len(experiments), None, engine, workers, progress)
+    except KeyboardInterrupt as stop:
+        stop.saturations = so_far()  # type: ignore[attr-defined]
+        raise
+    return so_far()
+
+
+@dataclass(frozen=True, repr=False)
+class Saturations(Reported):
+    """The brackets of several schedulers.
+
+    Parameters
+    ----------
+    brackets : dict of Saturation
+        The bracket of each scheduler, by its name.
+    formulas : mapping
+        The largest load of each scheduler by its formula, None where there is no formula for the
+        arrivals.
+    unfinished : tuple of str
+        Schedulers whose bracket was not finished, because the work was interrupted.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment, find_saturations
+    >>> point = TrafficExperiment(4, 4, scheduler="tdm", load=0.1, slots=10_000)
+    >>> list(find_saturations([point], width=0.1).brackets)
+    ['tdm']
+    """
+
+    brackets: dict[str, Saturation]
+    formulas: Mapping[str, float | None] = field(default_factory=dict)
+    unfinished: tuple[str, ...] = ()
+
+    def report(self, timing: Timing | None = None) -> Report:
+        """Return the report that the command line prints: a row per scheduler.
+
+        Parameters
+        ----------
+        timing : Timing, optional
+            The length of a slot, to print times and bit rates as well.
+        """
+        if not self.brackets:
+            return Report()
+        one = next(iter(self.brackets.values())).points[0]
+        rows = [
+            {
+                "scheduler": name,
+                "stable": bracket.stable,
+                "unstable": bracket.unstable,
+                "undecided": list(bracket.undecided),
+                "formula": self.formulas.get(name),
+                "points": len(bracket.points),
+            }
+            for name, bracket in self.brackets.items()
+        ]
+        columns: tuple[Column, ...] = (
+            Column("scheduler", kind="text"),
+            Column("stable", "stable at", "number", lambda row: _load(row["stable"])),
+            Column("unstable", "unstable at", "number", lambda row: _load(row["unstable"])),
+            Column("undecided", "undecided at", "text", _undecided_at),
+            Column("formula", "by formula", "number", lambda row: _load(row["formula"])),
+            Column("points", kind="integer"),
+        )  # fmt: skip
+        every = [point for bracket in self.brackets.values() for point in bracket.points]
+        title, facts = heading(one, bound_facts(one.bounds))
+        points = [{**point.row(timing), "arrival_seed": point.arrival_seed} for point in every]
+        facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
+        name, notes = "Largest stable load", tuple(self._notes())
+        if timing is not None:
+            for row in rows:
+                for key in ("stable", "unstable"):
+                    row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
+            columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
+        table = Table("saturation", name, columns, rows)
+        return with_times(Report(title, facts, (table, *notes)), timing, every)
+
+    def _notes(self) -> Iterable[str]:
+        if self.unfinished:
+            yield f"Interrupted before the end of the search: {', '.join(self.unfinished)}."
+        for name, bracket in self.brackets.items():
+            for load, points in groupby(bracket.points, lambda point: point.load):
+                verdicts = [f"{x.verdict} with arrival seed {x.arrival_seed}" for x in points]
+                if len(verdicts) > 1:
+                    yield f"{name} at {load:.4g} is {', and '.join(verdicts)}."
+            if reason := _contradiction(bracket, self.formulas.get(name)):
+                yield f"{name}: {reason}"
+
+
+def expected_saturation(experiment: TrafficExperiment) -> float | None:
+    """Return the largest load of a scheduler by its formula, None if it has none for the arrivals.
+
+    Parameters
+    ----------
+    experiment : TrafficExperiment
+        The experiment. Formulas are for the first variant of a scheduler, uniform destinations and
+        networks without faults.
+
+    Returns
+    -------
+    float or None
+        The load.
+
+    Examples
+    --------
+    >>> from popsnet.traffic import TrafficExperiment
+    >>> from popsnet.studies.traffic.saturation import expected_saturation
+    >>> uniform = {"load": 0.1, "pattern": "uniform-with-self"}
+    >>> expected_saturation(TrafficExperiment(8, 8, scheduler="vlb", **uniform))
+    0.5
+    """
+    scheduler = experiment.resolved_scheduler
+    if experiment.open_faults().kinds or experiment.variant != next(iter(scheduler.variants)):
+        return None
+    return largest_load(scheduler, experiment.arrivals, experiment.bounds)
+
+
+_TOLERANCE = 0.01
+"""Verdicts this close to a formula, as a share of it, do not contradict it."""
+
+
+def _contradiction(bracket: Saturation, formula: float | None) -> str:
+    """Say that a bracket does not contain the load that the formula gives, if so."""
+    if formula is None:
+        return ""
+    if bracket.unstable is not None and bracket.unstable < (1 - _TOLERANCE) * formula:
+        side = f"{bracket.unstable:.4g} was judged unstable"
+    elif bracket.stable is not None and bracket.stable > (1 + _TOLERANCE) * formula:
+        side = f"{bracket.stable:.4g} was judged stable"
+    else:
+        return ""
+    return (
+        f"{side}, and the formula gives {formula:.4g}. Repeat it with more slots or another "
+        "arrival seed; the formulas of aloha and relay are approximate, and that of rotor is a "
+        "lower bound if g does not divide d > g."
+    )
+
+
+def _undecided_at(row: Row) -> str:
+    return ", ".join(map(_load, row["undecided"]))

@@ -1,8 +1,0 @@
-"""Continuous traffic: packets keep arriving, and schedulers deliver them slot by slot.
-
-Names are imported when they are first used, and the schedulers that ship when one is asked for.
-"""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

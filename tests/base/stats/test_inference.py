@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from popsnet import InputError, route, summarize
+from popsnet.base.stats.inference import (
+    Estimate,
+    compare_means,
+    confidence_interval,
+    holm,
+    least_sd,
+    quantile,
+    resampled_p,
+    summarize_counts,
+)
+
+SAMPLES = st.lists(st.integers(0, 10**6), min_size=2, max_size=50)
+ESTIMATES = st.builds(Estimate, st.floats(-1e3, 1e3), st.floats(0.01, 1e3), st.integers(2, 10**4))
+
+
+@given(SAMPLES)
+@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
+def test_summaries_agree_with_scipy(sample: list[int]) -> None:
+    one = summarize(sample)
+    assert one.mean == pytest.approx(stats.tmean(sample))
+    assert one.sd == pytest.approx(stats.tstd(sample))
+    assert (one.min, one.max) == (min(sample), max(sample))
+    assert summarize_counts(Counter(sample)) == one
+
+
+def test_runs_have_a_summary_of_their_own() -> None:
+    with pytest.raises(InputError, match=r"use runs\.summary\(\)"):
+        summarize(route(2, 2, router="direct", runs=2))  # type: ignore[arg-type]
+
+
+def test_one_value_has_no_spread() -> None:
+    assert (summarize([7]).mean, summarize([7]).sd) == (7.0, None)
+
+
+def test_values_that_never_came_do_not_count() -> None:
+    assert summarize_counts({1: 0, 5: 2, 9: 0}).max == 5
+    assert quantile({1: 0, 5: 2, 9: 0}, 0) == 5
+
+
+@given(SAMPLES, st.floats(0, 1))
+def test_quantiles_agree_with_numpy(sample: list[int], share: float) -> None:
+    expected = np.quantile(sample, share, method="inverted_cdf")
+    assert quantile(Counter(sample), share) == expected
+
+
+@given(ESTIMATES, st.floats(0.5, 0.999))
+def test_confidence_intervals_agree_with_scipy(one: Estimate, confidence: float) -> None:
+    expected = stats.t.interval(confidence, one.runs - 1, one.mean, one.standard_error)
+    assert confidence_interval(one, confidence) == pytest.approx(expected)
+
+
+@given(ESTIMATES, ESTIMATES)
+def test_comparisons_agree_with_scipy(one: Estimate, other: Estimate) -> None:
+    t, p = stats.ttest_ind_from_stats(
+        one.mean, one.sd, one.runs, other.mean, other.sd, other.runs, equal_var=False
+    )
+    found = compare_means(one, other)
+    assert found.standard_errors == pytest.approx(t)
+    assert found.p == pytest.approx(p, abs=1e-12)
+
+
+def test_rounding_is_taken_from_the_difference() -> None:
+    printed = Estimate(3.15, 1.0, 100, rounding=0.005)
+    assert compare_means(Estimate(3.154, 1.0, 100), printed).p == 1
+    expected = compare_means(Estimate(3.3, 1.0, 100), Estimate(3.155, 1.0, 100))
+    assert compare_means(Estimate(3.3, 1.0, 100), printed).p == pytest.approx(expected.p)
+    assert compare_means(Estimate(3.0, 1.0, 100), printed).standard_errors < 0
+
+
+def test_means_without_any_spread_are_the_same_or_are_not() -> None:
+    eight = Estimate(8.0, 0.0, 100)
+    assert compare_means(eight, eight).p == 1
+    found = compare_means(Estimate(7.0, 0.0, 100), eight)
+    assert (found.standard_errors, found.p) == (-math.inf, 0.0)
+
+
+def test_resampling_agrees_with_the_t_test_where_means_are_normal() -> None:
+    sample = np.random.default_rng(0).poisson(50, 10**5)
+    for mean in (49, 49.5, 50, 50.8, 51.5):
+        expected = 2 * stats.norm.sf(abs(mean - sample.mean()), scale=sample.std() / 10)
+        found = resampled_p(Counter(sample.tolist()), mean - sample.mean(), 100)
+        assert found == pytest.approx(expected, abs=0.02)
+
+
+def test_resampling_knows_that_a_hundred_runs_may_miss_a_tail() -> None:
+    sample = Counter({10: 990, 1000: 10})
+    assert compare_means(Estimate(10, 0.1, 100), Estimate(19.9, 98.5, 1000)).p < 0.01
+    assert resampled_p(sample, 10 - 19.9, 100) > 0.3
+    assert resampled_p(sample, 300 - 19.9, 100) < 1e-4
+
+
+def test_resampling_counts_the_error_of_the_sample_too() -> None:
+    """As many runs on both sides: the difference has twice the variance of one mean."""
+    sample = np.random.default_rng(0).poisson(50, 1000)
+    found = resampled_p(Counter(sample.tolist()), 1.0, 1000)
+    error = sample.std() * np.sqrt(2 / 1000)
+    assert found == pytest.approx(2 * stats.norm.sf(1.0 / error), abs=0.005)
+
+
+def test_the_least_sd_is_that_of_one_run_off_by_one() -> None:
+    assert least_sd(100) == pytest.approx(np.std([8] * 99 + [9], ddof=1))
+
+
+@given(st.lists(st.floats(0, 1), max_size=20), st.sampled_from([0.01, 0.05, 0.5]))
+def test_holm_agrees_with_adjusted_p_values(p_values: list[float], level: float) -> None:
+    """The textbook's other form: adjusted p-values, made monotone, against the level."""
+    order = np.argsort(p_values, kind="stable")
+    scaled = np.array(p_values)[order] * (len(p_values) - np.arange(len(p_values)))
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.maximum.accumulate(scaled) if len(scaled) else scaled
+    close = np.abs(adjusted - level) < 1e-12
+    agree = np.array(holm(p_values, level)) == (adjusted <= level)
+    assert np.all(agree | close)

@@ -1,0 +1,83 @@
+"""Progress: who hears of it, and what a notebook shows."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from popsnet import InputError, route
+from popsnet.base import compiled
+from popsnet.base import progress as progress_module
+
+
+def test_progress_is_told_how_many_are_done() -> None:
+    told: list[tuple[int, int]] = []
+    route(4, 4, runs=3, engine="slots", progress=lambda *both: told.append(both))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("progress", [7, "bar"])
+def test_progress_is_a_function_or_nothing(progress: Any) -> None:
+    with pytest.raises(InputError, match="progress = "):
+        route(2, 2, progress=progress)
+
+
+def test_a_notebook_sees_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no terminal: a line is written again and again, and taken away in the end."""
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 0.0)
+    route(4, 4, runs=30, engine="slots")
+    written = capsys.readouterr().err
+    assert "\rmei-rizzi on POPS(4, 4)" in written
+    assert written.split("\r")[-2:] == [" " * 78, ""]
+
+
+def test_a_log_gets_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    route(4, 4, runs=3, engine="slots")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0.0)
+    with progress_module.patient_progress("runs", 400, unit="shards") as report:
+        report(120)
+    assert capsys.readouterr().err == "runs: 120 of 400 shards, 0 s\n"
+
+
+COMPILING = "compiling relay, once per version and machine"
+
+
+def test_a_log_and_a_bar_say_what_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0.0)
+    detail = progress_module._Detail("slot 3")
+    with progress_module.patient_progress("runs") as report:
+        monkeypatch.setattr(compiled, "_compiling", ["relay"])
+        report(detail="slot 3")
+        assert str(detail) == COMPILING
+    assert capsys.readouterr().err == f"runs: {COMPILING}, 0 s\n"
+    monkeypatch.setattr(compiled, "_compiling", [])
+    assert str(detail) == "slot 3"
+
+
+def test_a_notebook_sees_what_is_compiled_though_nothing_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, shown = threading.Event(), sys.stderr.write
+
+    def write(text: str) -> int:
+        if COMPILING in text:
+            seen.set()
+        return shown(text)
+
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(compiled, "_compiling", ["relay"])
+    monkeypatch.setattr(sys.stderr, "write", write)
+    with progress_module.patient_progress("runs"):
+        assert seen.wait(60)
