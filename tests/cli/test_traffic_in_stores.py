@@ -175,9 +175,12 @@ def test_bad_input_is_refused_with_a_reason(
 def test_two_points_at_one_load_are_not_one_line(cli: Cli, store: Path) -> None:
     Path("more.toml").write_text(f"seed = 3\n{TRAFFIC}")
     assert cli("sweep", "more.toml").code == 0
-    finished = cli("results", "plot", "--measure", "delay", "--d", 2, "--g", 2, "--csv")
-    assert finished.code == 2
-    assert "2 points of rotor, small have the load 0.1" in finished.err
+    finished = cli(
+        "results", "plot", "--measure", "delay", "--d", 2, "--g", 2, "--figure", "delay.svg"
+    )
+    assert finished.code == 0, finished.err
+    figure = Path("delay.svg").read_text()
+    assert {f"rotor, small, seed {seed}" in figure for seed in (0, 3)} == {True}
 
 
 def test_a_precision_of_runs_does_not_apply(
@@ -211,3 +214,55 @@ def test_damage_ends_every_command_with_code_2(cli: Cli, store: Path) -> None:
     shutil.copy("new", store)
     assert cli("sweep", "sweep.toml").code == 0
     assert cli("results", "verify").code == 0
+
+
+STUDY = """
+[[traffic]]
+shapes = [[2, 2]]
+schedulers = ["tdm"]
+loads = [0.1, 0.3]
+faults = ["", "coupler:1,0"]
+wavelengths = [1, 2]
+slots = 60
+[[grid]]
+shapes = [[2, 2]]
+routers = ["offline"]
+faults = ["", "coupler:1,0"]
+seed = [0, 1]
+runs = 10
+"""
+
+
+def test_a_study_of_faults_is_listed_drawn_and_selected(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    swept = cli("sweep", "study.toml")
+    listed = cli("results", "list")
+    assert (swept.code, listed.code) == (1, 0), swept.err  # offline loses packets
+    for table in (swept.out, listed.out):
+        runs, traffic = table.split("Delay in slots")
+        assert {"faults", "seed"} < {*runs.split()}
+        assert {"faults", "wavelengths"} < {*traffic.split()}
+        assert "version" not in table
+    rows = [line for line in traffic.splitlines() if " tdm " in line]
+    assert len({tuple(line.split()[1:7]) for line in rows}) == 8  # no two look alike
+    drawn = cli("results", "plot", "--measure", "delay", "--figure", "delay.svg")
+    assert drawn.code == 0, drawn.err
+    figure = Path("delay.svg").read_text()
+    for faults in ("none", "coupler:1,0"):
+        for wavelengths in (1, 2):
+            assert f"tdm, wavelengths {wavelengths}, faults {faults}" in figure
+    assert "any scheduler" not in figure  # each line has its own bound
+    one = ("--faults", "none", "--wavelengths", 1)
+    cli("results", "plot", "--measure", "delay", "--figure", "delay.svg", *one)
+    assert "any scheduler" in Path("delay.svg").read_text()
+    points = said(cli, "results list", "--scheduler", "tdm", *one)["traffic"]
+    assert len(points) == 2  # type: ignore[arg-type]
+    runs_of_one = said(cli, "results list", "--router", "offline", "--seed", 1, "--faults", "none")
+    assert len(runs_of_one["experiments"]) == 1  # type: ignore[arg-type]
+    refused = cli("results", "list", "--faults", "coupler:1")
+    assert refused.code == 2
+    assert "Did you mean 'coupler:1,0'?" in refused.err
+    assert "seed is from 0 to 1 there" in cli("results", "list", "--seed", "2:").err

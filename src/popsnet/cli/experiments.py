@@ -207,12 +207,20 @@ class FilterOptions(opt.Options):
         Only this variant; may be repeated.
     permutation
         Only this permutation; may be repeated.
+    faults
+        Only these faults, such as random:couplers=2, or none; may be repeated.
     n
         Only these n: a number or a range: 64, 64:1024, 64:, :1024.
     d
         Only these d: a number or a range: 64, 64:1024, 64:, :1024.
     g
         Only these g: a number or a range: 64, 64:1024, 64:, :1024.
+    wavelengths
+        Only these numbers of wavelengths: a number or a range.
+    fault_seed
+        Only these fault seeds: a number or a range.
+    seed
+        Only these seeds: a number or a range.
     """
 
     router: opt.Routers = None
@@ -222,9 +230,13 @@ class FilterOptions(opt.Options):
     permutation: Annotated[
         opt.Names, typer.Option(metavar="NAME", autocompletion=opt.complete_permutation)
     ] = None
+    faults: Annotated[opt.Names, typer.Option(metavar="TEXT")] = None
     n: _Range = None
     d: _Range = None
     g: _Range = None
+    wavelengths: _Range = None
+    fault_seed: _Range = None
+    seed: _Range = None
 
     def value(self) -> Selection:
         """Return what is selected."""

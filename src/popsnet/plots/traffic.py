@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ def draw_load_curves(
 
     Above the mean a thin line ends at the 99th percentile. A vertical line, dashed in the colour of
     the scheduler, marks the smallest load that was judged unstable, and hollow markers are
-    undecided points. A grey line marks the largest load of the pattern for any scheduler.
+    undecided points. A grey line marks the largest load for any scheduler, if all points have one.
 
     Parameters
     ----------
@@ -64,16 +64,20 @@ def draw_load_curves(
     if len(lines) > len(style.LOOKS) + 1:
         raise InputError(
             f"The figure would have {len(lines)} lines, and {len(style.LOOKS) + 1} can be told "
-            "apart. Give fewer schedulers."
+            "apart. Give fewer schedulers, or choose points."
         )
     figure, (axes,) = style.row_of_axes(1, 3.4 + 0.17 * (len(lines) // 3))
     one = points[0]
-    axes.set_title(visible(f"{one.network}, {one.arrivals}"))
+    network = one.network
+    alike = all(other.network == network for other in points)
+    shape = str(network) if alike else f"POPS({network.d}, {network.g})"
+    axes.set_title(visible(f"{shape}, {one.arrivals}"))
     looks = (*style.LOOKS, style.Look(style.GREY, "*", (0, (4, 1, 1, 1))))
     for look, (name, line) in zip(looks, lines.items(), strict=False):
         _draw(axes, name, line, look, timing)
-    if one.bound is not None:
-        axes.axvline(one.bound, color=style.GREY, linewidth=1.2, alpha=0.7)
+    if one.bound is not None and all(other.bound == one.bound for other in points):
+        grey: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "alpha": 0.7}
+        axes.axvline(one.bound, **grey, label="any scheduler: at most")
     _explain_lines(axes, points)
     _set_axes(axes, points, "slots" if timing is None else "ns")
     return style.with_legend(figure, 3)
@@ -133,10 +137,6 @@ def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
     axes.plot([], [], color=style.GREY, linewidth=0.6, alpha=0.6, label="thin: p99")
     if any(one.verdict == "unstable" for one in points):
         axes.plot([], [], color=style.GREY, linewidth=0.8, linestyle=(0, (2, 2)), label="unstable")
-    if points[0].bound is not None:
-        axes.plot(
-            [], [], color=style.GREY, linewidth=1.2, alpha=0.7, label="any scheduler: at most"
-        )
 
 
 def _set_axes(axes: Axes, points: list[TrafficResult], unit: str) -> None:

@@ -96,37 +96,52 @@ def traffic_curves_report(
         raise InputError(
             f"There are no points of traffic in {store.path} to draw. popsnet sweep makes some."
         )
-    for what, cure in (("network", "d and g"), ("arrivals", "arrivals")):
-        there = sorted({str(getattr(one.experiment, what)) for one in points})
+    rows = traffic_records(points)
+    shapes = {f"POPS({row['d']}, {row['g']})" for row in rows}
+    kinds = ("network", "d and g", shapes), ("arrivals", "arrivals", {r["arrivals"] for r in rows})
+    for what, cure, there in kinds:
         if len(there) > 1:
             raise InputError(
-                f"A figure shows one kind of {what}, and these points have {', '.join(there)}. "
-                f"Choose one by {cure}."
+                f"A figure shows one kind of {what}, and these points have "
+                f"{', '.join(sorted(there))}. Choose one by {cure}."
             )
     facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
+    differing = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}
-    for one in points:
-        lines.setdefault(_line_of(one.experiment), []).append(one.result)
-    _require_one_per_load(lines)
-    return Report("", facts, tuple(traffic_parts(None, traffic_records(points)))), lines
+    for one, row in zip(points, rows, strict=True):
+        named = [one.experiment.label, *[row["label"]] * bool(row["label"])]
+        named += [f"{column.title} {column.cell(row)}" for column in differing]
+        lines.setdefault(", ".join(named), []).append(one.result)
+    return Report("", facts, tuple(traffic_parts(None, rows))), dict(sorted(lines.items()))
 
 
-def _line_of(experiment: TrafficExperiment) -> str:
-    """Return the name of the line of a point: its scheduler, and the user's label."""
-    label = label_of(experiment)["label"]
-    return f"{experiment.label}, {label}" if label else experiment.label
+_DETAILS: Mapping[str, ColumnKind] = {
+    "wavelengths": "integer", "faults": "text", "fault_seed": "integer", "known_faults": "flag",
+    "seed": "integer", "permutation_seed": "integer", "arrival_seed": "integer",
+    "buffer": "integer", "slots_wanted": "integer", "precision": "number",
+    "max_slots": "integer", "max_steps": "integer",
+}  # fmt: skip
+"""What else tells experiments apart. A table has it where it differs."""
+_LAST_DETAILS = tuple(reversed(_DETAILS))[:-4]
+"""Those that a table that is too wide is without: limits, then seeds."""
 
 
-def _require_one_per_load(lines: Mapping[str, Sequence[TrafficResult]]) -> None:
-    """Refuse two points at one place of a line."""
-    places = Counter((name, one.load) for name, results in lines.items() for one in results)
-    ((name, load), count), *_ = places.most_common(1)
-    if count > 1:
-        raise InputError(
-            f"{count:,} points of {name} have the load {load:g}: they differ in faults, "
-            "seeds, buffers or lengths. Draw some of them in Python: "
-            "popsnet.plots.draw_load_curves(results)."
-        )
+def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
+    """Return the columns without which rows of different experiments would look alike."""
+    columns = [
+        Column(key, kind=kind, show=_faults if key == "faults" else None)
+        for key, kind in _DETAILS.items()
+        if len({row.get(key) for row in rows}) > 1
+    ]
+    programs = [row.get("router", row.get("scheduler")) for row in rows]
+    versions = {(program, row["version"]) for program, row in zip(programs, rows, strict=True)}
+    if len(versions) > len(set(programs)):
+        columns.append(Column("version", kind="text"))
+    return tuple(columns)
+
+
+def _faults(row: Row) -> str:
+    return visible(row["faults"], lines=False) or "none"
 
 
 def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str]:
@@ -142,7 +157,7 @@ def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str
     # ``label`` is the user's, so the column of the program has another heading here.
     scheduler = Column("scheduler", kind="text", show=_scheduler)
     after = (scheduler if one.key == "label" else one for one in COLUMNS)
-    columns = _narrowed((*before, *after), rows, _LESS_IMPORTANT_OF_TRAFFIC)
+    columns = _narrowed((*before, *_differing(rows), *after), rows, _LESS_IMPORTANT_OF_TRAFFIC)
     return [Table("traffic", "Delay in slots", columns, rows), *notes]
 
 
@@ -151,7 +166,7 @@ def _scheduler(row: Row) -> str:
 
 
 _LESS_IMPORTANT_OF_TRAFFIC = (
-    "delay_p95", "delay_p90", "delay_p50", "delay_p999", "delay_max", "accepted",
+    "delay_p95", "delay_p90", "delay_p50", "delay_p999", "delay_max", "accepted", *_LAST_DETAILS,
 )  # fmt: skip
 """Columns that are left out, in this order, where the lines would be too long."""
 
@@ -217,7 +232,7 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
         else:
             others.append(named | traffic_fields(one))
     none: list[Table | str] = [Table("traffic", "", (), [])]
-    parts = traffic_parts(None, rows) if rows else none
+    parts = traffic_parts(None, uniform(rows)) if rows else none
     if others:
         parts.append(Table("traffic_without_results", "", (), others))
         if goals.part is None:
@@ -433,7 +448,9 @@ _NUMBERS = (
     _at_least("slots_delivered_mean", "last delivery"),
     Column("lost", kind="integer"),
 )
-_LESS_IMPORTANT = ("slots_delivered_mean", "steps_mean", "slots_max", "slots_sd", "slots_se")
+_LESS_IMPORTANT = (
+    "slots_delivered_mean", "steps_mean", "slots_max", "slots_sd", "slots_se", *_LAST_DETAILS,
+)  # fmt: skip
 """Columns that are left out, in this order, where the lines would be too long."""
 
 _WIDTH = 80
@@ -454,7 +471,9 @@ def _fitting(first: tuple[Column, ...], rows: Sequence[Row]) -> tuple[Table, lis
         router = Column("router", "router (variant)", "text", _router)
         notes.append(f"Permutation: {_described(rows[0]).removeprefix(f'{_router(rows[0])}, ')}.")
     numbers = [one for one in _NUMBERS if one.key != "lost" or any(r.get("lost") for r in rows)]
-    columns = _narrowed((*first, *_FIRST_COLUMNS, router, *numbers), rows, _LESS_IMPORTANT)
+    columns = _narrowed(
+        (*first, *_FIRST_COLUMNS, router, *_differing(rows), *numbers), rows, _LESS_IMPORTANT
+    )
     return Table("experiments", "", columns, rows), notes
 
 

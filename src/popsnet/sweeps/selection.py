@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from popsnet.base.errors import InputError, did_you_mean, wrong
 from popsnet.experiment.experiment import Experiment
@@ -16,9 +16,9 @@ Numbers: TypeAlias = int | str | None
 
 _One = TypeVar("_One", bound=Experiment)
 
-_NAMES = ("router", "scheduler", "variant", "permutation", "arrivals")
+_NAMES = ("router", "scheduler", "variant", "permutation", "arrivals", "faults")
 _OF_TRAFFIC = ("scheduler", "arrivals")
-_NUMBERS = ("n", "d", "g")
+_NUMBERS = ("n", "d", "g", "wavelengths", "fault_seed", "seed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,9 @@ class Selection:
         Schedulers, such as ``"rotor"`` or ``"aloha:0.5"``, and arrivals, such as ``"bernoulli
         uniform"`` or only ``"uniform"``, of points of continuous traffic. A selection by these has
         no runs, and one by router or permutation has no points of traffic.
-    d, g, n : int or str, optional
+    faults : str or sequence of str
+        Faults as texts, such as ``"random:couplers=2"``; ``"none"`` selects what has none.
+    d, g, n, wavelengths, fault_seed, seed : int or str, optional
         A number, or a range such as ``"64:1024"``, ``"64:"`` or ``":1024"``. Both ends belong to
         a range.
 
@@ -54,9 +56,13 @@ class Selection:
     permutation: Names = ()
     scheduler: Names = ()
     arrivals: Names = ()
+    faults: Names = ()
     d: Numbers = None
     g: Numbers = None
     n: Numbers = None
+    wavelengths: Numbers = None
+    fault_seed: Numbers = None
+    seed: Numbers = None
 
     def __post_init__(self) -> None:
         for name in _NAMES:
@@ -71,8 +77,8 @@ class Selection:
     def _agrees(self, name: str, experiment: Experiment) -> bool:
         if name in _NUMBERS:
             least, most = _range(name, getattr(self, name))
-            return bool(least <= getattr(experiment.network, name) <= most)
-        value, names = experiment.identity.get(name), self._names(name)
+            return bool(least <= _number(experiment, name) <= most)
+        value, names = _value(experiment, name), self._names(name)
         if value is None:
             return not names
         if name in ("router", "scheduler") and f"{value}:{experiment.variant}" in names:
@@ -112,10 +118,10 @@ class Selection:
             if any(self._agrees(name, one) for one in there):
                 continue
             if name in _NUMBERS:
-                values = [getattr(one.network, name) for one in there]
+                values = [_number(one, name) for one in there]
                 has = f"{name} is from {min(values):,} to {max(values):,} there"
                 return wrong(name, getattr(self, name))(f"{where} has no such experiment; {has}.")
-            known = sorted({one.identity[name] for one in there if name in one.identity})
+            known = sorted({_value(one, name) for one in there} - {None})
             names = self._names(name)
             refused = wrong(name, repr(names[0]))
             if not known:
@@ -125,6 +131,16 @@ class Selection:
             return refused(f"{where} has no such experiment; it has {', '.join(known)}.{meant}")
         text = f"{where} has no experiment that meets all conditions at once; drop one of them."
         return InputError(text)
+
+
+def _number(experiment: Experiment, name: str) -> int:
+    found: int = getattr(experiment.network, name, None) or getattr(experiment, name)
+    return found
+
+
+def _value(experiment: Experiment, name: str) -> Any:
+    """Return what an experiment has under a name; None if experiments of its kind have none."""
+    return str(experiment.faults) or "none" if name == "faults" else experiment.identity.get(name)
 
 
 def _range(name: str, value: Numbers) -> tuple[float, float]:
