@@ -25,16 +25,16 @@ settings.load_profile("quick")
 
 
 SLOW = (
-    "adversaries", "advice", "cli/test_exit_codes", "cli/test_help", "cli/test_options",
-    "engines/parity", "engines/test_exactness", "exact", "fuzz",
-    "hardware/test_propagation", "paper", "permutations/test_keyed", "plots",
-    "project/test_bench", "project/test_docs", "project/test_public_names", "project/test_site",
-    "project/test_wheel", "routing/relay",
-    "routing/test_detection", "schedules", "soak", "sorting", "stats", "sweeps/crash",
-    "sweeps/test_cluster", "testing",
-    "test_compiled", "test_compiling", "test_experiment", "test_files", "test_system", "theory",
-    "traffic",
-    "viewer/browser",
+    "base/stats", "base/test_compiled", "base/test_compiling", "base/test_files",
+    "base/test_system", "cli/test_exit_codes", "cli/test_help", "cli/test_options",
+    "engines/fused", "engines/parity", "engines/test_exactness", "experiment", "fuzz",
+    "hardware/test_propagation", "model/faults/test_live_parts", "model/test_traffic_memory",
+    "paper", "plots", "programs/routers/relay", "programs/routers/test_detection",
+    "programs/schedules", "programs/test_scheduler", "project/test_bench", "project/test_docs",
+    "project/test_public_names", "project/test_site", "project/test_wheel", "runs/traffic", "soak",
+    "studies/adversaries", "studies/advice", "studies/traffic", "sweeps/crash",
+    "sweeps/test_cluster", "testing", "theory", "trace/viewer/browser", "workloads/test_",
+    "workloads/permutations/test_keyed",
 )  # fmt: skip
 """Folders and modules that sample, draw, or start other programs; ``make quick`` has the rest."""
 

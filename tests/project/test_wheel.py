@@ -60,13 +60,13 @@ def test_the_wheel_works_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "py.typed",
         "__init__.pyi",
         "plots/popsnet.mplstyle",
-        "routing/phases.toml",
+        "programs/phases.toml",
         *data,
     ):
         assert f"popsnet/{needed}" in names
     assert "popsnet/paper/templates/report.html" in names
     for needed in ("page.html", "style.css", *MODULES):
-        assert f"popsnet/viewer/static/{needed}" in names
+        assert f"popsnet/trace/viewer/static/{needed}" in names
     assert all(name.startswith("popsnet") for name in names)
 
     monkeypatch.delenv("PYTHONPATH", raising=False)

@@ -257,11 +257,11 @@ def refuse_table(path: Path) -> None:
         )
 
 
-complete_router = _completing("routing", "all_routers")
-complete_scheduler = _completing("traffic", "all_schedulers")
-complete_permutation = _completing("permutations", "NAMES", "shift:d")
-complete_sorting_network = _completing("sorting", "NETWORKS")
-complete_hops = _completing("schedules.shortest", "Hops")
+complete_router = _completing("programs.router", "all_routers")
+complete_scheduler = _completing("programs.scheduler", "all_schedulers")
+complete_permutation = _completing("workloads.permutations", "NAMES", "shift:d")
+complete_sorting_network = _completing("theory.sorting", "NETWORKS")
+complete_hops = _completing("programs.schedules.shortest", "Hops")
 complete_link = _completing("hardware", "LINKS")
 complete_timing = _completing("hardware", "TIMINGS")
 

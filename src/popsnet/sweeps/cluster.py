@@ -215,7 +215,7 @@ def open_cluster(address: str) -> Iterator[ClusterExecutor]:
     Examples
     --------
     >>> import popsnet
-    >>> popsnet.sweeps.open_cluster("local:0").__enter__()
+    >>> popsnet.sweeps.open_cluster("local:0").__enter__()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     popsnet.base.errors.InputError: cluster = 'local:0': the number of workers must be ...
@@ -279,7 +279,7 @@ def describe_workers(address: str) -> list[WorkerStatus]:
     Examples
     --------
     >>> from popsnet.sweeps.cluster import describe_workers
-    >>> describe_workers("local:0")
+    >>> describe_workers("local:0")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     popsnet.base.errors.InputError: cluster = 'local:0': the number of workers must be ...

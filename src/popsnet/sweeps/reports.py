@@ -115,22 +115,22 @@ def traffic_curves_report(
     return Report("", facts, tuple(traffic_parts(None, rows))), dict(sorted(lines.items()))
 
 
-_DETAILS: Mapping[str, ColumnKind] = {
-    "wavelengths": "integer", "faults": "text", "fault_seed": "integer", "known_faults": "flag",
-    "seed": "integer", "permutation_seed": "integer", "arrival_seed": "integer",
-    "buffer": "integer", "slots_wanted": "integer", "precision": "number",
-    "max_slots": "integer", "max_steps": "integer",
-}  # fmt: skip
+_DETAILS = (
+    *("wavelengths", "faults", "fault_seed", "known_faults"),
+    *("seed", "permutation_seed", "arrival_seed"),
+    *("buffer", "slots_wanted", "precision", "max_slots", "max_steps"),
+)
 """What else tells experiments apart. A table has it where it differs."""
-_LAST_DETAILS = tuple(reversed(_DETAILS))[:-4]
+_LAST_DETAILS = _DETAILS[:3:-1]
 """Those that a table that is too wide is without: limits, then seeds."""
+_KINDS: Mapping[str, ColumnKind] = {"faults": "text", "known_faults": "flag", "precision": "number"}
 
 
 def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
     """Return the columns without which rows of different experiments would look alike."""
     columns = [
-        Column(key, kind=kind, show=_faults if key == "faults" else None)
-        for key, kind in _DETAILS.items()
+        Column(key, kind=_KINDS.get(key, "integer"), show=_faults if key == "faults" else None)
+        for key in _DETAILS
         if len({row.get(key) for row in rows}) > 1
     ]
     programs = [row.get("router", row.get("scheduler")) for row in rows]
@@ -449,8 +449,9 @@ _NUMBERS = (
     Column("lost", kind="integer"),
 )
 _LESS_IMPORTANT = (
-    "slots_delivered_mean", "steps_mean", "slots_max", "slots_sd", "slots_se", *_LAST_DETAILS,
-)  # fmt: skip
+    *("slots_delivered_mean", "steps_mean", "slots_max", "slots_sd", "slots_se"),
+    *_LAST_DETAILS,
+)
 """Columns that are left out, in this order, where the lines would be too long."""
 
 _WIDTH = 80
