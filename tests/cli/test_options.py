@@ -284,6 +284,7 @@ VALUES = {
     "algorithm": "shear", "arrivals": "'bernoulli uniform'", "arrival_seed": "7", "buffer": "1",
     "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4", "demand": "demand.csv",
     "dimension": "1", "engine": "slots", "excess": "1dB", "fault": "coupler:1,0",
+    "faults": "coupler:1,0",
     "fault_seed": "7", "fibre": "1km", "figure": "NEW.svg", "first": "100", "g": "4",
     "guard": "5ns", "hops": "1", "keep": "NEW.json", "keys": "keys.txt", "kind": "receivers",
     "largest": "16", "load": "0.2", "loads": "0.1,0.3", "loss": "0.4", "loss_per": "listener",
@@ -386,6 +387,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for permutation in ("random", "identity")
     ]
     experiments.append(popsnet.Experiment(2, 2, variant="idealized"))
+    broken: Any = {"faults": "coupler:1,0", "fault_seed": 7, "seed": 7, "wavelengths": 2}
+    experiments.append(popsnet.Experiment(2, 2, router="offline", **broken))
     popsnet.collect(experiments, runs=10, store="store.sqlite")
     popsnet.collect(experiments[:1], runs=20, store="other.sqlite")
     stopped = popsnet.Experiment(2, 2, router="mine.py", max_steps=1)
