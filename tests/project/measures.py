@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,10 +44,13 @@ class Many(NamedTuple):
     is_kernel: bool
 
 
-def trees() -> Iterator[tuple[str, ast.Module]]:
-    """Yield every module of the wheel, by its path below the package."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def trees() -> list[tuple[str, ast.Module]]:
+    """Return every module of the wheel, by its path below the package."""
+    return [
+        (path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(SOURCE.rglob("*.py"))
+    ]
 
 
 def with_many_parameters() -> list[Many]:

@@ -65,6 +65,8 @@ def execute(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 MARKS = {
     "docs/gallery.md": [pytest.mark.long],  # draws every figure; tests/plots and tests/cli do, too
     "docs/how-to/clusters.md": [pytest.mark.program],  # starts a cluster
+    "docs/how-to/tails.md": [pytest.mark.long],  # a million runs
+    "docs/how-to/your-own-traffic.md": [pytest.mark.long],  # curves of several schedulers
 }
 
 

@@ -1,4 +1,4 @@
-"""Run by test_kill: kills a sweep at each statement it makes, and checks what is left.
+"""Run by test_kill: kills a sweep at each statement it makes, or at some, and checks what is left.
 
 It runs in a process of its own without threads, so that it can be forked.
 """
@@ -79,12 +79,12 @@ def kill_at(statement: int) -> None:
     sqlite3.connect = connect_counted  # type: ignore[assignment]
 
 
-def kill_conversions(old: Path, folder: Path) -> None:
+def kill_conversions(old: Path, folder: Path, every: int) -> None:
     """A store of format 2 is whole in either format, whenever its conversion is killed."""
     with Store(old) as store:
         expected = store.rows("experiments"), store.rows("results")
     formats = set()
-    for statement in count(1):
+    for statement in count(1, every):
         path = folder / f"old{statement}.sqlite"
         shutil.copy(old, path)
         killed, _ = done_until(convert, path, statement)
@@ -103,10 +103,10 @@ def kill_conversions(old: Path, folder: Path) -> None:
             return
 
 
-def main(folder: Path, old: Path) -> None:
-    kill_conversions(old, folder)
+def main(folder: Path, old: Path, every: int) -> None:
+    kill_conversions(old, folder, every)
     expected = sweep(folder / "whole.sqlite")
-    for statement in count(1):
+    for statement in count(1, every):
         path = folder / f"{statement}.sqlite"
         killed, said = done_until(sweep, path, statement)
         if not killed:
@@ -121,4 +121,4 @@ def main(folder: Path, old: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))

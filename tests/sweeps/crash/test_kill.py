@@ -87,10 +87,13 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it forks")
-def test_killed_at_every_statement(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.program)])
+def test_killed_at_every_statement(tmp_path: Path, every: int) -> None:
+    """Or at every seventh."""
     script = HERE / "killed_at_every_statement.py"
     warned = "ignore:This process:DeprecationWarning"  # it forks beside threads that do nothing
     command = [sys.executable, "-W", warned, str(script), str(tmp_path), str(OLD_STORE)]
+    command.append(str(every))
     finished = subprocess.run(command, capture_output=True, text=True)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert int(finished.stdout) > 40
