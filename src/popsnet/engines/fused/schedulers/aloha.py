@@ -105,7 +105,7 @@ def _by_turn(m: int, state: KernelState) -> None:
         state.keys[k] = source
 
 
-@compiled
+@compiled(inline=True)
 def _choose(turn: int, turns: Segments, state: KernelState, chances: Chances, tries: Tries) -> int:
     """Write what sources try in a data slot, and return how many do."""
     records, pool, fails = turns.records, state.pool, state.fails
@@ -129,7 +129,7 @@ def _choose(turn: int, turns: Segments, state: KernelState, chances: Chances, tr
     return m
 
 
-@compiled
+@compiled(inline=True)
 def _conclude(turn: int, m: int, turns: Segments, state: KernelState, tries: Tries) -> None:
     """Remove packets that were acknowledged from their queues, and count failures of others."""
     records, pool, fails, held = turns.records, state.pool, state.fails, state.held

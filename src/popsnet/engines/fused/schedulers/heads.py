@@ -31,7 +31,7 @@ def home(one: int, size: int) -> int:
     return ((folded ^ (folded >> 10)) * FACTOR) & (int(size) - 1)
 
 
-@compiled
+@compiled(inline=True)
 def look_at(heads: Segments, stripes: I32, classes: I32, m: int) -> int:
     """Read the records of queues, so that many of them are fetched from memory at the same time."""
     records, base, sizes = heads.records, heads.base, heads.sizes
@@ -44,7 +44,7 @@ def look_at(heads: Segments, stripes: I32, classes: I32, m: int) -> int:
     return total
 
 
-@compiled
+@compiled(inline=True)
 def find(heads: Segments, stripe: int, one: int, class_of: I32) -> int:
     """Return the record of a class in a segment that is not empty, or the one that it would get."""
     records, first, size = heads.records, heads.base[stripe], int(heads.sizes[stripe])
@@ -54,7 +54,7 @@ def find(heads: Segments, stripe: int, one: int, class_of: I32) -> int:
     return int(first + at)
 
 
-@compiled
+@compiled(inline=True)
 def remove(heads: Segments, stripe: int, record: int, class_of: I32) -> None:
     """Remove a record, and move up those that were placed after it."""
     records, first, size = heads.records, heads.base[stripe], int(heads.sizes[stripe])
@@ -75,7 +75,7 @@ def remove(heads: Segments, stripe: int, record: int, class_of: I32) -> None:
         at = (at + 1) & (size - 1)
 
 
-@compiled
+@compiled(inline=True)
 def put_back(
     heads: Segments, stripe: int, some: I32, tails: I32, low: int, high: int, class_of: I32
 ) -> None:

@@ -182,7 +182,7 @@ def _move(number: int, turn: int, state: KernelState, relayed: Lists, layout: La
         chunk = following
 
 
-@compiled
+@compiled(inline=True)
 def _hear(
     slot: Slot3,
     key: np.uint64,
@@ -284,7 +284,7 @@ def _take_passed_on(
     return m
 
 
-@compiled
+@compiled(inline=True)
 def _count_hops(m: int, state: KernelState) -> None:
     events = state.events
     for q in range(m):

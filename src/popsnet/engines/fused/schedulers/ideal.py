@@ -98,7 +98,7 @@ def coprime(step: int, n: int) -> int:
         step += 1
 
 
-@compiled
+@compiled(inline=True)
 def _match(
     t: int, start: int, step: int, state: KernelState, couplers: Couplers, order: Order
 ) -> int:
@@ -132,7 +132,7 @@ def _match(
     return m
 
 
-@compiled
+@compiled(inline=True)
 def _lose(t: int, m: int, state: KernelState, log: LogBuffers, dead: DeadParts) -> int:
     """Move packets that their destinations hear up in ``events``, and return how many there are.
 

@@ -70,7 +70,7 @@ def with_chunks(lists: Lists, packets: int) -> Lists:
     return lists._replace(rows=rows, after=after, free=free)
 
 
-@compiled
+@compiled(inline=True)
 def append_all(lists: Lists, numbers: I32, packets: I32, low: int, high: int) -> None:
     """Append packets low … high - 1 to lists, of which ``numbers`` has those of the packets.
 
@@ -96,7 +96,7 @@ def append_all(lists: Lists, numbers: I32, packets: I32, low: int, high: int) ->
         end[number] = at + 1
 
 
-@compiled
+@compiled(inline=True)
 def take(lists: Lists, number: int, t: int, state: KernelState, begin: int) -> int:
     """Remove the first packet of every queue of a list, and write it to ``events``.
 
@@ -128,7 +128,7 @@ def take(lists: Lists, number: int, t: int, state: KernelState, begin: int) -> i
     return m
 
 
-@compiled
+@compiled(inline=True)
 def cut(lists: Lists, number: int, into: int, at: int, kept: int) -> None:
     """End a list at a row, and free the chunks that it does not need."""
     after, first, free, top = lists.after, lists.first, lists.free, lists.top

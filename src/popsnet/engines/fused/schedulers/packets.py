@@ -146,7 +146,7 @@ def with_room(state: KernelState, arrivals: int, most: int) -> KernelState:
     return state._replace(pool=pool, fails=fails, free=free)
 
 
-@compiled
+@compiled(inline=True)
 def accept(k: int, block: Block, state: KernelState, log: LogBuffers) -> int:
     """Put the arrivals of slot k of a block into rows, unless refused; return how many have one."""
     buffer, pool, free, held = state.buffer, state.pool, state.free, state.held
@@ -171,7 +171,7 @@ def accept(k: int, block: Block, state: KernelState, log: LogBuffers) -> int:
     return m
 
 
-@compiled
+@compiled(inline=True)
 def join(m: int, state: KernelState) -> None:
     """Append packets to the queues of their sources."""
     nodes, pool, head, tail = state.nodes, state.pool, state.head, state.tail
@@ -185,7 +185,7 @@ def join(m: int, state: KernelState) -> None:
         tail[source] = row
 
 
-@compiled
+@compiled(inline=True)
 def gather(m: int, state: KernelState) -> None:
     """Write packets of the pool that are sent, and their senders, to ``events``."""
     sent, senders, pool, events = state.sent, state.senders, state.pool, state.events
@@ -196,7 +196,7 @@ def gather(m: int, state: KernelState) -> None:
         events[k, 3] = pool[row, ARRIVAL]
 
 
-@compiled
+@compiled(inline=True)
 def deliver(t: int, m: int, state: KernelState, log: LogBuffers) -> None:
     """Log deliveries of a slot in order of destination."""
     if m == 0:
@@ -220,7 +220,7 @@ def deliver(t: int, m: int, state: KernelState, log: LogBuffers) -> None:
     state.counters[DELIVERED] = at
 
 
-@compiled
+@compiled(inline=True)
 def release(m: int, state: KernelState) -> None:
     """Free the rows of packets that are sent, and that no processor holds any more."""
     top = state.counters[FREE]
@@ -230,7 +230,7 @@ def release(m: int, state: KernelState) -> None:
     state.counters[FREE] = top
 
 
-@compiled
+@compiled(inline=True)
 def note_slot(k: int, accepted: int, block: Block, state: KernelState, log: LogBuffers) -> None:
     """Write what is left of the log of a slot: packets held, and the sums so far.
 

@@ -132,7 +132,7 @@ def _advance(
         packets.note_slot(row, m, block, state, log)
 
 
-@compiled
+@compiled(inline=True)
 def _activate(k: int, block: Block, state: KernelState, cycle: Cycle) -> None:
     """Note sources at which packets arrived."""
     head, active, is_active, size = state.head, cycle.active, cycle.is_active, cycle.size
@@ -144,7 +144,7 @@ def _activate(k: int, block: Block, state: KernelState, cycle: Cycle) -> None:
             size[0] += 1
 
 
-@compiled
+@compiled(inline=True)
 def _choose(turn: int, state: KernelState, chances: Chances, tries: Tries, cycle: Cycle) -> int:
     """Write what sources try, and return how many do. Sources without packets become inactive.
 
@@ -180,7 +180,7 @@ def _choose(turn: int, state: KernelState, chances: Chances, tries: Tries, cycle
     return m
 
 
-@compiled
+@compiled(inline=True)
 def _forward(m: int, state: KernelState, couplers: Couplers, tries: Tries, cycle: Cycle) -> None:
     """Decide what is delivered when relays forward what they heard, and write it to ``alone``."""
     g, heard, reaches, plan, alone = state.g, cycle.heard, state.keys, cycle.plan, tries.alone
@@ -200,7 +200,7 @@ def _forward(m: int, state: KernelState, couplers: Couplers, tries: Tries, cycle
         plan[_DELIVERED] += reaches[q]
 
 
-@compiled
+@compiled(inline=True)
 def _miss(t: int, m: int, state: KernelState, tries: Tries, cycle: Cycle, dead: DeadParts) -> None:
     """Take out what relays do not hear because of dead couplers."""
     for q in range(m):
@@ -241,7 +241,7 @@ def _plan_around(t: int, state: KernelState, tries: Tries, cycle: Cycle, dead: D
         plan[_UNHEARD + 2] += couplers[a, via] <= slot + 3
 
 
-@compiled
+@compiled(inline=True)
 def _conclude(m: int, state: KernelState, tries: Tries) -> None:
     """Remove packets that were acknowledged from their queues, and count failures of others."""
     pool, head, tail = state.pool, state.head, state.tail

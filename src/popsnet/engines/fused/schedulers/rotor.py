@@ -176,7 +176,7 @@ def _advance(
     return own
 
 
-@compiled
+@compiled(inline=True)
 def _accept(k: int, block: Block, state: KernelState, scratch: ScratchRows, log: LogBuffers) -> int:
     """Write the rows of arrivals that are not refused, and their queues; return how many."""
     buffer, held, group, index = state.buffer, state.held, state.group, state.indices
@@ -199,7 +199,7 @@ def _accept(k: int, block: Block, state: KernelState, scratch: ScratchRows, log:
     return m
 
 
-@compiled
+@compiled(inline=True)
 def _enqueue(
     t: int, low: int, m: int, block: Block, own: Segments, state: KernelState, scratch: ScratchRows
 ) -> tuple[int, int]:
@@ -236,7 +236,7 @@ def _enqueue(
     return done, joins
 
 
-@compiled
+@compiled(inline=True)
 def _join(
     t: int, m: int, block: Block, own: Segments, state: KernelState, scratch: ScratchRows
 ) -> None:
@@ -259,7 +259,7 @@ def _join(
     state.counters[packets.FREE] = top
 
 
-@compiled
+@compiled(inline=True)
 def _move_up(m: int, at: I32, records: I32, tails: I32, state: KernelState) -> None:
     """Replace the first packets of queues by the second ones, of which there must be some.
 
@@ -296,7 +296,7 @@ def _find_used(records: I32, first: int, size: int, full: I32) -> int:
     return m
 
 
-@compiled
+@compiled(inline=True)
 def _take_own(
     t: int, u: int, begin: int, own: Segments, state: KernelState, scratch: ScratchRows
 ) -> tuple[int, int, int]:
@@ -338,7 +338,7 @@ def _take_own(
     return m, stay, two
 
 
-@compiled
+@compiled(inline=True)
 def _note_non_empty(
     m: int, noted: I32, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
 ) -> None:
@@ -359,7 +359,7 @@ def _note_non_empty(
     queues.counts[1] += m
 
 
-@compiled
+@compiled(inline=True)
 def _find_senders(
     t: int, u: int, state: KernelState, scratch: ScratchRows, queues: NonEmptyQueues
 ) -> int:
@@ -416,7 +416,7 @@ def _find_longer(
     return m
 
 
-@compiled
+@compiled(inline=True)
 def _note_spread(
     t: int,
     rows: tuple[int, int],

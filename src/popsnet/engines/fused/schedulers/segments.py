@@ -86,7 +86,7 @@ def double(segments: Segments, stripe: int) -> int:
     return old
 
 
-@compiled
+@compiled(inline=True)
 def free(segments: Segments, first: int, size: int) -> None:
     """Let a segment be used again; its second column leads to the next free one of its size."""
     if size > 0:

@@ -11,7 +11,7 @@ from popsnet.engines.fused.schedulers.lists import FROM, KEY, SINCE, TO, Lists, 
 from popsnet.engines.fused.schedulers.packets import KernelState, LogBuffers
 
 
-@compiled
+@compiled(inline=True)
 def take_oldest(u: int, state: KernelState) -> int:
     """Remove the oldest packet of every source that may send in a slot of the frame."""
     d, g, channels, head = state.d, state.g, state.channels, state.head
@@ -38,7 +38,7 @@ def take_oldest(u: int, state: KernelState) -> int:
     return m
 
 
-@compiled
+@compiled(inline=True)
 def hear(
     t: int,
     u: int,

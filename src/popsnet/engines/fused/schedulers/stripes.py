@@ -22,7 +22,7 @@ def place(key: int, size: int) -> int:
     return ((int(key) * FACTOR) >> 12) & (int(size) - 1)
 
 
-@compiled
+@compiled(inline=True)
 def find(queues: Segments, stripe: int, key: int) -> int:
     """Return the record of a queue, -1 if it is empty."""
     records, first, mask = queues.records, queues.base[stripe], int(queues.sizes[stripe]) - 1
@@ -63,7 +63,7 @@ def widen(queues: Segments, stripe: int) -> bool:
     return True
 
 
-@compiled
+@compiled(inline=True)
 def look_at(queues: Segments, stripes: I32, keys: I32, low: int, m: int) -> int:
     """Read the records of queues, so that many of them are fetched from memory at the same time."""
     records, base, sizes = queues.records, queues.base, queues.sizes
@@ -76,7 +76,7 @@ def look_at(queues: Segments, stripes: I32, keys: I32, low: int, m: int) -> int:
     return total
 
 
-@compiled
+@compiled(inline=True)
 def enqueue(queues: Segments, state: KernelState, low: int, m: int) -> int:
     """Append packets low … m - 1 to queues, and return the first for which there was no room.
 
@@ -107,7 +107,7 @@ def enqueue(queues: Segments, state: KernelState, low: int, m: int) -> int:
     return m
 
 
-@compiled
+@compiled(inline=True)
 def remove(queues: Segments, stripe: int, record: int) -> None:
     """Remove a record, and move up those that were placed after it."""
     records, first, mask = queues.records, queues.base[stripe], int(queues.sizes[stripe]) - 1

@@ -54,7 +54,7 @@ def _advance(
         packets.note_slot(k, m, block, state, log)
 
 
-@compiled
+@compiled(inline=True)
 def _accept(k: int, block: Block, state: KernelState, log: LogBuffers) -> int:
     """Write the arrivals of a slot that are not refused, and their lists; return how many."""
     buffer, held, coming, numbers = state.buffer, state.held, state.coming, state.stripes
