@@ -1,9 +1,23 @@
-"""The reference shows ``**parameters: Unpack[Class]`` as the parameters that the class has."""
+"""What the reference shows of lazy packages and of collected parameters.
+
+A package whose names are in a stub shows what the stub has. ``**parameters: Unpack[Class]`` is
+shown as the parameters that the class has.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
-from griffe import Class, Expr, ExprSubscript, Extension, Function, Module, Parameter, ParameterKind
+from griffe import (
+    Alias,
+    Class,
+    Expr,
+    ExprSubscript,
+    Extension,
+    Function,
+    Module,
+    Parameter,
+    ParameterKind,
+)
 
 
 class Keywords(Extension):
@@ -12,9 +26,18 @@ class Keywords(Extension):
     def on_package(self, *, pkg: Module, **_: Any) -> None:
         """Look at all functions of the package."""
         for module in (pkg, *_modules(pkg)):
+            if module.exports is None and "lazy_loader" in module.members:
+                module.exports = list(_of_stub(module))
             for function in module.functions.values():
                 if not function.is_alias:
                     _unpack(function, pkg)
+
+
+def _of_stub(package: Module) -> Iterator[str]:
+    """Yield the names that a package takes from its modules."""
+    for name, one in package.members.items():
+        if isinstance(one, Alias) and one.target_path.startswith(f"{package.path}."):
+            yield name
 
 
 def _modules(module: Module) -> Iterator[Module]:

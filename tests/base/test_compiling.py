@@ -60,7 +60,7 @@ SWEEP = "[[grid]]\nd = 32\ng = 32\nruns = 20"
 COMMANDS = {
     "route 8 8": (29, 20),
     "schedule 8 8": (39, 25),
-    "traffic 8 8 --load 0.4 --slots 1000": (52, 8),
+    "traffic 8 8 --load 0.4 --slots 1000": (55, 8),
     "distribution 32 32 --runs 1000": (35, 2),
     "sweep sweep.toml": (35, 2),
 }

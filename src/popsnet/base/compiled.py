@@ -132,8 +132,8 @@ def compiled(function: Any = None, /, *, inline: bool = False) -> Any:
     """Compile a function at its first call, or take its code from the cache.
 
     It runs without the interpreter's lock, does not check indices and divides as NumPy does. Sums
-    keep their order. ``inline=True`` lets LLVM put a function into its callers: one that is tiny, or
-    one that is called in every slot with a bundle, whose arrays would be passed one by one.
+    keep their order. ``inline=True`` lets LLVM put a function into its callers, if it is tiny or is
+    called in every slot with a bundle, whose arrays would be passed one by one.
     """
 
     def compiled_later(function: Callable[..., object]) -> object:
