@@ -244,7 +244,7 @@ MODES: dict[str, list[Mode]] = {
         Mode(
             "results plot --store store.sqlite --figure NEW.svg --measure delay --arrivals uniform "
             "--d 2 --g 2",
-            "x router variant permutation",
+            "x router variant permutation faults wavelengths seed fault_seed",
             {SMALL: "n"},
         ),
     ],
@@ -253,7 +253,7 @@ MODES: dict[str, list[Mode]] = {
         Mode("results export NEW.csv --store store.sqlite --per-run", "traffic scheduler arrivals"),
         Mode(
             "results export NEW.csv --store store.sqlite --traffic",
-            "per_run router variant permutation",
+            "per_run router variant permutation faults wavelengths seed fault_seed",
         ),
     ],
     "results merge": [Mode("results merge store.sqlite")],
