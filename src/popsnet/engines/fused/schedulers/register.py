@@ -1,7 +1,7 @@
 """The compiled schedulers: what each supports, and how its kernel is opened.
 
-A module of this package that is named as a scheduler registers its kernel. It is imported when its
-scheduler is asked for.
+A compiled scheduler has a module of its name in this package, with a session class of its name. It
+is imported when the scheduler is asked for.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def open_session(
 
     Returns
     -------
-    BlockSession
+    SchedulerSession
         Advances block by block.
 
     Raises
