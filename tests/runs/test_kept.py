@@ -56,6 +56,20 @@ def stop_after(runs: int) -> Callable[[int, int], None]:
     return stop
 
 
+def test_packets_of_a_file_are_found_again(tmp_path: Path) -> None:
+    matrix, path = tmp_path / "matrix.csv", tmp_path / "runs.json"
+    matrix.write_text("0,3\n2,0\n")
+    options: dict[str, Any] = {"router": "direct", "matrix": matrix, "keep": path}
+    popsnet.distribution(2, 2, runs=5, **options)
+    assert popsnet.distribution(2, 2, runs=9, **options).runs == 9
+    assert popsnet.read_distribution(path).runs == 9
+    with pytest.raises(popsnet.InputError, match="has no name"):
+        popsnet.distribution(2, 2, runs=9, unit=1, **options)
+    matrix.write_text("0,1\n2,0\n")
+    with pytest.raises(popsnet.InputError, match="runs of another experiment"):
+        popsnet.distribution(2, 2, runs=9, **options)
+
+
 def test_an_interruption_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "f.json"
     parameters: dict[str, Any] = {"runs": 100, "engine": "slots", "keep": path}

@@ -898,14 +898,19 @@ def _demand_of_file(network: Network, way: str, path: Path) -> ResolvedDemand:
     """Return the demand of a file of packets, or of a matrix between groups."""
     if not is_file(path):
         raise wrong(way, repr(str(path)))("this file does not exist.")
-    data = path.read_bytes()
+    before = path.read_bytes()
     if way == "demand":
         demand = read_demand(path, network).demand
     else:
         demand = demand_of_matrix(network, read_matrix(path, network).counts)
-    if path.read_bytes() != data:
+    if path.read_bytes() != before:
         raise InputError(f"{path} changed while it was being read; try again.")
-    digest = blake2b(data, digest_size=16).hexdigest()
+    return named_after(way, path, demand)
+
+
+def named_after(way: str, path: Path, demand: Demand) -> ResolvedDemand:
+    """Return a demand with the name of the file that it was read from."""
+    digest = blake2b(path.read_bytes(), digest_size=16).hexdigest()
     name = f"{way}{path.suffix.lower()}:{digest}"
     return ResolvedDemand(name, str(path.resolve()), _constant(demand))
 

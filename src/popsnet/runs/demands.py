@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, SizeError, wrong
 from popsnet.base.system import available_memory
-from popsnet.experiment.experiment import seed_number
+from popsnet.experiment.experiment import ResolvedDemand, named_after, seed_number
 from popsnet.model.coins import Coins
 from popsnet.model.network import Network, require_network
 from popsnet.programs.schedules.demand import Demand
@@ -163,8 +163,13 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
             "them."
         )
     _require_no_seed(" and ".join(ways), rest.get("permutation_seed"))
-    ways = {name: Path(one) if isinstance(one, str) else one for name, one in ways.items()}
-    return {**rest, "demand": read_given(network, unit=unit, **ways).dealt()}
+    ways = {way: Path(value) if isinstance(value, str) else value for way, value in ways.items()}
+    way, packets = next(iter(ways.items()))
+    if isinstance(packets, ResolvedDemand):
+        return {**rest, "demand": packets}
+    demand = read_given(network, unit=unit, **ways).dealt()
+    is_file = unit is None and isinstance(packets, Path)
+    return {**rest, "demand": named_after(way, packets, demand) if is_file else demand}
 
 
 def require_room(network: Network, packets: int, traced: bool, couplers: int = 0) -> None:

@@ -94,10 +94,10 @@ class Simulator:
             coupler.messages.clear()
         if self.delivered() > delivered:
             self.last_delivery = self.slots
-        self.peak = max(self.peak, *(len(one.packets_held()) for one in self.processors))
         if not self.pending():
             for processor in self.processors:
                 processor.end()
+        self.peak = max(self.peak, *(len(one.packets_held()) for one in self.processors))
         self.held_before, self.held = self.held, self._held()
 
     def _listen(self, phase: ProcessorPhase, processor: Processor, coupler: Coupler) -> None:
