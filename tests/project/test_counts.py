@@ -16,7 +16,7 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 40678
+MOST_LINES = 40685
 MOST_MODULES = 342
 
 MOST_CASES = 4_500
