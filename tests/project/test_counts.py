@@ -16,8 +16,8 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 40685
-MOST_MODULES = 342
+MOST_LINES = 41000
+MOST_MODULES = 343
 
 MOST_CASES = 4_500
 
