@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from popsnet.base.report import Report
+from popsnet.cli import output
 from popsnet.cli.main import main
 from tests.golden.files import write_files
 from tests.golden.golden import Cases, without
+from tests.golden.outputs import Outputs
 
 _LEFT_OUT = {
     "seconds",
@@ -130,6 +133,8 @@ COMMANDS = (
 """Later commands read the files of earlier ones. A demo cannot be first, as it leaves all kernels
 to the interpreter."""
 
+print_report = output._print
+
 LONGER = ("paper --max-n 4 --runs 10 --out paper",)
 
 
@@ -150,9 +155,10 @@ def call(line: str) -> tuple[int, str, str]:
 
 
 def commands(folder: Path) -> Cases:
-    """Return the cases of this section."""
+    """Return the cases of this section: what commands print, and all keys of what they print."""
     write_files(folder)
-    return {line: _printed(line, folder) for line in COMMANDS}
+    keys = Outputs(COMMANDS)
+    return {line: _printed(line, folder, keys) for line in COMMANDS} | keys.cases()
 
 
 def longer_commands(folder: Path) -> Cases:
@@ -160,9 +166,15 @@ def longer_commands(folder: Path) -> Cases:
     return {line: _printed(line, folder) for line in LONGER}
 
 
-def _printed(line: str, folder: Path) -> Callable[[], dict[str, Any]]:
+def _printed(line: str, folder: Path, keys: Outputs | None = None) -> Callable[[], dict[str, Any]]:
+    def keep(report: Report, form: Any) -> None:
+        if keys is not None:
+            keys.add(line, report)
+        print_report(report, form)
+
     def printed() -> dict[str, Any]:
-        code, out, err = call(f"{line} --json")
+        with patch.object(output, "_print", keep):
+            code, out, err = call(f"{line} --json")
         out, err = without(folder, out), without(folder, err)
         if code not in (0, 1):
             return {"code": code, "error": err}
