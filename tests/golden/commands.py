@@ -23,6 +23,7 @@ _LEFT_OUT = {
     "seconds",
     "finished",
     "version",
+    "popsnet_version",
     "host",
     "platform",
     "python",

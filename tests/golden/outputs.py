@@ -20,8 +20,13 @@ from popsnet.traffic import TrafficExperiment, find_saturations, replicate, run_
 
 _FORMS = ("--loads", "--saturation")
 _GROUPS = ("results", "adversary", "sorting-network", "compute")
-_SMALL = {"scheduler": "tdm", "slots": 200, "load": 0.2}
-_FILES = ("schedule.csv", "results.csv", "points.csv")
+_SMALL: dict[str, Any] = {"scheduler": "tdm", "slots": 200, "load": 0.2}
+OF_FILES = {
+    "schedule.csv": "schedule",
+    "results.csv": "results export",
+    "points.csv": "results export",
+}
+"""The files that commands write, with the commands."""
 
 
 def paths(value: Any, before: str = "") -> Iterator[str]:
@@ -65,7 +70,7 @@ class Outputs:
 
     def cases(self) -> dict[str, Callable[[], Any]]:
         """Return a case per command and form, to be called after the commands, and others."""
-        files = {f"file {name}": lambda name=name: _of_file(name) for name in _FILES}
+        files = {f"file {name}": lambda name=name: _of_file(name) for name in OF_FILES}
         frames = {f"frame {name}": lambda of=of: _of_frame(of()) for name, of in _frames().items()}
         reports = {name: (lambda name=name: self._keys[name]) for name in self._keys}
         every = {**reports, **files, **frames}
@@ -89,7 +94,7 @@ def _of_frame(result: Any) -> dict[str, str]:
 def _frames() -> dict[str, Callable[[], Any]]:
     """Return functions that give results with data frames, by what made them."""
     net = popsnet.Network(4, 2)
-    faulty = {"faults": "coupler:1,0", "max_steps": 5}
+    faulty: dict[str, Any] = {"faults": "coupler:1,0", "max_steps": 5}
     direct: dict[str, Any] = {"routers": ["direct"], "runs": 2, "progress": False}
     quiet: dict[str, Any] = {"progress": False}
 

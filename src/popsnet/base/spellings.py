@@ -13,7 +13,7 @@ class Renamed(NamedTuple):
     """A spelling of an earlier version."""
 
     kind: str
-    """Where it is written: ``option``, ``parameter``, ``key``, ``value``, ``column`` or ``name``."""
+    """Its kind: ``option``, ``parameter``, ``key``, ``value``, ``column`` or ``name``."""
     context: str
     """The commands, functions, tables of a sweep file or outputs that had it."""
     old: str
@@ -23,8 +23,50 @@ class Renamed(NamedTuple):
 INPUTS: tuple[Renamed, ...] = ()
 """What users write. Each gives an error with the new spelling."""
 
-OUTPUTS: tuple[Renamed, ...] = ()
-"""Columns of CSV files and data frames, and keys of JSON objects."""
+_TRAFFIC = "traffic, simulate, run_loads, replicate, sweep, results list, results export, Store"
+_EVERY_NETWORK = "schedule, sort, compute sum, compute prefix-sums, adversary two-hop"
+_FIGURES = (
+    "packets, max_per_processor, max_per_group, rounding, slots, lower_bound, gap, linear_bound, "
+    "relayed, messages, utilization, usable_utilization, peak_buffers, delivered, collisions, "
+    "seconds"
+)
+
+OUTPUTS: tuple[Renamed, ...] = (
+    Renamed("key", "route, view, demo", "runs[]", "outcomes[]"),
+    Renamed("key", "results export --per-run", "runs[]", "outcomes[]"),
+    Renamed("key", "replicate", "runs[]", "points[]"),
+    Renamed("key", "traffic, sweep, results list, results export", "delay_*", "delay.*"),
+    Renamed("key", "traffic, replicate", "delay.interval", "delay.low, delay.high"),
+    Renamed("key", "traffic", "bounds.groups out", "bounds.groups_out"),
+    Renamed("key", "traffic", "bounds.groups in", "bounds.groups_in"),
+    Renamed("key", "traffic", "relayed_most", "buffers.relayed_most"),
+    Renamed("column", _TRAFFIC, "hops", "hops_per_packet"),
+    Renamed("column", _TRAFFIC, "messages", "messages_per_packet"),
+    Renamed("column", _TRAFFIC, "collisions", "collisions_per_packet"),
+    Renamed("column", _TRAFFIC, "slots", "window_slots"),
+    Renamed("column", "sweep, results list, results export", "slots_wanted", "window_slots_wanted"),
+    Renamed("column", "traffic, simulate, run_loads, replicate", "label", "scheduler_label"),
+    Renamed("column", "compare", "label", "router_label"),
+    Renamed("column", "route, traffic, schedule", "*_tbps", "*_gbps"),
+    Renamed("column", "sweep, results list, results export, Store", "lost_mean", "lost_per_run"),
+    Renamed("column", "faults, survival", "lost", "lost_per_run"),
+    Renamed("column", "faults, survival", "unreachable", "unreachable_per_run"),
+    Renamed("column", "faults, survival", "held", "held_per_run"),
+    Renamed("column", "faults, survival", "duplicated", "duplicated_per_run"),
+    Renamed("column", "faults, survival", "slots", "slots_mean"),
+    Renamed("column", _EVERY_NETWORK, "network_d", "d"),
+    Renamed("column", _EVERY_NETWORK, "network_g", "g"),
+    Renamed("column", _EVERY_NETWORK, "network_n", "n"),
+    Renamed("column", _EVERY_NETWORK, "network_wavelengths", "wavelengths"),
+    Renamed("column", "route", "index run", "run"),
+    Renamed("column", "schedule().to_dataframe()", _FIGURES, "schedule --json"),
+    Renamed("key", "results show", "shards[].popsnet", "shards[].popsnet_version"),
+)
+"""Columns of CSV files and data frames, and keys of JSON objects.
+
+``[]`` is a list, ``*`` the same text before and now. Several old columns with the name of an output
+are keys of that output now.
+"""
 
 
 def new_spelling(kind: str, old: str, context: str = "") -> str | None:

@@ -208,16 +208,19 @@ def _report(page: Page, runs: Sequence[Run], path: Path, opened: bool) -> Report
         f"{one.collisions} collisions"
         for one in runs
     )
+    from popsnet.runs.summary import about_experiment
+
     shown = f"The page is open in your browser: {path}" if opened else f"Open {path} in a browser."
     facts = Fact("title", page.title), Fact("page", str(path)), Fact("bytes", path.stat().st_size)
     return Report(
         "",
         facts,
         (
-            Table("runs", "", (), rows),
+            Table("outcomes", "", (), rows),
             f"Two routers send the same {_D * _G} packets on POPS({_D}, {_G}): {taken}. A coupler "
             "that is crossed out had a collision, and its messages are destroyed.",
             shown,
             "Try next: popsnet view 8 8, popsnet compare 8 8, popsnet plan 64 64",
         ),
+        about=about_experiment(runs[0].experiment),
     )

@@ -22,7 +22,7 @@ from popsnet.base.errors import InputError, abbreviated, wrong
 from popsnet.base.report import Column, Fact, Report, Reported, Table, counted
 from popsnet.hardware.timing import LINKS, LinkPreset, find_preset
 from popsnet.hardware.units import GIVEN, LOSS, POWER, Basis, milliwatts
-from popsnet.model.network import Network, shape_of
+from popsnet.model.network import Network, about, shape_of
 
 Transmitters: TypeAlias = Literal["many", "one"]
 
@@ -243,7 +243,6 @@ class PowerBudget(Reported):
             f"{_WAYS[self.transmitters]}"
         )
         facts = (
-            Fact("network", network.to_dict()),
             Fact("preset", link.name or None),
             Fact("available_db", link.available),
             *(Fact(key, value) for key, value in asdict(one).items()),
@@ -258,7 +257,16 @@ class PowerBudget(Reported):
             Table("figures", "Figures", _FIGURE_COLUMNS, self._figures()),
         )
         notes, named = self._notes(), ("transmitters",)
-        return Report(title, facts, (*tables, *notes), verdict, one.closes, self._cure(), named)
+        return Report(
+            title, facts, (*tables, *notes), verdict, one.closes, self._cure(), named,
+            about(network),
+        )  # fmt: skip
+
+    def in_short(self) -> str:
+        """Return the network and whether the budget closes, in a line."""
+        one = self.architecture()
+        ends = f"closes with {one.left_db:.2f} dB" if one.closes else f"lacks {-one.left_db:.2f} dB"
+        return f"{self.network}, {_WAYS[self.transmitters]}: {ends}"
 
     def _losses(self) -> list[dict[str, Any]]:
         """Return the parts of the loss of the architecture that is judged."""
@@ -310,7 +318,7 @@ _LEFT_OUT = "Left out: amplifiers, crosstalk, dispersion, overloaded receivers, 
 
 
 _COLUMNS = (
-    Column("transmitters", "", "text", lambda row: "g" if row["transmitters"] == "many" else "1"),
+    Column("transmitters", kind="text"),
     Column("loss_db", "loss (dB)"),
     Column("received_dbm", "received (dBm)"),
     Column("left_db", "left (dB)"),

@@ -39,19 +39,19 @@ def shown_time(nanoseconds: float | None, before: str = "") -> str:
 
 
 def rate_column(key: str, heading: str) -> Column:
-    """Return a column of terabits per second."""
+    """Return a column of gigabits per second, shown as terabits per second."""
     return Column(key, heading, "number", lambda row: shown_rate(row[key], unit=False))
 
 
-def shown_rate(terabits: float | None, unit: bool = True) -> str:
-    """Return terabits per second as people read them.
+def shown_rate(gigabits: float | None, unit: bool = True) -> str:
+    """Return gigabits per second as people read them.
 
     Examples
     --------
-    >>> shown_rate(184.32), shown_rate(0.0123)
+    >>> shown_rate(184_320), shown_rate(12.3)
     ('184.3 Tb/s', '0.0123 Tb/s')
     """
-    return "–" if terabits is None else f"{terabits:,.4g}{' Tb/s' * unit}"
+    return "–" if gigabits is None else f"{gigabits / 1e3:,.4g}{' Tb/s' * unit}"
 
 
 def timing_facts(timing: Timing, rule: Propagation) -> tuple[Fact, Fact]:

@@ -188,10 +188,10 @@ class Timing:
         bits = self.payload_bits
         return None if bits is None else load * processors * bits / self.slot
 
-    def terabits(self, load: float | None, processors: int = 1) -> float | None:
-        """Return the throughput in terabits per second, None of None."""
+    def gigabits(self, load: float | None, processors: int = 1) -> float | None:
+        """Return the throughput in gigabits per second, None of None."""
         bits = None if load is None else self.throughput(load, processors)
-        return None if bits is None else bits / 1e12
+        return None if bits is None else bits / 1e9
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, what follows from them, and what they rest on."""

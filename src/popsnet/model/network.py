@@ -119,6 +119,17 @@ class Network:
         several = {"wavelengths": self.wavelengths} if self.wavelengths > 1 else {}
         return {"d": self.d, "g": self.g, "n": self.n, **several}
 
+    def columns(self) -> dict[str, int]:
+        """Return d, g, n and wavelengths, which rows of exported tables have.
+
+        Examples
+        --------
+        >>> from popsnet import Network
+        >>> Network(3, 2).columns()
+        {'d': 3, 'g': 2, 'n': 6, 'wavelengths': 1}
+        """
+        return {**self.to_dict(), "wavelengths": self.wavelengths}
+
     @property
     def n(self) -> int:
         """The number of processors, d·g."""
@@ -323,3 +334,18 @@ def require_network(network: Network) -> None:
     """Refuse a value that is not a network."""
     if not isinstance(network, Network):
         raise wrong("network", f"{network!r:.60}")("give a Network, as in Network(4, 4).")
+
+
+def about(network: Network, **values: object) -> dict[str, object]:
+    """Return what the results of a report are about: the network, other values, and the version.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    **values : object
+        Other values, such as seeds.
+    """
+    import popsnet
+
+    return {"network": network.columns(), **values, "popsnet_version": popsnet.__version__}

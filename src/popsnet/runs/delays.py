@@ -35,7 +35,7 @@ def propagation_of(result: TrafficResult, timing: Timing) -> Propagation:
 
 
 def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
-    """Return the delays of a point in nanoseconds and its loads in Tb/s.
+    """Return the delays of a point in nanoseconds.
 
     The mean takes the mean of hops, percentiles and the maximum take the most hops of a packet.
 
@@ -55,25 +55,38 @@ def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
     >>> times = point_times(result, timing)
     >>> times["delay_mean_ns"] == 20 * (result.delay.mean + 3)
     True
-    >>> round(times["accepted_tbps"], 2)
-    0.72
     """
-    network, tau = result.network, timing.propagation_slots
+    tau = timing.propagation_slots
     rule = propagation_of(result, timing)
 
     def time(delay: float | None, hops: float | None = None) -> float | None:
         if delay is None:
             return None
-        return timing.nanoseconds(rule.slots(network, delay, tau=tau, hops=hops))
+        return timing.nanoseconds(rule.slots(result.network, delay, tau=tau, hops=hops))
 
     low, high = result.delay.interval or (None, None)
     means = {"mean": result.delay.mean, "low": low, "high": high}
     return {
         **{f"delay_{name}_ns": time(one, result.hops) for name, one in means.items()},
         **{f"delay_{name}_ns": time(getattr(result.delay, name)) for name in _SHARES},
-        "offered_tbps": timing.terabits(result.offered, network.n),
-        "accepted_tbps": timing.terabits(result.accepted, network.n),
     }
+
+
+def point_rates(result: TrafficResult, timing: Timing) -> dict[str, float | None]:
+    """Return the loads of a point in Gb/s.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.runs.delays import point_rates
+    >>> result = popsnet.simulate(4, 4, scheduler="tdm", load=0.5)
+    >>> timing = popsnet.Timing(slot="20ns", guard="2ns", rate="100Gbps")
+    >>> round(point_rates(result, timing)["accepted_gbps"])
+    721
+    """
+    loads = {"offered": result.offered, "accepted": result.accepted}
+    n = result.network.n
+    return {f"{name}_gbps": timing.gigabits(load, n) for name, load in loads.items()}
 
 
 def _spread(row: Row) -> str:
@@ -95,16 +108,16 @@ _DELAYS = (time_column("delay_mean_ns", "mean"), Column("delay_high_ns", "95 %",
 POINT_COLUMNS = (
     *_DELAYS,
     *(_late(name) for name in ("p50", "p90", "p99", "p999", "max")),
-    rate_column("accepted_tbps", "Tb/s"),
+    rate_column("accepted_gbps", "Tb/s"),
 )
 """The columns of one point."""
 
 CURVE_COLUMNS = (
-    Column("label", "scheduler", "text"),
+    Column("scheduler_label", "scheduler", "text"),
     Column("load", show=lambda row: f"{row['load']:.4g}"),
     *_DELAYS,
     *(_late(name) for name in ("p50", "p99", "max")),
-    rate_column("accepted_tbps", "Tb/s"),
+    rate_column("accepted_gbps", "Tb/s"),
 )
 """The columns of several points."""
 
@@ -123,7 +136,7 @@ def with_rules(report: Report, timing: Timing, rules: Rules, *tables: Table) -> 
 
 def time_table(columns: tuple[Column, ...], rows: Sequence[Row]) -> Table:
     """Return another view of the points: their times."""
-    return Table("points", "Delay as a time", columns, rows)
+    return Table("points", "Delay as a time", columns, rows, nested=("delay",))
 
 
 def with_times(

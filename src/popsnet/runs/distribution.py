@@ -26,6 +26,7 @@ from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.kept import Keeper, read_kept, write_kept
 from popsnet.runs.route import ExperimentParameters, experiment_of, numbers_of, require_known
 from popsnet.runs.summary import (
+    about_experiment,
     facts_of_demand,
     facts_of_experiment,
     facts_of_fates,
@@ -283,6 +284,11 @@ class RunsDistribution(Reported):
         """
         write_kept(Path(path), self)
 
+    def in_short(self) -> str:
+        """Return the experiment, the number of runs and the mean, in a line."""
+        mean = f", {self.summary().mean:,.2f} slots on average" if self.runs else ""
+        return f"{counted(self.runs, 'run')} of {self.experiment}{mean}"
+
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints.
 
@@ -317,7 +323,10 @@ class RunsDistribution(Reported):
         tables = (self._table(measure) for measure in _MEASURES)
         parts: tuple[Table | str, ...] = (*lines, *tables, *self._notes())
         cure = raise_max_steps(self._stopped, f"max_steps = {one.max_steps}")
-        report = Report(title, facts, parts, self._verdict, not self.failed, cure, ("max_steps",))
+        report = Report(
+            title, facts, parts, self._verdict, not self.failed, cure, ("max_steps",),
+            about_experiment(one),
+        )  # fmt: skip
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import popsnet
 from popsnet.base.errors import InputError, PopsnetError, as_path
 from popsnet.base.progress import patient_progress
 from popsnet.base.report import Column, Fact, Report, Row, Table, counted
@@ -14,7 +15,7 @@ from popsnet.base.terminal import visible
 from popsnet.engines import Outcome, choose_engine
 from popsnet.experiment.experiment import Experiment
 from popsnet.runs.run import Run, Runs, require_traceable, write_trace
-from popsnet.runs.summary import LABELS, raise_max_steps
+from popsnet.runs.summary import LABELS, raise_max_steps, seeds_of
 from popsnet.trace import Event
 from popsnet.trace.checker import TraceCheck, check_trace
 from popsnet.trace.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
@@ -117,7 +118,7 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     >>> from popsnet import Experiment
     >>> from popsnet.runs.notebook import page_of
     >>> page, report = page_of(Experiment(4, 4, router="direct"))
-    >>> report.to_dict()["runs"][0]["slots"]
+    >>> report.to_dict()["outcomes"][0]["slots"]
     4
     """
     traces = [_require(one) for one in runs]
@@ -145,11 +146,13 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     hidden |= set() if any("unreachable" in row for row in rows) else {"unreachable"}
     columns = tuple(column for column in _COLUMNS if column.key not in hidden)
     notes = (_violations(row) for row in rows if row.get("violation_count"))
-    parts: tuple[Table | str, ...] = (Table("runs", "", columns, rows), *notes)
+    parts: tuple[Table | str, ...] = (Table("outcomes", "", columns, rows), *notes)
     title, facts = visible(page.title, lines=False), (Fact("title", page.title),)
     cure = raise_max_steps(len(stopped), f"max_steps = {max(stopped, default=0)}")
     verdict = _verdict(rows)
-    return page, Report(title, facts, parts, verdict, not verdict, cure, ("max_steps",))
+    same = {"popsnet_version": popsnet.__version__}
+    report = Report(title, facts, parts, verdict, not verdict, cure, ("max_steps",), same)
+    return page, report
 
 
 _COLUMNS = (
@@ -194,14 +197,15 @@ def _require_distinct(experiments: Sequence[Experiment]) -> None:
 def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, object]:
     """Return the router, network and counts of a run, or of a trace that was checked."""
     network = of.network
-    whose = {"router": of.router, "variant": of.variant, "d": network.d, "g": network.g}
+    whose = {"router": of.router, "variant": of.variant, **network.columns()}
     counts = {name: getattr(found, name) for name in ("slots", "delivered", "lost", "collisions")}
     of_faults = {}
     if isinstance(found, Outcome) and found.faulty is not None:
         of_faults = {"unreachable": found.faulty.unreachable, "held": found.faulty.held}
     elif isinstance(found, TraceCheck) and found.faulty:
         of_faults = {"unreachable": found.unreachable}
-    return {**whose, "packets": of.packets, **counts, **of_faults}
+    seeds = seeds_of(of) if isinstance(of, Experiment) else {}
+    return {**whose, **seeds, "packets": of.packets, **counts, **of_faults}
 
 
 def _checked(path: Path) -> dict[str, object]:

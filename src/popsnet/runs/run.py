@@ -22,7 +22,7 @@ from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, FaultCounts
 from popsnet.experiment.experiment import Experiment
 from popsnet.hardware import Timing
-from popsnet.runs.summary import LABELS, RunsSummary, bars, facts_of_faults
+from popsnet.runs.summary import LABELS, RunsSummary, bars, experiment_columns
 from popsnet.trace import Observer, TraceWriter
 
 if TYPE_CHECKING:
@@ -462,12 +462,13 @@ class Runs(Sequence[Run]):
     def to_dataframe(self) -> pd.DataFrame:
         """Return a pandas data frame with a row per run.
 
-        The columns before ``slots`` say what was run, so that frames can be concatenated.
+        The columns before ``run`` say what was run, so that frames can be concatenated. They are
+        those of :meth:`popsnet.Store.to_dataframe` with ``per_run=True``.
 
         Returns
         -------
         pandas.DataFrame
-            A row per run, indexed by the number of the run.
+            A row per run.
 
         Raises
         ------
@@ -480,15 +481,12 @@ class Runs(Sequence[Run]):
         >>> popsnet.route(4, 4, router="direct", runs=3).to_dataframe()["slots"].max()
         np.int64(4)
         """
-        one, columns = self.experiment, self._columns()
+        columns = self._columns()
         for name in ("peak_buffers", "control_bits"):
             if self._known(name) is None:
                 del columns[name]
-        names = ("d", "g", "router", "variant", "seed", "permutation_seed")
-        said = {name: [getattr(one, name)] * len(self) for name in names}
-        said["permutation"] = [one.shown_permutation] * len(self)
-        said |= {fact.key: [fact.value] * len(self) for fact in facts_of_faults(one)}
-        return data_frame({"run": columns.pop("run"), **said, **columns}).set_index("run")
+        same = experiment_columns(self.experiment)
+        return data_frame({**{name: [one] * len(self) for name, one in same.items()}, **columns})
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         counts = {name: self.outcomes.column(name) for name in self._names}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,8 @@ import numpy.typing as npt
 from popsnet.base.errors import InputError, as_path
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.progress import patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Table
+from popsnet.base.report import Column, Fact, Report, Reported, Table, data_frame
+from popsnet.base.report.table import flat
 from popsnet.engines import ENGINES, Instance, Outcome
 from popsnet.experiment.experiment import seed_number
 from popsnet.hardware import Propagation, Timing
@@ -23,12 +24,12 @@ from popsnet.hardware.shown import shown_rate, with_elapsed
 from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults, WorkingParts
 from popsnet.model.faults.faults import PARTS, faults_of
-from popsnet.model.network import Network, require_network
+from popsnet.model.network import Network, about, require_network
 from popsnet.programs.router import get_router
 from popsnet.programs.schedules.bounds import lower_bound, matrix_bound
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.detours import live_capacities, make_detours, with_live_ends
-from popsnet.programs.schedules.exports import write_hops, write_ports
+from popsnet.programs.schedules.exports import hop_records, write_hops, write_ports
 from popsnet.programs.schedules.files import Rounding
 from popsnet.programs.schedules.fixed import MOST_PACKETS
 from popsnet.programs.schedules.linear_program import linear_bound, whole_slots
@@ -44,6 +45,9 @@ from popsnet.runs.demands import Given, read_given, require_room
 from popsnet.runs.route import require_known
 from popsnet.runs.run import trace_instance
 from popsnet.trace import Event, Observer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 I64 = npt.NDArray[np.int64]
 
@@ -131,6 +135,8 @@ class Scheduled(Reported):
         The dead parts, and what they change, if there are any.
     counted_bound : int
         The lower bound by counting senders, listeners, couplers and hops.
+    seeds : mapping
+        The seeds of the packets and of the faults.
 
     Examples
     --------
@@ -157,6 +163,8 @@ class Scheduled(Reported):
     """The dead parts, and what they change, if there are any."""
     counted_bound: int = 0
     """The lower bound by counting senders, listeners, couplers and hops."""
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    """The seeds of the packets and of the faults."""
 
     @property
     def slots(self) -> int:
@@ -286,7 +294,6 @@ class Scheduled(Reported):
         several = network.wavelengths > 1
         used, use = "couplers in use" + ", by wavelengths" * several, outcome.messages
         facts = [
-            Fact("network", network.to_dict()),
             Fact("packets", demand.packets, "packets"),
             Fact("max_per_processor", demand.h, "most packets sent or received by a processor"),
             Fact("max_per_group", demand.degree, "most packets sent or received by a group"),
@@ -323,8 +330,32 @@ class Scheduled(Reported):
         elif self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
             parts.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
         whole = outcome.delivered == demand.packets - len(self.unreachable)
-        report = Report(title, tuple(facts), tuple(parts), verdict, ok=whole)
+        report = Report(title, tuple(facts), tuple(parts), verdict, ok=whole, about=self._about)
         return report if timing is None else self._timed(report, timing)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary per message, with the columns of :meth:`write_csv`."""
+        return list(hop_records(self.schedule, self.demand))
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per message. Needs ``popsnet[pandas]``.
+
+        The columns before ``slot`` say what the schedule is of; the others are those of
+        :meth:`write_csv`.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.schedule(popsnet.Network(4, 4), "reversal").to_dataframe()["slot"].max()
+        np.int64(2)
+        """
+        same = dict(flat(self._about, joined=False))
+        return data_frame([{**same, **row} for row in self.to_records()])
+
+    @property
+    def _about(self) -> dict[str, object]:
+        """The network, the seeds and the version."""
+        return about(self.demand.network, seed=self.seed, **self.seeds)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with times."""
@@ -335,14 +366,18 @@ class Scheduled(Reported):
         longer = schedule.slots_with_propagation(timing.propagation_slots)
         rule = Propagation(f"{kind}: {longer:,} slots", lambda *_: longer)
         elapsed, bits = timing.seconds(longer), timing.payload_bits
-        rate = None if bits is None or not elapsed else self.demand.packets * bits / elapsed / 1e12
-        fact = Fact("goodput_tbps", rate, "goodput" * (rate is not None), text=shown_rate(rate))
+        rate = None if bits is None or not elapsed else self.demand.packets * bits / elapsed / 1e9
+        fact = Fact("goodput_gbps", rate, "goodput" * (rate is not None), text=shown_rate(rate))
         timed = with_elapsed(report, timing, self.demand.network, self.slots, rule)
         return timed.plus(Fact("slots_with_propagation", longer), fact)
 
     def __repr__(self) -> str:
+        return f"<{self.in_short()}>"
+
+    def in_short(self) -> str:
+        """Return the number of packets, the network and the slots, in a line."""
         what = f"{self.demand.packets:,} packets on {self.demand.network}"
-        return f"<schedule of {what}: {self.slots:,} slots>"
+        return f"schedule of {what}: {self.slots:,} slots"
 
     def _instance(self) -> Instance:
         """Return a run of the off-line router with this schedule and the buffers that it needs."""
@@ -457,8 +492,11 @@ def schedule(
     if trace is not None:
         require_writable(as_path("trace", trace))
     kind = require_hops(hops)
-    faults = parameters.pop("faults", None)
-    active = _active(network, faults, parameters.pop("fault_seed", 0))
+    seeds = {"permutation_seed": parameters.get("permutation_seed") or 0}
+    faults, fault_seed = parameters.pop("faults", None), parameters.pop("fault_seed", 0)
+    active = _active(network, faults, fault_seed)
+    if active is not None:
+        seeds["fault_seed"] = fault_seed
     given = read_given(network, demand=demand, **parameters)
     require_room(network, given.packets, traced=trace is not None)
     begin = time.perf_counter()
@@ -468,7 +506,9 @@ def schedule(
         if active is not None:
             wanted, made, bound, around = _around(wanted, made, active, given, kind, seed)
     seconds = time.perf_counter() - begin
-    done = Scheduled(wanted, made, seed, seconds, None, given.counts, given.rounding, around, bound)
+    done = Scheduled(
+        wanted, made, seed, seconds, None, given.counts, given.rounding, around, bound, seeds
+    )
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 

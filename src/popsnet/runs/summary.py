@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+import popsnet
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.base.stats.inference import Summary
 from popsnet.hardware import Timing
 from popsnet.model.faults import Faults
+from popsnet.model.network import about
 from popsnet.programs.schedules.bounds import lower_bound
 from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.times import add_times, with_times
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from popsnet.runs.run import Runs
 
 I64 = npt.NDArray[np.int64]
+Columns = dict[str, Any]
 
 
 class RunsSummary(Reported, dict[str, Summary]):
@@ -66,6 +69,7 @@ class RunsSummary(Reported, dict[str, Summary]):
         facts = (
             *facts_of_experiment(one, runs.engine),
             *facts_of_faults(one),
+            Fact("runs", len(runs)),
             Fact("lost", int(runs.lost.sum())),
             *facts_of_fates(one, runs.fault_counts),
             Fact("capped", self.capped),
@@ -75,10 +79,12 @@ class RunsSummary(Reported, dict[str, Summary]):
         records = runs.to_records()
         if timing is not None:
             add_times(records, runs, timing)
-        tables = Table("runs", "", (), records), *steps, self._table()
+        tables = Table("outcomes", "", (), records), *steps, self._table()
         parts: tuple[Table | str, ...] = (*tables, *_bound(facts))
         ok, cure = not runs.failed, cure_of([runs])
-        report = Report(title, facts, parts, self._verdict, ok, cure, ("max_steps",))
+        report = Report(
+            title, facts, parts, self._verdict, ok, cure, ("max_steps",), about_experiment(one)
+        )
         return report if timing is None else with_times(report, runs, timing)
 
     def _table(self) -> Table:
@@ -100,6 +106,32 @@ class RunsSummary(Reported, dict[str, Summary]):
         runs = self._runs
         lost = f"{int(runs.lost.sum()):,} lost{_named(runs)}"
         return verdict_of(runs, lost, f"{self.capped:,}")
+
+
+def about_experiment(experiment: Experiment) -> dict[str, object]:
+    """Return the network, the seeds and the version, for programs."""
+    return about(experiment.network, **seeds_of(experiment))
+
+
+def experiment_columns(experiment: Experiment, version: str = popsnet.__version__) -> Columns:
+    """Return the columns of exported tables that say which experiment a row is of.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    version : str
+        The version of popsnet that ran it.
+    """
+    sizes = experiment.network.columns()
+    rest = {name: value for name, value in experiment.identity.items() if name not in sizes}
+    return {"experiment": experiment.digest, **sizes, **rest, "popsnet_version": version}
+
+
+def seeds_of(experiment: Experiment) -> dict[str, int]:
+    """Return the seeds of an experiment."""
+    names = ("seed", "permutation_seed", *["fault_seed"] * bool(experiment.faults))
+    return {name: getattr(experiment, name) for name in names}
 
 
 def title_of(experiment: Experiment, runs: int, engine: str) -> str:

@@ -76,16 +76,16 @@ def with_times(report: Report, runs: Runs, timing: Timing) -> Report:
         columns = (label, time_column("mean_ns", "mean", least), *spread)
     rule, goodput = propagation_of(runs.experiment), _goodput(runs, timing, times["slots"])
     label_of = "goodput, one run at a time" * (goodput is not None)
-    fact = Fact("goodput_tbps", goodput, label_of, text=shown_rate(goodput))
+    fact = Fact("goodput_gbps", goodput, label_of, text=shown_rate(goodput))
     table = Table("times", "Time", columns, rows)
     notes = timing_notes(timing, str(rule))
     return report.plus(*timing_facts(timing, rule), fact, table, *notes)
 
 
 def _goodput(runs: Runs, timing: Timing, times: npt.NDArray[np.float64]) -> float | None:
-    """Return the bits that were delivered per time in Tb/s, if runs follow each other."""
+    """Return the bits that were delivered per time in Gb/s, if runs follow each other."""
     bits, total = timing.payload_bits, float(times.sum())
-    return None if bits is None or not total else float(runs.delivered.sum()) * bits / total / 1e3
+    return None if bits is None or not total else float(runs.delivered.sum()) * bits / total
 
 
 def add_times(records: list[dict[str, Any]], runs: Runs, timing: Timing) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import popsnet
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
-from popsnet.base.report.table import NOTHING
+from popsnet.base.report.table import NOTHING, nest
 from popsnet.hardware import Timing
-from popsnet.model.network import Network
+from popsnet.model.network import Network, about
 from popsnet.programs.scheduler import scheduler_label
-from popsnet.runs.delays import POINT_COLUMNS, point_times, time_table, with_times
+from popsnet.runs.delays import POINT_COLUMNS, point_rates, point_times, time_table, with_times
 from popsnet.runs.measures import Window, Worst
 from popsnet.runs.verdict import Kind, Verdict
 
@@ -385,6 +386,21 @@ class TrafficResult(Reported):
         }
         return cls(**{**values, **parts})
 
+    def columns(self) -> dict[str, Any]:
+        """Return the network, the seeds and the version, which rows of exported tables have."""
+        return {**self.network.columns(), **self._seeds, "popsnet_version": popsnet.__version__}
+
+    @property
+    def _seeds(self) -> dict[str, int]:
+        seeds = {"seed": self.setting.seed, "arrival_seed": self.setting.arrival_seed}
+        return seeds | ({"fault_seed": self.setting.fault_seed} if self.setting.faults else {})
+
+    def in_short(self) -> str:
+        """Return scheduler, network, arrivals, load, delay and verdict in a line."""
+        mean = "" if self.delay.mean is None else f", mean delay {self.delay.mean:,.2f} slots"
+        where = f"{self.label} on {self.network}, {self.arrivals}, load {self.load:g}"
+        return f"{where}: {self.verdict}{mean}"
+
     def row(self, timing: Timing | None = None) -> dict[str, Any]:
         """Return what a table of points shows of this one, with a key per value.
 
@@ -398,8 +414,6 @@ class TrafficResult(Reported):
         dict
             Plain values. :data:`COLUMNS` says how people see them.
         """
-        low, high = self.delay.interval or (None, None)
-        delays = {f"delay_{name}": getattr(self.delay, name) for name in ("mean", *SHARES, "max")}
         same = ("load", "offered", "accepted")
         rest: tuple[str, ...] = (
             "hops", "messages", "collisions", "out_of_order", "fairness", "refused", "lost",
@@ -410,12 +424,21 @@ class TrafficResult(Reported):
         return {
             "scheduler": self.setting.scheduler,
             "variant": self.setting.variant,
-            "label": self.label,
+            "scheduler_label": self.label,
+            **self.columns(),
             **{name: getattr(self, name) for name in same},
-            **delays,
+            **self._delays(timing),
+            **{_EXPORTED.get(name, name): getattr(self, name) for name in rest},
+            **({} if timing is None else point_rates(self, timing)),
+        }
+
+    def _delays(self, timing: Timing | None) -> dict[str, float | None]:
+        """Return the delays, and with a timing their times, with a key per value."""
+        low, high = self.delay.interval or (None, None)
+        return {
+            **{f"delay_{name}": getattr(self.delay, name) for name in ("mean", *SHARES, "max")},
             "delay_low": low,
             "delay_high": high,
-            **{name: getattr(self, name) for name in rest},
             **({} if timing is None else point_times(self, timing)),
         }
 
@@ -445,11 +468,13 @@ class TrafficResult(Reported):
             f"{faults_in_words(one)}"
         )
         verdict = f"{self.verdict.capitalize()}: {self.reason}"
-        report = Report(title, self._facts(), (self._table(timing),), verdict)
+        same = about(self.network, **self._seeds)
+        report = Report(title, self._facts(timing), (self._table(timing),), verdict, about=same)
         return with_times(report, timing, [self], time_table(POINT_COLUMNS, [self.row(timing)]))
 
-    def _facts(self) -> tuple[Fact, ...]:
+    def _facts(self, timing: Timing | None) -> tuple[Fact, ...]:
         one = self.setting
+        batches = {name: getattr(self.delay, name) for name in ("batches", "lag1", "independent")}
         held = self.buffers
         plain = (
             *facts_of(one, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),
@@ -459,21 +484,21 @@ class TrafficResult(Reported):
         parts = self.to_dict()
         return (
             *plain,
-            Fact("delay", parts["delay"]),
+            Fact("delay", nest(self._delays(timing), NESTED)["delay"] | batches),
             Fact("followed", self.followed),
-            Fact("bounds", dict(one.bounds), "largest load" * bool(one.bounds),
+            Fact("bounds", keys_of_bounds(one.bounds), "largest load" * bool(one.bounds),
                  text=bounds_in_words(one.bounds)),
             Fact("offered", self.offered, "load offered, accepted", text=(
                 f"{self.offered:.4f}, {self.accepted:.4f}"
             )),
             Fact("little", self.little, "mean delay by Little's law", "number"),
-            Fact("hops", self.hops, "hops per packet", "number"),
-            Fact("messages", self.messages, "messages per packet", "number"),
-            Fact("collisions", self.collisions, "collisions per packet", "number"),
+            Fact("hops_per_packet", self.hops, "hops per packet", "number"),
+            Fact("messages_per_packet", self.messages, "messages per packet", "number"),
+            Fact("collisions_per_packet", self.collisions, "collisions per packet", "number"),
             Fact("buffers", parts["buffers"], "own packets held", text=(
                 f"{held.own_mean:,.2f} on average, at most {held.own_most:,}"
             )),
-            Fact("relayed_most", held.relayed_most, "packets held as a relay", text=(
+            Fact("buffers", parts["buffers"], "packets held as a relay", text=(
                 f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"
             )),
             Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
@@ -486,7 +511,7 @@ class TrafficResult(Reported):
             Fact("lost", self.lost, "packets lost" * bool(one.buffer or one.faults)),
             *(self._facts_of_faults() if one.faults else ()),
             Fact("warm_up", self.warm_up, "slots of warm-up"),
-            Fact("slots", self.slots, "slots measured"),
+            Fact("window_slots", self.slots, "slots measured"),
             Fact("drain", self.drain, "slots of drain"),
         )  # fmt: skip
 
@@ -507,7 +532,30 @@ class TrafficResult(Reported):
     def _table(self, timing: Timing | None) -> Table:
         left = f"{self.undelivered:,} packets not delivered count as longer than all others."
         caption = left * bool(self.undelivered)
-        return Table("points", "Delay in slots", DELAY_COLUMNS, [self.row(timing)], caption)
+        return Table(
+            "points", "Delay in slots", DELAY_COLUMNS, [self.row(timing)], caption, nested=NESTED
+        )
+
+
+NESTED = ("delay",)
+"""The beginnings of columns that are one object in JSON."""
+
+_EXPORTED = {
+    "hops": "hops_per_packet",
+    "messages": "messages_per_packet",
+    "collisions": "collisions_per_packet",
+    "slots": "window_slots",
+}
+"""The columns of attributes that have other names in exported tables."""
+
+
+def keys_of_bounds(bounds: Mapping[str, float]) -> dict[str, float]:
+    """Return bounds on the load by names that are keys.
+
+    >>> keys_of_bounds({"rows": 1.0, "groups out": 0.5})
+    {'rows': 1.0, 'groups_out': 0.5}
+    """
+    return {name.replace(" ", "_"): load for name, load in bounds.items()}
 
 
 OF_FAULTS = ("unreachable", "held", "duplicated", "skipped", "unheard")
@@ -575,7 +623,7 @@ DELAY_COLUMNS: tuple[Column, ...] = (
 """The columns of delays."""
 
 COLUMNS: tuple[Column, ...] = (
-    Column("label", "scheduler", "text"),
+    Column("scheduler_label", "scheduler", "text"),
     Column("load", show=lambda row: f"{row['load']:.4g}"),
     Column("accepted", show=lambda row: f"{row['accepted']:.4f}"),
     *(one for one in DELAY_COLUMNS if one.key not in ("delay_p90", "delay_p95")),

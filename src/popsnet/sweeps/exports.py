@@ -15,11 +15,14 @@ from typing import Any, TextIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+import popsnet
 from popsnet.base.errors import InputError, how_to_install, wrong
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.report import Table, write_csv
+from popsnet.base.report.table import nest
 from popsnet.experiment.experiment import Experiment
-from popsnet.runs.traffic_result import OF_FAULTS
+from popsnet.runs.summary import experiment_columns
+from popsnet.runs.traffic_result import NESTED, OF_FAULTS
 from popsnet.sweeps.rows import SHARD, WINDOW
 from popsnet.sweeps.shard import FAULT_COLUMNS, I64, RUN_COLUMNS, SHARD_RUNS
 
@@ -40,6 +43,8 @@ class RunTable:
     """Runs whose counts are not there: popsnet 0.1 did not keep them, or they were deleted."""
     deleted: int = 0
     """Those of them whose counts were deleted."""
+    version: str = popsnet.__version__
+    """The version of popsnet that made them, or the versions."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -62,19 +67,10 @@ class RunTable:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield a dictionary per run: the experiment, the number of the run and its counts."""
-        said = experiment_fields(self.experiment)
+        said = experiment_columns(self.experiment, self.version)
         columns = [self.numbers.tolist(), *(self.column(name).tolist() for name in self.names)]
         for row in zip(*columns, strict=True):
             yield {**said, **dict(zip(("run", *self.names), row, strict=True))}
-
-
-def experiment_fields(experiment: Experiment) -> dict[str, Any]:
-    """Return the columns that say which experiment it is."""
-    return {
-        "experiment": experiment.digest,
-        **experiment.network.to_dict(),
-        **{name: value for name, value in experiment.identity.items() if name not in "dg"},
-    }
 
 
 _ABSENT: Mapping[str, Any] = {
@@ -131,7 +127,7 @@ def _write(formats: dict[str, _Write], rows: Any, path: Path) -> None:
 
 
 def _json(key: str, rows: Sequence[dict[str, Any]], file: TextIO) -> None:
-    json.dump({key: list(rows)}, file, indent=2)
+    json.dump({key: [nest(row, NESTED) for row in rows]}, file, indent=2)
     file.write("\n")
 
 
@@ -159,7 +155,7 @@ def _records(tables: Sequence[RunTable]) -> Iterator[dict[str, Any]]:
 def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
     """Write a line per run, inside one JSON object."""
     records = map(json.dumps, _records(tables))
-    file.write('{"runs": [\n')
+    file.write('{"outcomes": [\n')
     file.write(next(records))
     for record in records:
         file.write(f",\n{record}")
@@ -174,7 +170,7 @@ def _runs_csv(tables: Sequence[RunTable], file: TextIO) -> None:
 
 def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:
     """Return all runs as columns."""
-    said = uniform(experiment_fields(table.experiment) for table in tables)
+    said = uniform(experiment_columns(table.experiment, table.version) for table in tables)
     lengths = [len(table) for table in tables]
     columns: dict[str, npt.NDArray[Any]] = {
         name: np.repeat(_values([one[name] for one in said], name), lengths)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import popsnet
 from popsnet.base.errors import InputError, require_several, wrong
 from popsnet.engines import Tally
 from popsnet.experiment.experiment import Experiment, whole_number
@@ -180,7 +181,7 @@ class Goals:
         goal = self.goals.get(experiment)
         if self.precision is None and self.part is None:
             goal = Goal(experiment, [range(shards_of(runs))])
-        return Gathered(Tally(), {}) if goal is None else goal.gathered(store)
+        return Gathered(Tally(), {}, popsnet.__version__) if goal is None else goal.gathered(store)
 
 
 def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import popsnet
 from popsnet.base.errors import InputError
 from popsnet.base.report import Column, Fact, Report, Row, Table, counted
 from popsnet.base.report.table import NOTHING, ColumnKind, shown
@@ -17,9 +18,9 @@ from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
 from popsnet.experiment.experiment import Experiment
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.programs.scheduler import scheduler_label
-from popsnet.runs.summary import LABELS, raise_max_steps
-from popsnet.runs.traffic_result import COLUMNS, TrafficResult
-from popsnet.sweeps.exports import experiment_fields, uniform
+from popsnet.runs.summary import LABELS, experiment_columns, raise_max_steps
+from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult
+from popsnet.sweeps.exports import uniform
 from popsnet.sweeps.kind import Provenance
 from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
 from popsnet.sweeps.shard import FAULT_COLUMNS, SHARD_RUNS, shards_of, standard_error
@@ -38,10 +39,12 @@ _SHORT = 6
 
 def traffic_records(points: Iterable[Point]) -> list[dict[str, Any]]:
     """Return a dictionary per point: the experiment, and what a table shows of the result."""
-    return uniform(
-        {**traffic_fields(one.experiment), **one.result.row(), **label_of(one.experiment)}
-        for one in points
-    )
+    return uniform(map(_traffic_record, points))
+
+
+def _traffic_record(point: Point) -> dict[str, Any]:
+    columns = traffic_fields(point.experiment, point.provenance.popsnet)
+    return {**columns, **point.result.row(), **columns, **label_of(point.experiment)}
 
 
 def label_of(experiment: TrafficExperiment) -> dict[str, str]:
@@ -49,11 +52,13 @@ def label_of(experiment: TrafficExperiment) -> dict[str, str]:
     return {"label": str(experiment.given.get("label", ""))}
 
 
-def traffic_fields(experiment: TrafficExperiment) -> dict[str, Any]:
+def traffic_fields(
+    experiment: TrafficExperiment, version: str = popsnet.__version__
+) -> dict[str, Any]:
     """Return the columns that say which point it is."""
-    fields = experiment_fields(experiment)
-    slots = fields.pop("slots")
-    return {**fields, "slots_wanted": slots}
+    columns = experiment_columns(experiment, version)
+    slots = columns.pop("slots")
+    return {**columns, "window_slots_wanted": slots}
 
 
 def store_report(
@@ -118,7 +123,7 @@ def traffic_curves_report(
 _DETAILS = (
     *("wavelengths", "faults", "fault_seed", "known_faults"),
     *("seed", "permutation_seed", "arrival_seed"),
-    *("buffer", "slots_wanted", "precision", "max_slots", "max_steps"),
+    *("buffer", "window_slots_wanted", "precision", "max_slots", "max_steps"),
 )
 """What else tells experiments apart. A table has it where it differs."""
 _LAST_DETAILS = _DETAILS[:3:-1]
@@ -154,11 +159,10 @@ def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str
     notes = [f"Arrivals: {visible(one, lines=False)}." for one in arrivals if len(arrivals) == 1]
     label = (Column("label", kind="text"),) if any(row["label"] for row in rows) else ()
     before = (*([] if first is None else [first]), *label, *_FIRST_COLUMNS, *where)
-    # ``label`` is the user's, so the column of the program has another heading here.
     scheduler = Column("scheduler", kind="text", show=_scheduler)
-    after = (scheduler if one.key == "label" else one for one in COLUMNS)
+    after = (scheduler if one.key == "scheduler_label" else one for one in COLUMNS)
     columns = _narrowed((*before, *_differing(rows), *after), rows, _LESS_IMPORTANT_OF_TRAFFIC)
-    return [Table("traffic", "Delay in slots", columns, rows), *notes]
+    return [Table("traffic", "Delay in slots", columns, rows, nested=NESTED), *notes]
 
 
 def _scheduler(row: Row) -> str:
@@ -343,6 +347,7 @@ def _flat(origin: Provenance) -> dict[str, Any]:
     """Return a provenance as columns."""
     values = asdict(origin)
     del values["given"]
+    values["popsnet_version"] = values.pop("popsnet")
     end = {name: values.pop(name) for name in ("seconds", "finished")}
     files = {name: str(origin.given.get(name, "")) for name in SHARD.files}
     return {**values, **files, **end}
@@ -504,13 +509,16 @@ def _summary(tally: Tally, name: str) -> dict[str, Any]:
 
 
 def row_of(
-    experiment: Experiment, tally: Tally, faults: Mapping[str, int] = MappingProxyType({})
+    experiment: Experiment,
+    tally: Tally,
+    faults: Mapping[str, int] = MappingProxyType({}),
+    version: str = popsnet.__version__,
 ) -> dict[str, Any]:
     """Return an experiment and figures of its runs as one row.
 
     Without runs, means and the like are None.
     """
-    row: dict[str, Any] = experiment_fields(experiment)
+    row: dict[str, Any] = experiment_columns(experiment, version)
     row |= {"runs": tally.runs, "capped": tally.capped}
     for name in ("steps", "slots", "slots_delivered"):
         row |= {f"{name}_{key}": value for key, value in _summary(tally, name).items()}
@@ -518,7 +526,7 @@ def row_of(
             row["slots_se"] = standard_error(tally)
     lost = _summary(tally, "lost")
     total = sum(packets * runs for packets, runs in tally.lost.items())
-    row |= {"lost": total, "lost_mean": lost["mean"], "lost_max": lost["max"]}
+    row |= {"lost": total, "lost_per_run": lost["mean"], "lost_max": lost["max"]}
     row |= {name: getattr(tally, name) for name in TOTALS} | dict(faults)
     return row | {
         f"{name}_histogram": {str(value): one[value] for value in sorted(one)}

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+import popsnet
 from popsnet.base.errors import InputError, PopsnetError, wrong
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts, Outcomes, Tally
@@ -62,6 +63,12 @@ _MOST = 2**63 - 1
 def shards_of(runs: int) -> int:
     """Return how many shards hold this many runs."""
     return -(-runs // SHARD_RUNS)
+
+
+def versions_of(rows: Iterable[Result]) -> str:
+    """Return the version of popsnet that made some shards, or the versions."""
+    found = {ShardKind().provenance(row).popsnet for row in rows}
+    return ", ".join(sorted(found)) or popsnet.__version__
 
 
 def is_old(version: object) -> bool:

@@ -44,6 +44,7 @@ from popsnet.sweeps.shard import (
     shards_of,
     table_of,
     tally_of,
+    versions_of,
 )
 from popsnet.sweeps.window import Point, PointTable, result_of
 
@@ -85,6 +86,8 @@ class Gathered(NamedTuple):
     tally: Tally
     faults: dict[str, int]
     """Sums of the counts that only runs with faults have."""
+    version: str
+    """The version of popsnet that made them, or the versions."""
 
 
 class Store:
@@ -249,7 +252,9 @@ class Store:
         if experiment.faults:
             table = table_of(rows, FAULT_COLUMNS)
             faults = dict(zip(FAULT_COLUMNS, table.sum(axis=0).tolist(), strict=True))
-        return Gathered(self._tally(rows), faults)
+        with self.errors_named():
+            version = versions_of(rows)
+        return Gathered(self._tally(rows), faults, version)
 
     def _unbroken_shards(self, experiment: Experiment) -> int:
         shards = self.shards(experiment)
@@ -292,6 +297,7 @@ class Store:
                 names,
                 without=len(others) * SHARD_RUNS,
                 deleted=len(deleted) * SHARD_RUNS,
+                version=versions_of(rows),
             )
 
     def experiments(self, only: Selection = EVERYTHING) -> list[Experiment]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -97,16 +97,23 @@ class Report:
         What to do about a check that failed. Commands print it to standard error.
     parameters : tuple of str
         Parameters of which notes, verdict or cure name a value; commands show them as options.
+    about : mapping
+        What the whole report is about, for programs: keys of the JSON object, and columns of every
+        row elsewhere. The items of a mapping in it are columns of their own.
 
     Examples
     --------
-    >>> report = Report("POPS(2, 3)", (Fact("n", 6, "processors"),), verdict="OK: n = d·g.")
+    >>> about = {"network": {"d": 2, "g": 3}}
+    >>> report = Report("POPS(2, 3)", (Fact("n", 6, "processors"),), verdict="OK.", about=about)
     >>> print(report)
     POPS(2, 3)
     processors 6
-    OK: n = d·g.
+    OK.
     >>> report.to_dict()
-    {'n': 6, 'ok': True}
+    {'n': 6, 'network': {'d': 2, 'g': 3}, 'ok': True}
+    >>> print(report.csv(), end="")
+    d,g,n
+    2,3,6
     """
 
     title: str = ""
@@ -116,6 +123,7 @@ class Report:
     ok: bool = True
     cure: str = ""
     parameters: tuple[str, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -129,16 +137,18 @@ class Report:
         return replace(self, facts=self.facts + facts, parts=self.parts + parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return facts and tables as plain values, and ``ok`` if anything was checked."""
+        """Return facts and tables as plain values, and ``ok``: whether all checks passed."""
         facts = {fact.key: fact.value for fact in self.facts}
-        tables = {table.name: table.records() for table in self.tables}
-        return {**facts, **tables, **({"ok": self.ok} if self.verdict or not self.ok else {})}
+        tables = {table.name: table.nested_records() for table in self.tables}
+        return {**facts, **self.about, **tables, "ok": self.ok}
 
     @property
     def first_table(self) -> Table:
-        """The first table, or a table of the facts if there is none."""
-        facts = {fact.key: fact.value for fact in self.facts}
-        return self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
+        """The first table, or a table of the facts if there is none, with what it is about."""
+        facts = {fact.key: fact.value for fact in self.facts if fact.key not in self.about}
+        one = self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
+        same = dict(flat(self.about, joined=False))
+        return replace(one, rows=[{**same, **row} for row in one.records()]) if same else one
 
     def csv(self) -> str:
         """Return the first table, or the facts if there is none, as comma-separated values."""
@@ -167,7 +177,8 @@ class Report:
     def __str__(self) -> str:
         return as_text(self.renderables())
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"<report: {in_a_line(self.title or self.verdict)}>"
 
     def _repr_html_(self) -> str:
         parts = [self.title, self._labelled(), *self.parts, self.verdict]
@@ -178,13 +189,20 @@ class Report:
         )
 
 
+def in_a_line(text: str) -> str:
+    """Return the first line of a text."""
+    return text.partition("\n")[0]
+
+
 def _paragraph(text: str) -> str:
     """Return a text as a paragraph of HTML with the same lines."""
     return "<p>{}</p>".format("<br>".join(escape(line) for line in text.splitlines()))
 
 
 class Reported(ABC):
-    """A result that is shown as its report, on a terminal and in a notebook.
+    """A result that is printed as its report, and that a notebook shows as its report.
+
+    Its ``repr`` is one line, so that lists of results can be read.
 
     Examples
     --------
@@ -192,8 +210,10 @@ class Reported(ABC):
     >>> class Answer(Reported):
     ...     def report(self):
     ...         return Report("The answer is 42.")
-    >>> Answer()
+    >>> print(Answer())
     The answer is 42.
+    >>> Answer()
+    <Answer: The answer is 42.>
     """
 
     @abstractmethod
@@ -211,7 +231,13 @@ class Reported(ABC):
     def __str__(self) -> str:
         return str(self.report())
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.in_short()}>"
+
+    def in_short(self) -> str:
+        """Return what the result is about, in a line."""
+        report = self.report()
+        return in_a_line(report.title or "".join(one.title for one in report.tables[:1]))
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()

@@ -142,6 +142,8 @@ class Table:
         People see the first row, and then one row in this many.
     folded : tuple of int, optional
         People see this many rows at the top and at the bottom, and how many are left out.
+    nested : tuple of str
+        In JSON, fields that begin with one of these and ``_`` are items of one object.
 
     Examples
     --------
@@ -161,6 +163,7 @@ class Table:
     caption: str = ""
     every: int = 1
     folded: tuple[int, int] | None = None
+    nested: tuple[str, ...] = ()
 
     def cells(self) -> list[list[str]]:
         """Return the texts of the cells in the rows that people see."""
@@ -178,6 +181,10 @@ class Table:
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries. A mapping in a dataclass becomes a key per item."""
         return [dict(_fields(row)) for row in self.rows]
+
+    def nested_records(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries for JSON."""
+        return [nest(record, self.nested) for record in self.records()]
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return a pandas data frame with all fields. Needs ``popsnet[pandas]``."""
@@ -424,10 +431,27 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def flat(fields: Mapping[str, Any], joined: bool = True) -> Iterator[tuple[str, Any]]:
     """Yield names and values. A field that is a mapping gives a name per item."""
     for name, field in fields.items():
         if isinstance(field, Mapping):
-            yield from ((f"{name}_{key}", value) for key, value in field.items())
+            before = f"{name}_" * joined
+            yield from ((f"{before}{key}", value) for key, value in field.items())
         else:
             yield name, field
+
+
+def nest(record: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return a row for JSON, with the fields that begin with a name and ``_`` in one object.
+
+    >>> nest({"load": 0.5, "delay_mean": 3.0, "delay_max": 9}, ["delay"])
+    {'load': 0.5, 'delay': {'mean': 3.0, 'max': 9}}
+    """
+    nested: dict[str, Any] = {}
+    for key, value in record.items():
+        name, _, rest = key.partition("_")
+        if rest and name in names:
+            nested.setdefault(name, {})[rest] = value
+        else:
+            nested[key] = value
+    return nested

@@ -64,6 +64,13 @@ def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
     _write(schedule, HOPS, ("wavelength",), _hops(schedule, demand), file)
 
 
+def hop_records(schedule: Schedule, demand: Demand) -> Iterator[dict[str, int]]:
+    """Yield a dictionary per message, with the columns of :func:`write_hops`."""
+    names = HOPS if schedule.network.wavelengths == 1 else (*HOPS, "wavelength")
+    for rows in _hops(schedule, demand):
+        yield from (dict(zip(names, row, strict=False)) for row in rows.tolist())
+
+
 def write_ports(schedule: Schedule, file: TextIO) -> None:
     """Write a row per processor and slot in which it sends or listens.
 

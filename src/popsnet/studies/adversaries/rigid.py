@@ -31,7 +31,7 @@ from popsnet.base.report import Column, Report, Reported, Table, facts_of
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
-from popsnet.model.network import I32, U8, Network, require_one_wavelength
+from popsnet.model.network import I32, U8, Network, about, require_one_wavelength
 from popsnet.model.slot import Ints, Slot
 from popsnet.programs.router import Router, find_variant
 from popsnet.studies.adversaries.execution import WatchedRun, heard, verdict, watch
@@ -112,7 +112,7 @@ class RigidAttack(Reported):
         title = f"{self.network}: {self.router} ({self.variant}), rigid on all probes"
         if self.confirmed is None:
             last = _last_failing(self.network, self.growth)
-            return Report(title, facts, parts, ok=False).plus(
+            return Report(title, facts, parts, ok=False, about=about(self.network)).plus(
                 f"No transposition can be built: after {self.slots} slots every packet can be at "
                 f"any processor. Truncate the router after {last} slots or fewer to see it fail."
             )
@@ -121,7 +121,8 @@ class RigidAttack(Reported):
             f"not at {self.processor} after {self.slots} slots. No rigid router takes fewer than "
             f"{self.guaranteed} on {self.network}."
         )
-        return Report(title, facts, parts, verdict(self.confirmed, text), self.confirmed)
+        said = verdict(self.confirmed, text)
+        return Report(title, facts, parts, said, self.confirmed, about=about(self.network))
 
 
 def _power(exponent: int) -> str:

@@ -123,7 +123,7 @@ class Compared:
         return {
             "router": router.name,
             "variant": one.variant,
-            "label": self.label,
+            "router_label": self.label,
             "idealized": one.idealized,
             "online": router.online,
             "randomness": router.randomness,
@@ -196,6 +196,11 @@ class Comparison(Reported):
         """Return the number of routers that were run."""
         return len(self.done)
 
+    def in_short(self) -> str:
+        """Return the routers with their mean slots in a line."""
+        routers = ", ".join(f"{one.label} {one.mean_slots:,.1f}" for one in self.done)
+        return f"{counted(self.runs, 'run')} on {self.network}, mean slots: {routers or 'none'}"
+
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints.
 
@@ -229,7 +234,8 @@ class Comparison(Reported):
             verdict = f"FAILED: not every run of {names} ended with all packets{reached} delivered."
         ok = bool(self.done) and not failed
         cure, used = summary.cure_of([one._ran for one in self.done]), ("max_steps", "routers")
-        report = Report("", facts, (table, *notes), verdict, ok, cure, used)
+        same = summary.about_experiment(first)
+        report = Report("", facts, (table, *notes), verdict, ok, cure, used, same)
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
@@ -238,7 +244,7 @@ class Comparison(Reported):
         for one in self.done:
             times = run_times(one._ran, timing)
             row = {"mean_ns": float(times.mean()), "worst_ns": float(times.max())}
-            named = {"label": one.label, **row, "capped": one.capped}
+            named = {"router_label": one.label, **row, "capped": one.capped}
             rows.append((named, propagation_of(one.experiment)))
         rows.sort(key=lambda row: row[0]["mean_ns"])
         times_columns = time_column("mean_ns", "mean"), time_column("worst_ns", "worst")
@@ -259,7 +265,7 @@ class Comparison(Reported):
     def _online(self, row: Row) -> str:
         if row["idealized"]:
             return "statistics only"
-        return next(one.router for one in self.done if one.label == row["label"]).locality
+        return next(one.router for one in self.done if one.label == row["router_label"]).locality
 
 
 def _least(row: Row) -> str:
@@ -277,7 +283,7 @@ def _collisions(row: Row) -> str:
 _NO_ROUTER = "FAILED: no router was run."
 
 _COLUMNS = (
-    Column("label", "router", "text"),
+    Column("router_label", "router", "text"),
     Column("mean_slots", "slots, mean", show=lambda row: f"{_least(row)}{row['mean_slots']:,.1f}"),
     Column("worst_slots", "worst", show=lambda row: f"{_least(row)}{row['worst_slots']:,}"),
     Column("mean_collisions", "collisions", show=_collisions),

@@ -14,7 +14,7 @@ from popsnet.base.report import Column, Fact, Report, Reported, Table, counted, 
 from popsnet.base.report.table import shown
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.experiment.experiment import Experiment, whole_number
-from popsnet.model.network import Network, shape_of
+from popsnet.model.network import Network, about, shape_of
 from popsnet.programs.router import all_bounds
 from popsnet.programs.routers.relay import plan
 from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
@@ -105,7 +105,13 @@ class Prediction(Reported):
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
         capped = sum(one.capped or 0 for one in self.means)
         verdict = f"FAILED: {counted(capped, 'run')} capped." if capped else ""
-        return Report(title, facts, tuple(parts), verdict, ok=not capped)
+        same = about(self.network)
+        return Report(title, facts, tuple(parts), verdict, ok=not capped, about=same)
+
+    def in_short(self) -> str:
+        """Return the routers with their expected slots in a line."""
+        slots = ", ".join(f"{one.router} {one.slots:,.1f}" for one in self.means)
+        return f"{self.network}, expected slots: {slots}"
 
     def _means(self) -> Table:
         columns = (

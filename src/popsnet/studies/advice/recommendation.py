@@ -10,7 +10,7 @@ from popsnet.base.errors import InputError, require_several
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import shown_time, time_column, with_router_times
-from popsnet.model.network import Network, shape_of
+from popsnet.model.network import Network, about, shape_of
 from popsnet.programs.router import Route, Router, all_routers, find_router
 
 
@@ -128,6 +128,10 @@ class Recommendation(Reported):
         slots = rule.slots(self.network, one.slots, tau=timing.propagation_slots)
         return timing.nanoseconds(slots) or 0.0
 
+    def in_short(self) -> str:
+        """Return the router and the expected slots in a line."""
+        return f"{self.router} on {self.network}, {self.slots:,.1f} slots expected"
+
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints.
 
@@ -147,7 +151,8 @@ class Recommendation(Reported):
         ]
         columns = (*_COLUMNS, Column("online", "on-line", "text", self._online))
         table = Table("routers", f"Expected slots on {self.network}", columns, rows)
-        report = Report("", facts, (table, f"Use {self.router}: {self.why}"))
+        parts = table, f"Use {self.router}: {self.why}"
+        report = Report("", facts, parts, about=about(self.network))
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:

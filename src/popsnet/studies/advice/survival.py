@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from popsnet.base.report import Column, Report, Reported, Row, Table, counted, f
 from popsnet.experiment.experiment import seed_number, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import PARTS
-from popsnet.model.network import Network
+from popsnet.model.network import Network, about
 from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.route import IntactParameters, require_known
 from popsnet.runs.run import Runs
-from popsnet.runs.summary import described, sizes_of
+from popsnet.runs.summary import described, seeds_of, sizes_of
 from popsnet.studies.advice.comparison import (
     Candidate,
     Candidates,
@@ -36,7 +36,7 @@ _MAX_STEPS = 200
 
 @dataclass(frozen=True)
 class FaultRow:
-    """A router with a number of dead parts: means over its runs.
+    """A router with a number of dead parts, and what became of its packets.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class FaultRow:
         The number of dead parts in every run.
     runs, capped : int
         The runs, and those that were capped.
-    lost, unreachable, held, duplicated : float
-        The mean number of packets, or of deliveries, per run, as in
+    lost, unreachable, held, duplicated : int
+        The number of packets, or of deliveries, in all runs together, as in
         :class:`~popsnet.engines.FaultCounts`.
     worst_lost : int
         The most packets that a run lost.
-    slots : float
+    slots_mean : float
         The mean number of slots, of capped runs as far as they went.
     extra_slots, extra_error : float or None
         The mean over pairs of runs of the slots more than without faults, and its standard error,
@@ -68,12 +68,12 @@ class FaultRow:
     dead: int
     runs: int
     capped: int
-    lost: float
-    unreachable: float
-    held: float
-    duplicated: float
+    lost: int
+    unreachable: int
+    held: int
+    duplicated: int
     worst_lost: int
-    slots: float
+    slots_mean: float
     extra_slots: float | None
     extra_error: float | None
     pairs: int
@@ -83,7 +83,7 @@ class FaultRow:
         """Return the row of some runs, with faults of these kinds, and of the same without."""
         one = runs.experiment
         extra = (runs.slots - without.slots)[~(runs.capped | without.capped)]
-        means = {name: float(getattr(runs, name).mean()) for name in _MEANS}
+        sums = {name: int(getattr(runs, name).sum()) for name in _COUNTS}
         error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
         return cls(
             router=one.router,
@@ -92,15 +92,21 @@ class FaultRow:
             dead=dead,
             runs=len(runs),
             capped=int(runs.capped.sum()),
-            **means,
+            **sums,
             worst_lost=int(runs.lost.max()),
+            slots_mean=float(runs.slots.mean()),
             extra_slots=float(extra.mean()) if len(extra) else None,
             extra_error=error,
             pairs=len(extra),
         )
 
+    def to_record(self) -> dict[str, Any]:
+        """Return the row with sums and means per run, for programs."""
+        sums = asdict(self)
+        return {**sums, **{f"{name}_per_run": sums[name] / self.runs for name in _COUNTS}}
 
-_MEANS = ("lost", "unreachable", "held", "duplicated", "slots")
+
+_COUNTS = ("lost", "unreachable", "held", "duplicated")
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +129,8 @@ class Survival(Reported):
         A row per router and number of dead parts.
     demand : Demand, optional
         The packets of every run, None if the routers were run on permutations.
+    seeds : mapping
+        The seeds of the coins and of the permutations.
     """
 
     network: Network
@@ -132,6 +140,7 @@ class Survival(Reported):
     fault_seed: int
     rows: tuple[FaultRow, ...]
     demand: Demand | None = field(default=None, compare=False)
+    seeds: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def routers(self) -> list[tuple[str, str]]:
@@ -154,7 +163,7 @@ class Survival(Reported):
             f"{self.network}: {counted(self.runs, 'run')}{of} with each number of dead {self.kind}"
             f"{lossy}; the same {packets}, coins and faults for all routers"
         )
-        table = Table("routers", title, _COLUMNS, [asdict(row) for row in self.rows], _CAPTION)
+        table = Table("routers", title, _COLUMNS, [row.to_record() for row in self.rows], _CAPTION)
         failed = [row for row in self.rows if row.survives and (row.lost or row.held or row.capped)]
         claimed = any(row.survives and (row.dead or self.loss) for row in self.rows)
         verdict = "No router here states that it survives these faults."
@@ -163,7 +172,14 @@ class Survival(Reported):
         if failed:
             names = ", ".join(dict.fromkeys(f"{row.router} ({row.variant})" for row in failed))
             verdict = f"FAILED: {names}: it states that it survives these faults, and did not."
-        return Report("", facts, (table,), verdict, not failed)
+        same = about(self.network, **self.seeds, fault_seed=self.fault_seed)
+        return Report("", facts, (table,), verdict, not failed, about=same)
+
+    def in_short(self) -> str:
+        """Return the routers and the numbers of dead parts in a line."""
+        routers = ", ".join(dict.fromkeys(row.router for row in self.rows))
+        numbers = ", ".join(dict.fromkeys(str(row.dead) for row in self.rows))
+        return f"{routers} on {self.network} with {numbers} dead {self.kind}"
 
 
 _CAPTION = (
@@ -183,10 +199,10 @@ _COLUMNS = (
     Column("router", "router", "text"),
     Column("variant", "variant", "text"),
     Column("dead", "dead", "integer"),
-    Column("lost", "lost", show=lambda row: f"{row['lost']:,.2f}"),
-    Column("unreachable", "unreach.", show=lambda row: f"{row['unreachable']:,.2f}"),
-    Column("held", "held", show=lambda row: f"{row['held']:,.2f}"),
-    Column("duplicated", "twice", show=lambda row: f"{row['duplicated']:,.2f}"),
+    Column("lost_per_run", "lost"),
+    Column("unreachable_per_run", "unreach."),
+    Column("held_per_run", "held"),
+    Column("duplicated_per_run", "twice"),
     Column("extra_slots", "extra slots", show=_extra),
     Column("capped", "capped", "integer"),
 )
@@ -257,7 +273,7 @@ def survival(
     >>> import popsnet
     >>> found = popsnet.survival(4, 4, routers=["direct"], numbers=[0, 2], runs=10)
     >>> [(row.dead, row.lost) for row in found.rows]
-    [(0, 0.0), (2, 1.9)]
+    [(0, 0), (2, 19)]
     """
     require_known("survival", IntactParameters, parameters)
     runs = whole_number("runs", runs, 1)
@@ -286,4 +302,5 @@ def survival(
         for first, others in rows_of.items()
         for number, one in zip(dead, others, strict=True)
     ]
-    return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand)
+    seeds = seeds_of(intact[0])
+    return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand, seeds)

@@ -22,7 +22,7 @@ from popsnet.hardware import EVERY_SLOT_WAITS, Timing
 from popsnet.hardware.shown import with_elapsed
 from popsnet.model.coins import Coins
 from popsnet.model.machine import Machine
-from popsnet.model.network import I64, Network, require_network, require_one_wavelength
+from popsnet.model.network import I64, Network, about, require_network, require_one_wavelength
 from popsnet.model.slot import Inbox, Slot
 from popsnet.programs.routers.deterministic.exchange import swap_values
 from popsnet.programs.routers.deterministic.pairs import pair_up
@@ -181,7 +181,7 @@ class Computed(Executed, Reported):
             f"{'OK: correct' if self.correct else 'WRONG'}; messages {self.messages:,}, collisions "
             f"{self.collisions}"
         )
-        report = Report(title, facts, verdict=verdict, ok=self.correct)
+        report = Report(title, facts, verdict=verdict, ok=self.correct, about=about(self.network))
         return with_elapsed(report, timing, self.network, self.slots, EVERY_SLOT_WAITS)
 
 
@@ -324,7 +324,7 @@ class Sorted(Executed, Reported):
             f"{'OK: in order' if self.in_order else 'NOT in order'}, compared with another sort; "
             f"{self.seconds:.2f} s"
         )
-        report = Report(title, facts, verdict=verdict, ok=self.in_order)
+        report = Report(title, facts, verdict=verdict, ok=self.in_order, about=about(self.network))
         return with_elapsed(report, timing, self.network, self.slots, EVERY_SLOT_WAITS)
 
 

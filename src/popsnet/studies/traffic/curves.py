@@ -22,9 +22,17 @@ from popsnet.base.stats.inference import Estimate, confidence_interval
 from popsnet.experiment.experiment import whole_number
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.hardware import Timing
+from popsnet.model.network import about
 from popsnet.runs.delays import CURVE_COLUMNS, time_table, with_times
 from popsnet.runs.simulate import simulate
-from popsnet.runs.traffic_result import COLUMNS, TrafficResult, bounds_in_words, faults_in_words
+from popsnet.runs.traffic_result import (
+    COLUMNS,
+    NESTED,
+    TrafficResult,
+    bounds_in_words,
+    faults_in_words,
+    keys_of_bounds,
+)
 
 
 class _Stopped(PopsnetError):
@@ -60,6 +68,12 @@ class LoadCurves(Reported):
         """Return the results of every scheduler, by its name, and variant if it has several."""
         return {name: list(points) for name, points in groupby(self.results, lambda one: one.label)}
 
+    def in_short(self) -> str:
+        """Return how many points of which schedulers there are, in a line."""
+        left = len(self.not_run) + len(self.unfinished)
+        more = f", {left:,} not run" * bool(left)
+        return f"{counted(len(self.results), 'point')} of {', '.join(self.lines())}{more}"
+
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a table with a row per point.
 
@@ -73,9 +87,10 @@ class LoadCurves(Reported):
         one = self.results[0]
         title, facts = heading(one, self._bounds())
         rows = [one.row(timing) for one in self.results]
-        table = Table("points", "Delay in slots", COLUMNS, rows)
+        table = Table("points", "Delay in slots", COLUMNS, rows, nested=NESTED)
         left = Fact("not_run", self._left_out())
-        report = Report(title, (*facts, left), (table, *self._notes()))
+        same = about(one.network, arrival_seed=one.arrival_seed)
+        report = Report(title, (*facts, left), (table, *self._notes()), about=same)
         return with_times(report, timing, self.results, time_table(CURVE_COLUMNS, rows))
 
     def _left_out(self) -> list[Row]:
@@ -96,8 +111,11 @@ class LoadCurves(Reported):
         if all(one == first for one in others):
             return bound_facts(first)
         text = "; ".join(f"{name} {bounds_in_words(one)}" for name, one in lines.items())
-        each = {name: dict(one) for name, one in lines.items()}
-        return (Fact("bounds", dict(first)), Fact("bounds_of", each, "largest load", text=text))
+        each = {name: keys_of_bounds(one) for name, one in lines.items()}
+        return (
+            Fact("bounds", keys_of_bounds(first)),
+            Fact("bounds_of", each, "largest load", text=text),
+        )
 
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda one: one.label):
@@ -133,7 +151,7 @@ def heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fa
 
 def bound_facts(bounds: Mapping[str, float]) -> tuple[Fact, ...]:
     """Return the bounds on the load of a pattern as facts."""
-    return (Fact("bounds", dict(bounds), "largest load", text=bounds_in_words(bounds)),)
+    return (Fact("bounds", keys_of_bounds(bounds), "largest load", text=bounds_in_words(bounds)),)
 
 
 def run_loads(
@@ -229,6 +247,11 @@ class Replications(Reported):
     runs: int
     results: Mapping[int, TrafficResult]
 
+    def in_short(self) -> str:
+        """Return the point and the verdicts of its runs, in a line."""
+        said = "".join(f", {count} {verdict}" for verdict, count in self.verdicts.most_common())
+        return f"{counted(len(self.results), 'run')} of {self.experiment}{said}"
+
     @property
     def verdicts(self) -> Counter[str]:
         """The number of runs with each verdict."""
@@ -254,11 +277,7 @@ class Replications(Reported):
         timing : Timing, optional
             The length of a slot, for times and bit rates as well.
         """
-        seeds = "seed", "arrival_seed"
-        return [
-            {"run": run, **{name: getattr(result, name) for name in seeds}, **result.row(timing)}
-            for run, result in sorted(self.results.items())
-        ]
+        return [{"run": run, **result.row(timing)} for run, result in sorted(self.results.items())]
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a row per run.
@@ -273,23 +292,29 @@ class Replications(Reported):
         point, rows = self.experiment, self.rows(timing)
         title = f"{counted(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
         faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
-        table = Table("runs", "Delay in slots", (_RUN, *COLUMNS[2:]), rows)
+        columns = (_RUN, *COLUMNS[2:])
+        table = Table("points", "Delay in slots", columns, rows, nested=NESTED)
         said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
         verdict = f"{', '.join(said)} of {counted(len(rows), 'run')}.".capitalize()
         title = f"{title}{point.arrival_seed}{faults}"
-        report = Report(title, self._facts(), (table, *self._notes()), verdict)
+        same = about(point.network)
+        report = Report(title, self._facts(), (table, *self._notes()), verdict, about=same)
         times = time_table((_RUN, *CURVE_COLUMNS[2:]), rows)
         return with_times(report, timing, self.results.values(), times)
 
     def _facts(self) -> tuple[Fact, ...]:
         given = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"
-        finished = Fact("finished", len(self.results)), Fact("verdicts", dict(self.verdicts))
+        finished = (
+            Fact("runs", self.runs),
+            Fact("finished", len(self.results)),
+            Fact("verdicts", dict(self.verdicts)),
+        )
         faults = fault_facts(next(iter(self.results.values())))
         facts = (*facts_of(self.experiment, *given, "buffer"), *faults, *finished)
         if (delay := self.delay) is None:
             return facts
         low, high = confidence_interval(delay)
-        spread = {"mean": delay.mean, "sd": delay.sd, "interval": [low, high]}
+        spread = {"mean": delay.mean, "sd": delay.sd, "low": low, "high": high}
         text = f"{delay.mean:,.2f} ± {(high - low) / 2:,.2f} (95 %), standard deviation "
         return (*facts, Fact("delay", spread, "mean delay of runs", text=f"{text}{delay.sd:,.2f}"))
 

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column, time_column
-from popsnet.model.network import Network
+from popsnet.model.network import Network, about
 from popsnet.programs.scheduler import Scheduler, all_schedulers
 from popsnet.runs.delays import with_rules
+from popsnet.runs.traffic_result import keys_of_bounds
 from popsnet.studies.traffic.saturation import UNIFORM, largest_load, load_in_any_case, pattern_of
 from popsnet.workloads.arrivals import make_arrivals
 from popsnet.workloads.bounds import Bounds
@@ -63,7 +64,7 @@ class TrafficOverview(Reported):
             (
                 Fact("network", network.to_dict()),
                 Fact("arrivals", self.pattern, "arrivals", "text"),
-                Fact("bounds", {one["name"]: one["load"] for one in limits}),
+                Fact("bounds", keys_of_bounds({one["name"]: one["load"] for one in limits})),
             ),
             (
                 Table("limits", "Largest loads of the pattern", columns, limits),
@@ -75,6 +76,7 @@ class TrafficOverview(Reported):
                     self._assumptions(),
                 ),
             ),
+            about=about(network),
         )
         if timing is None:
             return report
@@ -124,7 +126,7 @@ class TrafficOverview(Reported):
             rule = scheduler.propagation(self.network, tau)
             longer = None if delay is None else rule.slots(self.network, delay, tau=tau)
             row["delay_ns"] = timing.nanoseconds(longer)
-            row["saturation_tbps"] = timing.terabits(load, self.network.n)
+            row["saturation_gbps"] = timing.gigabits(load, self.network.n)
         return row
 
 
@@ -143,7 +145,7 @@ _COLUMNS = (
 _TIME_COLUMNS = (
     *_COLUMNS[:-1],
     time_column("delay_ns", "as a time"),
-    rate_column("saturation_tbps", "largest, Tb/s"),
+    rate_column("saturation_gbps", "largest, Tb/s"),
 )
 
 

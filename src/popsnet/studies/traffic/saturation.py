@@ -13,12 +13,14 @@ from itertools import groupby
 from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.base.report.table import nest
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column
+from popsnet.model.network import about
 from popsnet.programs.scheduler import Scheduler
 from popsnet.runs.delays import with_times
-from popsnet.runs.traffic_result import COLUMNS, TrafficResult
+from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult
 from popsnet.studies.traffic.curves import Run, bound_facts, heading, run_together
 from popsnet.workloads.bounds import Bounds
 
@@ -69,7 +71,12 @@ class Saturation(Reported):
             Fact("undecided", list(self.undecided)),
         )
         rows = [point.row() for point in self.points]
-        return Report("", facts, (Table("points", "", COLUMNS, rows),), self._verdict)
+        table = Table("points", "", COLUMNS, rows, nested=NESTED)
+        return Report("", facts, (table,), self._verdict)
+
+    def in_short(self) -> str:
+        """Return the bracket in a line."""
+        return self._verdict.rstrip(".")
 
     @property
     def _verdict(self) -> str:
@@ -389,6 +396,10 @@ class Saturations(Reported):
     formulas: Mapping[str, float | None] = field(default_factory=dict)
     unfinished: tuple[str, ...] = ()
 
+    def in_short(self) -> str:
+        """Return the brackets in a line."""
+        return "; ".join(f"{name}: {one.in_short()}" for name, one in self.brackets.items())
+
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a row per scheduler.
 
@@ -421,16 +432,18 @@ class Saturations(Reported):
         )  # fmt: skip
         every = [point for bracket in self.brackets.values() for point in bracket.points]
         title, facts = heading(one, bound_facts(one.bounds))
-        points = [{**point.row(timing), "arrival_seed": point.arrival_seed} for point in every]
+        points = [nest(point.row(timing), NESTED) for point in every]
         facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
         name, notes = "Largest stable load", tuple(self._notes())
         if timing is not None:
             for row in rows:
                 for key in ("stable", "unstable"):
-                    row[f"{key}_tbps"] = timing.terabits(row[key], one.network.n)  # type: ignore[arg-type]
-            columns = (*columns, rate_column("stable_tbps", "stable, Tb/s"))
+                    row[f"{key}_gbps"] = timing.gigabits(row[key], one.network.n)  # type: ignore[arg-type]
+            columns = (*columns, rate_column("stable_gbps", "stable, Tb/s"))
         table = Table("saturation", name, columns, rows)
-        return with_times(Report(title, facts, (table, *notes)), timing, every)
+        same = about(one.network, arrival_seed=one.arrival_seed)
+        report = Report(title, facts, (table, *notes), about=same)
+        return with_times(report, timing, every)
 
     def _notes(self) -> Iterable[str]:
         if self.unfinished:

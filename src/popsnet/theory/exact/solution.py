@@ -9,7 +9,7 @@ from popsnet.base.errors import abbreviated, wrong
 from popsnet.base.progress import patient_progress
 from popsnet.base.report import Column, Fact, Report, Reported, Table, facts_of
 from popsnet.model.coins import Coins
-from popsnet.model.network import Network, shape_of
+from popsnet.model.network import Network, about, shape_of
 from popsnet.theory.exact.steps import StepsDistribution, steps_distribution
 from popsnet.workloads.permutations import find_permutation, make_permutation
 
@@ -64,7 +64,7 @@ class ExactSteps(Reported):
             f"slots\nvariance     {_in_words(found.variance)}; sd {found.sd:.6f}\n"
             f"quantiles    {quantiles}\n"
         )
-        return Report(title, facts, self._listed())
+        return Report(title, facts, self._listed(), about=about(found.network))
 
     def _listed(self) -> tuple[Table | str, ...]:
         """Return the table of probabilities, from the smallest possible number of steps on."""

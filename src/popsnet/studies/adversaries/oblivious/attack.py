@@ -20,7 +20,7 @@ from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Report, Reported, Table, facts_of
 from popsnet.engines import Outcome
 from popsnet.model.coins import Coins
-from popsnet.model.network import I32, I64, Network, require_one_wavelength
+from popsnet.model.network import I32, I64, Network, about, require_one_wavelength
 from popsnet.model.slot import Ints
 from popsnet.programs.router import Router
 from popsnet.studies.adversaries.execution import complete, uniform_permutations, verdict
@@ -240,7 +240,8 @@ class ObliviousAttack(Reported):
         facts = facts_of(self, "network", "paths", "guaranteed", "is_worst", "confirmed")
         title = f"{self.network}: paths {self.paths}"
         parts = built, Table("random", "", (), random)
-        return Report(title, facts, parts, verdict(self.confirmed, text), self.confirmed)
+        said = verdict(self.confirmed, text)
+        return Report(title, facts, parts, said, self.confirmed, about=about(self.network))
 
 
 def _row(permutation: str, trial: Trial) -> dict[str, object]:

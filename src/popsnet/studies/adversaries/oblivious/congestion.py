@@ -9,7 +9,7 @@ proved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import log
 from statistics import fmean, stdev
 
@@ -79,7 +79,7 @@ class CongestionStudy(Reported):
         title = "Congestion of random permutations, mean; the curve is log g / log log g."
         columns = size, *map(Column, (*names, "curve"))
         report = Report().plus(
-            Table("points", "", (), self.points),
+            Table("points", "", (), [_record(one) for one in self.points]),
             Table("means", title, columns, list(means.values())),
         )
         if not worst:
@@ -87,6 +87,10 @@ class CongestionStudy(Reported):
         title = "Congestion of the worst permutation, and what is proved for any path system."
         columns = size, *(Column(name, kind="integer") for name in (*names, "any"))
         return report.plus("", Table("worst", title, columns, list(worst.values())))
+
+
+def _record(one: Average) -> dict[str, object]:
+    return {**Network(one.g, one.g).columns(), **asdict(one)}
 
 
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:

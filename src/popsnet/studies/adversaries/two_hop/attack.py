@@ -12,7 +12,7 @@ import numpy as np
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Fact, Report, Reported, facts_of
-from popsnet.model.network import I32, Network, require_one_wavelength
+from popsnet.model.network import I32, Network, about, require_one_wavelength
 from popsnet.studies.adversaries.execution import complete, verdict
 from popsnet.studies.adversaries.two_hop import execution
 from popsnet.studies.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
@@ -101,7 +101,8 @@ class TwoHopAttack(Reported):
             f"same permutation{stopped if capped else ''}."
         )
         text = f"packet {self.packet} has not arrived after {self.slots} slots."
-        return Report(title, facts, (), verdict(self.confirmed, text), self.confirmed)
+        said = verdict(self.confirmed, text)
+        return Report(title, facts, (), said, self.confirmed, about=about(self.network))
 
 
 def attack_two_hop(

@@ -147,7 +147,7 @@ class SeparationStudy(Reported):
 def _row(one: Separation) -> dict[str, object]:
     capped = one.randomized_capped
     return {
-        "g": one.network.g,
+        **one.network.columns(),
         "reached": {name: attack.slots for name, attack in one.attacks.items()},
         "guaranteed": one.guaranteed,
         "limits_reached": [name for name, attack in one.attacks.items() if attack.at_limit],
