@@ -15,7 +15,7 @@ _INTRODUCTION = """\
 With `--json` every command prints one JSON object. [schemas.json](schemas.json) has a schema of
 each (JSON Schema, draft 2020-12), under the name of the command in `$defs`; this page is made from
 it, and a test validates what the commands print against it. `?` marks a key that is not always
-there. Keys of objects in a list are shown as `list[].key`.
+there. Keys of objects in a list are shown as `list[].key`, those of other objects as `object.key`.
 """
 
 
@@ -36,9 +36,10 @@ def _section(title: str, schema: dict[str, Any]) -> str:
 
 def _rows(schema: dict[str, Any], before: str) -> Iterator[str]:
     for name, one in schema.get("properties", {}).items():
-        key = f"`{before}{name}`" + ("" if name in schema["required"] else " ?")
+        key = f"`{before}{name}`" + ("" if name in schema.get("required", ()) else " ?")
         yield f"| {key} | {_type(one)} | {one['description'].replace('|', '&#124;')} |"
         yield from _rows(one.get("items", {}), f"{before}{name}[].")
+        yield from _rows(one, f"{before}{name}.")
 
 
 def _type(schema: dict[str, Any]) -> str:

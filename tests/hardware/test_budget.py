@@ -159,8 +159,8 @@ def test_exit_codes_of_the_command(cli: Cli) -> None:
         assert refused.code == 2
         assert message in refused.err
     header, first, *_ = cli("budget", 32, 32, "--preset", "pon", "--csv").out.splitlines()
-    assert header.startswith("transmitters,loss_db,received_dbm")
-    assert first.startswith("many,18.55")
+    assert header.startswith("d,g,n,wavelengths,popsnet_version,transmitters,loss_db,received_dbm")
+    assert first.startswith(f"32,32,1024,1,{popsnet.__version__},many,18.55")
 
 
 def test_the_package_has_it() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import popsnet
 from popsnet import InputError, Timing
 from popsnet.hardware import TIMINGS
-from popsnet.runs.delays import point_times
+from popsnet.runs.delays import point_rates, point_times
 from tests.conftest import Cli
 from tests.each import each
 
@@ -126,15 +126,19 @@ def test_a_point_in_time_is_the_same_point(scheduler: str) -> None:
     assert result.delay.mean is not None
     assert plain["delay_mean_ns"] == pytest.approx(10 * result.delay.mean, rel=1e-12)
     assert plain["delay_max_ns"] == 10 * (result.delay.max or 0)
-    assert plain["accepted_tbps"] == pytest.approx(16 * result.accepted / 1000, rel=1e-12)
+    rates = point_rates(result, Timing("10ns", rate="1Gbps"))
+    assert rates["accepted_gbps"] == pytest.approx(16 * result.accepted, rel=1e-12)
     before = result.to_dict()
     report = result.report(Timing("10ns", fibre="10m"))
     assert result.to_dict() == before
-    assert report.to_dict()["points"][0]["delay_mean_ns"] > plain["delay_mean_ns"]
-    assert report.to_dict()["points"][0]["delay_mean"] == result.delay.mean
+    assert report.to_dict()["points"][0]["delay"]["mean_ns"] > plain["delay_mean_ns"]
+    assert report.to_dict()["points"][0]["delay"]["mean"] == result.delay.mean
     without = result.report().to_dict()
-    assert {key: report.to_dict()[key] for key in without if key != "points"} == {
-        key: without[key] for key in without if key != "points"
+    delays = report.to_dict()["delay"]
+    assert without["delay"].items() <= delays.items()
+    changed = {"points", "delay"}
+    assert {key: report.to_dict()[key] for key in without if key not in changed} == {
+        key: without[key] for key in without if key not in changed
     }
 
 
@@ -159,10 +163,12 @@ def test_the_command_line_prints_times_and_the_same_slots(cli: Cli) -> None:
     timed = json.loads(
         cli("route", 4, 4, "--runs", 3, "--slot", "20ns", "--fibre", "10m", "--json").out
     )
-    assert [run["slots"] for run in timed["runs"]] == [run["slots"] for run in plain["runs"]]
-    for run in timed["runs"]:
+    assert [run["slots"] for run in timed["outcomes"]] == [
+        run["slots"] for run in plain["outcomes"]
+    ]
+    for run in timed["outcomes"]:
         assert run["elapsed_ns"] == 80 * run["slots"]  # 1 + 3 slots of 20 ns each
-    assert timed["times"][0]["max_ns"] == max(run["elapsed_ns"] for run in timed["runs"])
+    assert timed["times"][0]["max_ns"] == max(run["elapsed_ns"] for run in timed["outcomes"])
     text = cli("route", 4, 4, "--slot", "20ns", "--fibre", "10m").out
     assert "computed and not simulated: every slot waits" in text
 
@@ -189,7 +195,7 @@ def test_csv_has_the_times_of_points(cli: Cli) -> None:
     )  # fmt: skip
     header, *rows = finished.out.splitlines()
     assert "delay_mean_ns" in header.split(",")
-    assert "accepted_tbps" in header.split(",")
+    assert "accepted_gbps" in header.split(",")
     assert len(rows) == 2
     assert "Not in the CSV" not in finished.err
 

@@ -156,8 +156,12 @@ def test_runs_and_files_stand_side_by_side(tmp_path: Path) -> None:
     page, report = page_of(second, tmp_path / "t")
     assert page.title == "POPS(4, 4): relay (S), relay (S), t"
     assert report.ok
-    done, read = report.to_dict()["runs"]
-    assert done == {key: read[key] for key in done}
+    done, read = report.to_dict()["outcomes"]
+    assert done == {
+        "seed": 0,
+        "permutation_seed": 0,
+        **{key: read[key] for key in done if key in read},
+    }
     assert (read["trace"], read["ok"], read["first_violation"]) == (f"{tmp_path / 't'}", True, None)
     with pytest.raises(InputError, match="is given twice"):
         view(second, second)

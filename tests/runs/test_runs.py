@@ -16,7 +16,7 @@ import popsnet
 from popsnet import Experiment, InputError, Network, Run, Runs, route
 from popsnet.engines import Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS
-from popsnet.runs.summary import bars
+from popsnet.runs.summary import bars, experiment_columns
 from tests.each import each
 
 SHAPES = ((4, 4), (9, 4), (3, 5))
@@ -140,11 +140,10 @@ def test_records_and_data_frames_have_the_counts() -> None:
     records, frame = runs.to_records(), runs.to_dataframe()
     assert [one["slots"] for one in records] == runs.slots.tolist() == frame["slots"].tolist()
     assert set(frame["router"]) == {"mei-rizzi"}
-    assert frame.index.tolist() == [one["run"] for one in records] == list(range(5))
+    assert frame["run"].tolist() == [one["run"] for one in records] == list(range(5))
     assert frame["capped"].dtype == np.bool_
-    said = {"d", "g", "router", "variant", "permutation", "seed", "permutation_seed"}
-    assert set(frame) - set(records[0]) == said
-    assert set(records[0]) - set(frame) - {"lost_packets"} == {"run", "slots_known"}
+    assert set(frame) - set(records[0]) == set(experiment_columns(runs.experiment))
+    assert set(records[0]) - set(frame) - {"lost_packets"} == {"slots_known"}
     for record, run in zip(records, runs, strict=True):
         assert record["slots_known"] == run.slots_known
         assert tuple(record.get("lost_packets", ())) == run.lost_packets

@@ -57,7 +57,7 @@ def test_exports_say_the_same_with_a_row_per_run(store: Path, tmp_path: Path) ->
     assert [one for one in records if one["router"] == "direct"] == some
     assert len(records) == 90
     assert frame.to_dict("records") == records
-    assert json.loads((tmp_path / "r.json").read_text()) == {"runs": records}
+    assert json.loads((tmp_path / "r.json").read_text()) == {"outcomes": records}
     assert parquet.read_table(tmp_path / "r.parquet").to_pylist() == records
     with (tmp_path / "r.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -191,7 +191,7 @@ def test_counts_of_runs_with_faults_are_kept(tmp_path: Path) -> None:
             assert opened.export(tmp_path / name, per_run=True) == 60
         several = opened.to_records(per_run=True)
         assert opened.to_dataframe(per_run=True).to_dict("records") == several
-    assert json.loads((tmp_path / "r.json").read_text()) == {"runs": several}
+    assert json.loads((tmp_path / "r.json").read_text()) == {"outcomes": several}
     assert parquet.read_table(tmp_path / "r.parquet").to_pylist() == several
     with (tmp_path / "r.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -504,7 +504,7 @@ def test_json_has_the_documented_form(cli: Cli, tmp_path: Path) -> None:
     finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r", "--json")
     assert (finished.code, finished.err) == (0, "Running 2 shards of 1 experiment…\n")
     result = json.loads(finished.out)
-    assert list(result) == ["store", "skipped", "experiments"]
+    assert list(result) == ["store", "skipped", "experiments", "ok"]
     (point,) = result["experiments"]
     assert (point["label"], point["runs_wanted"], point["runs_missing"]) == ("x", 12, 0)
     assert (point["d"], point["g"], point["runs"], point["capped"]) == (4, 4, 20, 0)

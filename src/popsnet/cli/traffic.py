@@ -428,6 +428,7 @@ def _report(trace: Path, found: TraceCheck) -> Report:
         (_counts(found), Table("violations", "", columns, found.violations, caption)),
         _verdict(found),
         found.ok,
+        about={"network": network.columns()},
     )
 
 

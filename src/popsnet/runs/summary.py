@@ -47,6 +47,10 @@ class RunsSummary(Reported, dict[str, Summary]):
         super().__init__(figures)
         self._runs = runs
 
+    def in_short(self) -> str:
+        """Return the number of runs, the experiment and the mean, in a line."""
+        return repr(self._runs).strip("<>")
+
     @property
     def capped(self) -> int:
         """The number of runs that were capped."""

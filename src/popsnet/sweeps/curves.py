@@ -13,13 +13,13 @@ from typing import Any
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.report import Column, Report, Reported, Row, Table, counted, facts_of
 from popsnet.base.stats.inference import Estimate, confidence_interval, summarize_counts
-from popsnet.engines import Tally
 from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.programs.router import all_routers
+from popsnet.runs.summary import seeds_of
 from popsnet.sweeps.reports import gap_notes, why_nothing
 from popsnet.sweeps.selection import EVERYTHING, Selection
-from popsnet.sweeps.store import Store
+from popsnet.sweeps.store import Gathered, Store
 
 _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
     "n": lambda one: Fraction(one.network.n),
@@ -55,6 +55,8 @@ class CurvePoint:
     runs: int
     capped: int
     """Runs that were capped; if there are any, the mean is a lower bound."""
+    version: str
+    """The version of popsnet that made the runs, or the versions."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,6 +85,10 @@ class Curves(Reported):
             least, most = min(there.values()), max(there.values())
             runs += f", {least:,}{f' to {most:,}' * (least < most)} per point"
         return ", ".join([*self.common, runs])
+
+    def in_short(self) -> str:
+        """Return what is drawn, in a line."""
+        return f"{self.measure} against {self.x}, {counted(len(self.lines), 'line')}, {self.title}"
 
     def report(self) -> Report:
         """Return the points as they are shown."""
@@ -134,8 +140,8 @@ def result_curves(
     if measure not in MEASURES:
         raise wrong("measure", measure)(f"give one of {', '.join(MEASURES)}.")
     chosen = only.require_any(store.experiments(), store.path)
-    tallies = [(one, store.unbroken(one)) for one in chosen]
-    points = [_point(one, tally, x, measure) for one, tally in tallies if tally.runs]
+    gathered = [(one, store.gathered(one)) for one in chosen]
+    points = [_point(one, there, x, measure) for one, there in gathered if there.tally.runs]
     behind = store.runs_not_counted(only)
     if not points:
         raise InputError(f"There are no results in {store.path} to draw. {why_nothing(behind)}")
@@ -220,21 +226,25 @@ def number_text(value: Fraction) -> str:
     return f"{value.numerator:,}" if value.denominator == 1 else str(value)
 
 
-def _point(experiment: Experiment, tally: Tally, x: str, measure: str) -> CurvePoint:
+def _point(experiment: Experiment, gathered: Gathered, x: str, measure: str) -> CurvePoint:
+    tally = gathered.tally
     summary = summarize_counts(tally.histograms[measure])
     low, high = -inf, inf
     if summary.sd is not None:
         low, high = confidence_interval(Estimate(summary.mean, summary.sd, tally.runs))
     return CurvePoint(
-        experiment, _SIZES[x](experiment), summary.mean, low, high, tally.runs, tally.capped
-    )
+        experiment, _SIZES[x](experiment), summary.mean, low, high, tally.runs, tally.capped,
+        gathered.version,
+    )  # fmt: skip
 
 
 def _row(label: str, point: CurvePoint) -> dict[str, Any]:
     one = point.experiment
     return {
         "line": label, "router": one.router, "variant": one.variant,
-        "permutation": one.permutation, **one.network.to_dict(), "x": float(point.x),
+        "permutation": one.permutation, **one.network.columns(), **seeds_of(one),
+        "x": float(point.x),
         "runs": point.runs, "capped": point.capped, "mean": point.mean,
         "low": point.low, "high": point.high, "experiment": one.digest,
+        "popsnet_version": point.version,
     }  # fmt: skip

@@ -361,7 +361,9 @@ def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
     result = replace(point.result, setting=replace(setting, engine=origin.engine))
     took = f"{origin.seconds:,.2f} s of work, finished at {origin.finished}."
     report = result.report()
-    identity = Fact("identity", experiment.identity), Fact("provenance", asdict(origin))
+    made = asdict(origin)
+    made["popsnet_version"] = made.pop("popsnet")
+    identity = Fact("identity", experiment.identity), Fact("provenance", made)
     facts = Fact("experiment", experiment.digest), *report.facts, *identity
     label = label_of(point.experiment)["label"]
     title = f"experiment {experiment.digest}{', ' * bool(label)}{label}\n{report.title}"

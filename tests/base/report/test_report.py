@@ -32,7 +32,7 @@ def test_text_has_everything_for_people_in_order() -> None:
         "   1",
         "OK: all is well.",
     ]
-    assert repr(REPORT) == str(REPORT)
+    assert repr(REPORT) == "<report: POPS(4, 2)>"
 
 
 def test_json_has_everything_for_programs() -> None:
@@ -44,8 +44,8 @@ def test_json_has_everything_for_programs() -> None:
     assert found["steps"] == [{"step": 1, "pending": 3}]
 
 
-def test_whether_checks_hold_is_said_if_there_are_any() -> None:
-    assert "ok" not in Report("title", FACTS).to_dict()
+def test_whether_all_checks_passed_is_always_said() -> None:
+    assert Report("title", FACTS).to_dict()["ok"] is True
     assert Report("title", verdict="OK").to_dict() == {"ok": True}
     assert Report("title", ok=False).to_dict() == {"ok": False}
 
@@ -55,6 +55,22 @@ def test_csv_is_the_first_table_or_the_facts() -> None:
     assert Report("", FACTS).csv() == (
         "network_d,network_g,slots,used,bound,seconds\n4,2,1234,0.5,,1.25\n"
     )
+
+
+def test_what_a_report_is_about_is_in_every_row() -> None:
+    about = {"network": {"d": 4, "g": 2}, "seed": 3}
+    report = Report("", FACTS, (RUNS,), about=about)
+    assert report.csv() == "d,g,seed,run,slots\n4,2,3,0,8\n4,2,3,1,9\n"
+    assert report.to_dict()["seed"] == 3
+    assert report.to_dict()["runs"][0] == {"run": 0, "slots": 8}
+    assert Report("", FACTS, about=about).csv().startswith("d,g,seed,slots,used,bound")
+
+
+def test_columns_that_belong_together_are_one_object_in_json() -> None:
+    row = {"load": 0.5, "delay_mean": 3.0, "delay_max": 9}
+    report = Report("", (), (Table("points", "", (), [row], nested=("delay",)),))
+    assert report.to_dict()["points"] == [{"load": 0.5, "delay": {"mean": 3.0, "max": 9}}]
+    assert report.csv() == "load,delay_mean,delay_max\n0.5,3.0,9\n"
 
 
 def test_more_comes_at_the_end() -> None:
@@ -83,7 +99,7 @@ def test_long_labels_fit_80_columns() -> None:
 
 def test_an_empty_report_is_empty() -> None:
     assert str(Report()) == Report()._repr_html_() == ""
-    assert Report().to_dict() == {}
+    assert Report().to_dict() == {"ok": True}
 
 
 def test_html_escapes_everything() -> None:
@@ -114,5 +130,6 @@ def test_a_result_is_its_report_in_a_notebook_and_as_text() -> None:
             return Report(f"{self.slots} slots", verdict="OK")
 
     result = Result(8)
-    assert str(result) == repr(result) == "8 slots\nOK"
+    assert str(result) == "8 slots\nOK"
+    assert repr(result) == "<Result: 8 slots>"
     assert result._repr_html_() == "<p>8 slots</p><p>OK</p>"

@@ -61,8 +61,8 @@ def test_the_report_has_a_row_and_a_verdict_for_each_run() -> None:
     unstable = TrafficExperiment(4, 4, scheduler="aloha", load=0.5, slots=1000)
     runs = replicate(unstable, 2, progress=False)
     report = runs.report()
-    assert [row["verdict"] for row in report.to_dict()["runs"]] == ["unstable", "unstable"]
-    assert [row["run"] for row in report.to_dict()["runs"]] == [0, 1]
+    assert [row["verdict"] for row in report.to_dict()["points"]] == ["unstable", "unstable"]
+    assert [row["run"] for row in report.to_dict()["points"]] == [0, 1]
     text = str(report)
     assert "Unstable in 2 of 2 runs." in text
     assert "Run 1 is unstable: " in text

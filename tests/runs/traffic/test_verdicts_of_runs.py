@@ -74,7 +74,7 @@ def test_a_list_is_measured_until_its_last_delivery(tmp_path: Path) -> None:
         assert result.accepted == result.offered == pytest.approx(12 / 16 / 182)
         assert result.load == 12 / 16 / 31
         times = result.row(popsnet.Timing(slot="10ns", guard="0ns", rate="100Gbps"))
-        assert times["accepted_tbps"] == pytest.approx(12 * 1000 / 1820 / 1000)
+        assert times["accepted_gbps"] == pytest.approx(12 * 1000 / 1820)
     half = popsnet.simulate(4, 4, scheduler="tdm", packets=path, slots=31)
     assert (half.slots, half.delivered, half.undelivered) == (31, 2, 0)
 

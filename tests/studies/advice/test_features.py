@@ -71,10 +71,13 @@ def test_survival_is_of_the_same_packets(features: dict[str, Any]) -> None:
         without = route(8, 4, **whole)
         faulty = route(8, 4, faults="random:couplers=2", fault_seed=4, **whole)
         intact, row = found.of(router, variant)
-        assert intact.lost == without.lost.mean() == 0
-        means = row.lost, row.unreachable, row.held, row.duplicated
+        assert intact.lost == without.lost.sum() == 0
+        sums = row.lost, row.unreachable, row.held, row.duplicated
         names = "lost", "unreachable", "held", "duplicated"
-        assert means == tuple(getattr(faulty, name).mean() for name in names)
+        assert sums == tuple(getattr(faulty, name).sum() for name in names)
+        record = row.to_record()
+        assert [record[f"{name}_per_run"] for name in names] == [one / 3 for one in sums]
+        assert row.slots_mean == faulty.slots.mean()
     facts = found.report().to_dict()
     assert facts["network"].get("wavelengths", 1) == features.get("wavelengths", 1)
     assert facts.get("packets") == (39 if "matrix" in features else None)
@@ -125,7 +128,7 @@ def in_a_folder(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_run_can_be_seen(features: dict[str, Any]) -> None:
     run = route(8, 4, router="offline", **features)[0]
     page, report = page_of(run)
-    row = report.to_dict()["runs"][0]
+    row = report.to_dict()["outcomes"][0]
     assert (row["delivered"], row["lost"]) == (run.delivered, run.lost)
     assert row["packets"] == run.experiment.packets
     if "faults" in features:

@@ -237,7 +237,8 @@ class Reported(ABC):
     def in_short(self) -> str:
         """Return what the result is about, in a line."""
         report = self.report()
-        return in_a_line(report.title or "".join(one.title for one in report.tables[:1]))
+        texts = (report.title, *(one.title for one in report.tables), report.verdict)
+        return in_a_line(next(filter(None, texts), ""))
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
