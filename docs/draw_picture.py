@@ -276,11 +276,18 @@ def draw_kept_faults(path: Path) -> None:
 
 
 def survival_of(report: dict[str, Any]) -> Survival:
-    """Return what ``popsnet faults --json`` has printed."""
+    """Return what ``popsnet faults --json`` printed in 0.6: counts are means per run."""
     facts = {name: report[name] for name in ("kind", "loss", "runs", "fault_seed")}
-    rows = tuple(FaultRow(**row) for row in report["routers"])
+    rows = tuple(
+        FaultRow(slots_mean=row.pop("slots"), **_with_sums(row)) for row in report["routers"]
+    )
     network = Network(report["network"]["d"], report["network"]["g"])
     return Survival(network, rows=rows, **facts)
+
+
+def _with_sums(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("lost", "unreachable", "held", "duplicated")
+    return {**row, **{name: round(row[name] * row["runs"]) for name in names}}
 
 
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:

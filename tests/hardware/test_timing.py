@@ -163,7 +163,8 @@ def test_the_command_line_prints_times_and_the_same_slots(cli: Cli) -> None:
     timed = json.loads(
         cli("route", 4, 4, "--runs", 3, "--slot", "20ns", "--fibre", "10m", "--json").out
     )
-    assert [run["slots"] for run in timed["outcomes"]] == [
+    slots = [run["slots"] for run in timed["outcomes"]]
+    assert slots == [
         run["slots"] for run in plain["outcomes"]
     ]
     for run in timed["outcomes"]:

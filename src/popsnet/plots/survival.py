@@ -75,7 +75,7 @@ def _draw(
     (lost, extra), options = axes, look.marked(4, linewidth=1)
     if any(row.capped for row in rows):
         options["markerfacecolor"] = "white"
-    lost.plot(places, [row.lost + row.held for row in rows], label=label, **options)
+    lost.plot(places, [(row.lost + row.held) / row.runs for row in rows], label=label, **options)
     told = [(place, row) for place, row in zip(places, rows, strict=True) if row.pairs]
     x, y = [place for place, _ in told], [row.extra_slots or 0.0 for _, row in told]
     reach = [1.96 * (row.extra_error or 0.0) for _, row in told]
