@@ -22,7 +22,8 @@ def test_oblivious(cli: Cli, tmp_path: Path) -> None:
     assert sorted(np.load(saved)) == list(range(16))
     result = json.loads(cli("adversary", "oblivious", 8, 8, "--runs", 3, "--json").out)
     assert list(result) == [
-        "network", "paths", "guaranteed", "is_worst", "confirmed", "permutations", "random", "ok",
+        "network", "paths", "guaranteed", "is_worst", "confirmed", "popsnet_version",
+        "permutations", "random", "ok",
     ]  # fmt: skip
     matching = result["permutations"][1]
     assert (result["paths"], matching["congestion"]) == ("residue", 9)

@@ -51,16 +51,17 @@ def test_json_has_the_documented_form(cli: Cli) -> None:
     result = json.loads(finished.out)
     assert list(result) == [
         "network", "router", "variant", "engine", "permutation", "seed", "permutation_seed",
-        "lost", "capped", "seconds", "runs", "summary", "ok",
+        "runs", "lost", "capped", "seconds", "popsnet_version", "outcomes", "summary", "ok",
     ]  # fmt: skip
-    assert result["network"] == {"d": 8, "g": 8, "n": 64}
+    assert result["network"] == {"d": 8, "g": 8, "n": 64, "wavelengths": 1}
+    assert (result["runs"], result["popsnet_version"]) == (3, popsnet.__version__)
     assert (result["router"], result["variant"], result["engine"]) == (
         "mei-rizzi",
         "published",
         "slots",
     )
     assert (result["seed"], result["permutation_seed"], result["permutation"]) == (5, 6, "random")
-    assert [list(run) for run in result["runs"]] == [RUN_KEYS] * 3
+    assert [list(run) for run in result["outcomes"]] == [RUN_KEYS] * 3
     assert (result["lost"], result["capped"], result["ok"]) == (0, 0, True)
     summary = {one["count"]: one for one in result["summary"]}
     assert list(summary) == [
@@ -68,7 +69,7 @@ def test_json_has_the_documented_form(cli: Cli) -> None:
         "peak_buffers", "control_bits",
     ]  # fmt: skip
     for clock in ("slots", "slots_delivered"):
-        slots = [run[clock] for run in result["runs"]]
+        slots = [run[clock] for run in result["outcomes"]]
         assert summary[clock] == {
             "count": clock,
             "mean": pytest.approx(np.mean(slots)),
@@ -82,10 +83,12 @@ def test_both_clocks_are_told(cli: Cli) -> None:
     """What is idealized is at home after slot 2 of its last step."""
     base = ("route", 8, 4, "--variant", "idealized")
     for engine in ("slots", "fused"):
-        (run,) = json.loads(cli(*base, "--engine", engine, "--json").out)["runs"]
+        (run,) = json.loads(cli(*base, "--engine", engine, "--json").out)["outcomes"]
         assert run["slots"] == run["slots_known"] == run["slots_delivered"] + 3
         assert run["control_bits"] == 0
-        (run,) = json.loads(cli(*base, "--engine", engine, "--max-steps", 1, "--json").out)["runs"]
+        (run,) = json.loads(cli(*base, "--engine", engine, "--max-steps", 1, "--json").out)[
+            "outcomes"
+        ]
         assert (run["slots"], run["slots_delivered"], run["slots_known"]) == (5, 2, None)
     text = cli("route", 8, 8).out
     assert "slots until the last delivery           25\n" in text
@@ -94,7 +97,7 @@ def test_both_clocks_are_told(cli: Cli) -> None:
 
 def without_seconds(text: str) -> object:
     result = json.loads(text)
-    for one in (result, *result["runs"]):
+    for one in (result, *result["outcomes"]):
         del one["seconds"]
     return result
 
@@ -124,12 +127,12 @@ def test_the_same_seeds_give_the_same_result_and_others_do_not(cli: Cli) -> None
     assert one == without_seconds(cli(*base).out)
     for other in (("--seed", 1), ("--permutation-seed", 1)):
         result = without_seconds(cli(*base, *other).out)
-        assert result["runs"] != one["runs"]  # type: ignore[index]
+        assert result["outcomes"] != one["outcomes"]  # type: ignore[index]
 
 
 def test_more_runs_continue_the_same_runs(cli: Cli) -> None:
-    few = json.loads(cli("route", 8, 8, "--runs", 2, "--json").out)["runs"]
-    many = json.loads(cli("route", 8, 8, "--runs", 5, "--json").out)["runs"]
+    few = json.loads(cli("route", 8, 8, "--runs", 2, "--json").out)["outcomes"]
+    many = json.loads(cli("route", 8, 8, "--runs", 5, "--json").out)["outcomes"]
     assert [run["messages"] for run in few] == [run["messages"] for run in many[:2]]
 
 
@@ -163,7 +166,8 @@ def test_csv_has_a_row_per_run(cli: Cli) -> None:
     finished = cli("route", 4, 4, "--runs", 3, "--csv")
     rows = list(csv.DictReader(finished.out.splitlines()))
     assert [int(row["slots"]) for row in rows] == route(4, 4, runs=3).slots.tolist()
-    assert list(rows[0]) == RUN_KEYS
+    about = ["d", "g", "n", "wavelengths", "seed", "permutation_seed", "popsnet_version"]
+    assert list(rows[0]) == about + RUN_KEYS
     assert finished.err == "Not in the CSV: summary; --json has all tables.\n"
     assert "give one of them" in cli("route", 4, 4, "--csv", "--json").err
 
@@ -279,7 +283,9 @@ def test_what_is_idealized_is_said_to_be(cli: Cli) -> None:
 
 
 def test_runs_done_together_share_their_time(cli: Cli) -> None:
-    runs = json.loads(cli("route", 8, 8, "--runs", 50, "--engine", "fused", "--json").out)["runs"]
+    runs = json.loads(cli("route", 8, 8, "--runs", 50, "--engine", "fused", "--json").out)[
+        "outcomes"
+    ]
     assert len({run["seconds"] for run in runs}) == 1
     assert runs[0]["seconds"] > 0
 
@@ -442,7 +448,7 @@ def test_check_has_json(cli: Cli, tmp_path: Path) -> None:
     cli("route", 4, 4, "--trace", tmp_path / "t")
     result = json.loads(cli("check", tmp_path / "t", "--json").out)
     assert (result["ok"], result["delivered"], result["violations"]) == (True, 16, [])
-    assert (result["network"], result["lost"]) == ({"d": 4, "g": 4, "n": 16}, [])
+    assert (result["network"], result["lost"]) == ({"d": 4, "g": 4, "n": 16, "wavelengths": 1}, [])
 
 
 def test_check_lists_what_is_wrong(cli: Cli, tmp_path: Path) -> None:
@@ -509,7 +515,7 @@ def test_an_interrupt_reports_what_is_finished() -> None:
         assert finished.returncode == 130
         if finished.stdout:
             break
-    done = len(json.loads(finished.stdout)["runs"])
+    done = len(json.loads(finished.stdout)["outcomes"])
     assert 0 < done < 1000000
     assert f"Interrupted: {done} of 1000000 runs were finished." in finished.stderr
 

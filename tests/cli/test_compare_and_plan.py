@@ -167,7 +167,7 @@ def test_compare_shows_all_routers_that_serve_a_demand(cli: Cli, tmp_path: Path)
     assert "22 packets" in picture.read_text()
     result = json.loads(cli("compare", 4, 3, "--matrix", matrix, "--runs", 2, "--json").out)
     assert (result["packets"], result["max_per_processor"], result["lower_bound"]) == (22, 3, 6)
-    rows = {row["label"]: row for row in result["routers"]}
+    rows = {row["router_label"]: row for row in result["routers"]}
     assert rows.keys() == {"offline", "direct", "direct (to-all)", "relay"}
     assert rows["direct (to-all)"]["worst_slots"] == 7 + rows["offline"]["worst_slots"]
     assert all(row["undelivered"] == row["lost"] == 0 for row in rows.values())
@@ -206,7 +206,7 @@ def test_a_demand_is_routed_traced_checked_and_shown(cli: Cli, tmp_path: Path) -
         shown = cli("view", trace, "--no-open", "--out", tmp_path / "v.html")
         assert (shown.code, "22 of 22" in shown.out) == (0, True)
         result = json.loads(cli(*asked, "--runs", 3, "--json").out)
-        assert (len(result["runs"]), result["packets"], result["lower_bound"]) == (3, 22, 6)
+        assert (len(result["outcomes"]), result["packets"], result["lower_bound"]) == (3, 22, 6)
 
 
 def test_route_refuses_what_does_not_go_with_a_demand(cli: Cli, tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def test_the_page_is_that_of_view_and_needs_no_compiler(tmp_path: Path) -> None:
     runs = Experiment(4, 4), Experiment(4, 4, router="relay", variant="S")
     assert (tmp_path / "demo.html").read_text() == view(*runs).html
     result = json.loads(finished.stdout)
-    assert (result["page"], len(result["runs"])) == ("demo.html", 2)
-    assert all(run["delivered"] == 16 for run in result["runs"])
+    assert (result["page"], len(result["outcomes"])) == ("demo.html", 2)
+    assert all(run["delivered"] == 16 for run in result["outcomes"])
 
 
 def test_it_says_what_one_sees_and_what_to_try(cli: Cli, tmp_path: Path) -> None:

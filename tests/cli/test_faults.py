@@ -15,7 +15,7 @@ def test_route_reports_what_became_of_the_packets(cli: Cli) -> None:
     result = json.loads(finished.out)
     assert result["faults"] == "coupler:1,0 processor:3@4 loss:0.01"
     assert result["lost"] == result["held"] == result["duplicated"] == 0
-    row = result["runs"][0]
+    row = result["outcomes"][0]
     assert row["delivered"] + row["unreachable"] == 64
     assert finished.code == 0
 

@@ -48,7 +48,7 @@ def test_csv_has_a_row_with_all_figures(cli: Cli) -> None:
     files = ("--out", "s.csv", "--trace", "s.jsonl", "--ports", "p.csv")
     text = cli("schedule", 8, 4, "--hops", 2, *files, "--csv").out
     (row,) = csv.DictReader(text.splitlines())
-    assert (row["network_d"], row["slots"], row["lower_bound"], row["gap"]) == ("8", "4", "3", "1")
+    assert (row["d"], row["slots"], row["lower_bound"], row["gap"]) == ("8", "4", "3", "1")
     assert (row["out"], row["trace"], row["utilization"]) == ("s.csv", "s.jsonl", "1.0")
     assert (row["ports"], row["relayed"]) == ("p.csv", "32")
 

@@ -16,7 +16,8 @@ from tests.conftest import Cli
 def test_theory_has_predictions_bounds_and_tails(cli: Cli) -> None:
     found = json.loads(cli("theory", 8, 8, "--runs", 3, "--json").out)
     assert list(found) == [
-        "network", "runs", "constants", "predictions", "tail", "bounds", "tail_bounds", "growth",
+        "network", "runs", "constants", "popsnet_version", "predictions", "tail", "bounds",
+        "tail_bounds", "growth", "ok",
     ]  # fmt: skip
     routers = [(row["router"], row["variant"]) for row in found["predictions"]]
     assert routers[:2] == [("mei-rizzi", "published"), ("relay", "S")]
@@ -38,7 +39,9 @@ def test_theory_prints_text_on_any_shape(cli: Cli) -> None:
             assert "In the limit of large networks with this d/g the" in printed.out
     assert "measured steps" in cli("theory", 4, 4, "--runs", 2).out
     assert max(map(len, str(predict(64, 64)).splitlines())) <= 80
-    assert cli("theory", 4, 4, "--csv").out.startswith("router,variant,steps,slots,")
+    assert cli("theory", 4, 4, "--csv").out.startswith(
+        "d,g,n,wavelengths,popsnet_version,router,variant,steps,slots,"
+    )
 
 
 def test_theory_compares_the_growth_of_stages_for_equal_d_and_g(cli: Cli) -> None:

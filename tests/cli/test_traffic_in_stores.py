@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from popsnet.base.report.table import nest
+from popsnet.runs.traffic_result import NESTED
 from popsnet.sweeps.store import Store
 from tests.conftest import Cli
 from tests.each import each
@@ -129,10 +131,11 @@ def test_exports_say_the_same(cli: Cli, store: Path, both: bool) -> None:
         assert f"8 points of traffic written to {name}." in finished.out
     assert said(cli, "results export", "t.csv", *option)["points"] == 8
     assert json.loads(Path("t.json").read_text())["traffic"] == points
-    assert parquet.read_table("t.parquet").to_pylist() == points
+    rows_of_parquet = parquet.read_table("t.parquet").to_pylist()
+    assert [nest(row, NESTED) for row in rows_of_parquet] == points
     with Path("t.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [one["experiment"] for one in rows] == [one["experiment"] for one in points]  # type: ignore[attr-defined]
+    assert [one["experiment"] for one in rows] == [one["experiment"] for one in points]
     assert {one["arrival_seed"] for one in rows} == {str(2**64 - 1)}
     text = cli("results", "export", "r.csv").out
     assert ("8 points of traffic left out" in text) is both

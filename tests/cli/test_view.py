@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import popsnet
 from popsnet import InputError, Page, route, view
 from popsnet.trace.viewer import Recording
 from tests.conftest import Cli
@@ -77,10 +78,11 @@ def test_without_a_router_it_is_that_of_the_paper(cli: Cli) -> None:
     assert result["title"] == "POPS(4, 4): mei-rizzi (published)"
     assert result["page"] == "view.html"
     assert result["bytes"] == Path("view.html").stat().st_size
-    (run,) = result["runs"]
+    (run,) = result["outcomes"]
     outcome = route(4, 4, permutation="shift:d")[0].outcome
     assert run == {
-        "router": "mei-rizzi", "variant": "published", "d": 4, "g": 4, "packets": 16,
+        "router": "mei-rizzi", "variant": "published", "d": 4, "g": 4, "n": 16, "wavelengths": 1,
+        "seed": 0, "permutation_seed": 0, "packets": 16,
         "slots": outcome.slots, "delivered": 16, "lost": 0, "collisions": outcome.collisions,
     }  # fmt: skip
 
@@ -90,7 +92,7 @@ def test_routers_and_variants_are_named_together(cli: Cli, own_router: str) -> N
     names = ("relay:S R2", "mei-rizzi:published+or", *own)
     routers = [part for name in names for part in ("--router", name)]
     result = json.loads(cli("view", 4, 4, *routers, "--json").out)
-    assert [(run["router"], run["variant"]) for run in result["runs"]] == [
+    assert [(run["router"], run["variant"]) for run in result["outcomes"]] == [
         ("relay", "S R2"),
         ("mei-rizzi", "published+or"),
         ("own", "standard"),
@@ -103,7 +105,7 @@ def test_traces_are_checked_and_shown(cli: Cli) -> None:
     finished = cli("view", *names, "-o", "page.html", "--json")
     assert (finished.code, finished.err) == (0, "")
     result = json.loads(finished.out)
-    assert [(run["trace"], run["ok"], run["violation_count"]) for run in result["runs"]] == [
+    assert [(run["trace"], run["ok"], run["violation_count"]) for run in result["outcomes"]] == [
         ("a", True, 0),
         ("b", True, 0),
     ]
@@ -112,9 +114,11 @@ def test_traces_are_checked_and_shown(cli: Cli) -> None:
 
 def test_csv_has_a_row_per_run(cli: Cli) -> None:
     heading, first, second = cli("view", trace("a"), trace("b", "relay"), "--csv").out.splitlines()
-    assert heading.startswith("router,variant,d,g,packets,slots,delivered,lost,collisions,trace,ok")
-    assert first.startswith("mei-rizzi,published,4,4,16,")
-    assert second.startswith("relay,")
+    assert heading.startswith(
+        "popsnet_version,router,variant,d,g,n,wavelengths,packets,slots,delivered,lost,collisions,"
+    )
+    assert first.startswith(f"{popsnet.__version__},mei-rizzi,published,4,4,16,1,16,")
+    assert second.startswith(f"{popsnet.__version__},relay,")
 
 
 def test_a_trace_that_loses_packets_is_shown_all_the_same(cli: Cli) -> None:
@@ -133,7 +137,7 @@ def test_a_trace_that_breaks_a_rule_is_shown_all_the_same(cli: Cli) -> None:
     Path("a").write_text("\n".join([lines[0], json.dumps(broken), *lines[2:], ""]))
     finished = cli("view", "a", "--json")
     assert finished.code == 1
-    (run,) = json.loads(finished.out)["runs"]
+    (run,) = json.loads(finished.out)["outcomes"]
     assert not run["ok"]
     first = run["first_violation"]
     assert first.startswith("line 2, slot 1, processor 99: processors are numbered")
@@ -279,6 +283,6 @@ def test_packets_inside_at_the_end_are_no_failure_of_traffic(cli: Cli, here: Pat
     (here / "t.jsonl").write_text("\n".join(lines) + "\n")
     told = cli("view", "t.jsonl", "--json")
     assert told.code == 0
-    (row,) = json.loads(told.out)["runs"]
+    (row,) = json.loads(told.out)["outcomes"]
     assert (row["packets"], row["delivered"], row["held"], row["refused"]) == (6, 4, 1, 0)
     assert row["ok"]

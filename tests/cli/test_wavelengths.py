@@ -36,7 +36,9 @@ def test_the_default_router_has_one_wavelength_and_the_option_is_named(cli: Cli)
 def test_a_demand_with_wavelengths(cli: Cli) -> None:
     Path("m.csv").write_text("0,8\n8,0\n")
     asked = ("route", 4, 2, "--router", "offline", "--matrix", "m.csv", "--json")
-    slots = [json.loads(cli(*asked, "--wavelengths", w).out)["runs"][0]["slots"] for w in (1, 2, 4)]
+    slots = [
+        json.loads(cli(*asked, "--wavelengths", w).out)["outcomes"][0]["slots"] for w in (1, 2, 4)
+    ]
     assert slots == sorted(slots, reverse=True)
     assert slots[0] > slots[-1] == 2
 

@@ -75,7 +75,9 @@ def files_of_results(folder: Path) -> Cases:
     going_on = f"distribution 4 4 --runs 400 --no-exact --keep {KEPT} --json"
     return readings | {
         "tallies": _tallies,
-        "a file of a distribution": lambda: popsnet.read_distribution(KEPT).report().to_dict(),
+        "a file of a distribution": lambda: steady(
+            popsnet.read_distribution(KEPT).report().to_dict()
+        ),
         "more runs": lambda: steady(json.loads(call(going_on)[1])),
         "what the file has then": lambda: steady(json.loads(Path(KEPT).read_text())),
     }

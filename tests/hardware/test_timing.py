@@ -164,9 +164,7 @@ def test_the_command_line_prints_times_and_the_same_slots(cli: Cli) -> None:
         cli("route", 4, 4, "--runs", 3, "--slot", "20ns", "--fibre", "10m", "--json").out
     )
     slots = [run["slots"] for run in timed["outcomes"]]
-    assert slots == [
-        run["slots"] for run in plain["outcomes"]
-    ]
+    assert slots == [run["slots"] for run in plain["outcomes"]]
     for run in timed["outcomes"]:
         assert run["elapsed_ns"] == 80 * run["slots"]  # 1 + 3 slots of 20 ns each
     assert timed["times"][0]["max_ns"] == max(run["elapsed_ns"] for run in timed["outcomes"])

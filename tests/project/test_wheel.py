@@ -80,7 +80,7 @@ def test_the_wheel_works_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     here = Path(sysconfig.get_path("purelib"))
     link_requirements(PathDistribution(installed).requires, here, installed.parent)
     result = json.loads(run(command, "route", 8, 8, "--trace", tmp_path / "t", "--json"))
-    assert (result["lost"], len(result["runs"])) == (0, 1)
+    assert (result["lost"], len(result["outcomes"])) == (0, 1)
     assert "OK" in run(command, "check", tmp_path / "t")
     assert (
         run(python, "-c", MISSING)

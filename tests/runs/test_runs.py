@@ -151,6 +151,17 @@ def test_records_and_data_frames_have_the_counts() -> None:
     assert "peak_buffers" not in route(4, 4, runs=2, engine="fused").to_dataframe()
 
 
+def test_a_frame_of_runs_has_the_columns_of_a_store(tmp_path: Path) -> None:
+    experiment = Experiment(4, 2, seed=3)
+    popsnet.collect([experiment], runs=10, store=tmp_path / "r", progress=False)
+    with popsnet.Store(tmp_path / "r") as store:
+        kept = store.to_dataframe(per_run=True)
+    frame = route(experiment, runs=10).to_dataframe()
+    more = {"peak_buffers", "control_bits", "seconds"}
+    assert [name for name in frame if name not in more] == [*kept]
+    assert (frame[[*kept]] == kept).all(axis=None)
+
+
 def test_without_pandas_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match=r"pip install '\.\[pandas\]' in a clone"):

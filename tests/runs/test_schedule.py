@@ -75,3 +75,15 @@ def test_many_packets_of_a_processor_go_straight_if_two_hops_cannot() -> None:
 def test_matrices_of_many_groups_are_refused_before_they_are_made() -> None:
     with pytest.raises(popsnet.SizeError, match="GB are available here"):
         popsnet.schedule(Network(4, 10**6), matrix=[[0, 1, 5], [9, 0, 3]])
+
+
+def test_a_frame_has_a_row_per_message_as_the_file_has(tmp_path: Path) -> None:
+    made = popsnet.schedule(Network(4, 2), "reversal", fault_seed=3, faults="random:couplers=1")
+    made.write_csv(tmp_path / "s.csv")
+    header, *rows = (tmp_path / "s.csv").read_text().splitlines()
+    frame, columns = made.to_dataframe(), header.split(",")
+    assert frame[columns].astype(str).agg(",".join, axis=1).tolist() == rows
+    assert [*frame][: -len(columns)] == [
+        "d", "g", "n", "wavelengths", "seed", "permutation_seed", "fault_seed", "popsnet_version",
+    ]  # fmt: skip
+    assert set(frame["fault_seed"]) == {3}

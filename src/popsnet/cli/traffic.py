@@ -412,10 +412,11 @@ def check(trace: Path) -> Report:
 def _report(trace: Path, found: TraceCheck) -> Report:
     network, count = found.network, found.violation_count
     facts = facts_of(
-        found, "network", "router", "variant", "packets", "slots", "messages", "collisions",
+        found, "router", "variant", "packets", "slots", "messages", "collisions",
         "destroyed", "delivered", "undelivered", "violation_count",
     )  # fmt: skip
-    known = Fact("trace", str(trace)), Fact("lost", found.lost if found.tells_holdings else None)
+    lost = found.lost if found.tells_holdings else None
+    known = Fact("trace", str(trace)), Fact("lost", lost), Fact("network", network.columns())
     facts += facts_of(found, "held", "refused") if found.traffic else ()
     facts += facts_of(found, "faulty", "unreachable") if found.faulty else ()
     numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
@@ -428,7 +429,6 @@ def _report(trace: Path, found: TraceCheck) -> Report:
         (_counts(found), Table("violations", "", columns, found.violations, caption)),
         _verdict(found),
         found.ok,
-        about={"network": network.columns()},
     )
 
 

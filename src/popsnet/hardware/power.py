@@ -257,10 +257,9 @@ class PowerBudget(Reported):
             Table("figures", "Figures", _FIGURE_COLUMNS, self._figures()),
         )
         notes, named = self._notes(), ("transmitters",)
-        return Report(
-            title, facts, (*tables, *notes), verdict, one.closes, self._cure(), named,
-            about(network),
-        )  # fmt: skip
+        parts: tuple[Table | str, ...] = (*tables, *notes)
+        same = about(network)
+        return Report(title, facts, parts, verdict, one.closes, self._cure(), named, same)
 
     def in_short(self) -> str:
         """Return the network and whether the budget closes, in a line."""

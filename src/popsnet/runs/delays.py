@@ -82,7 +82,7 @@ def point_rates(result: TrafficResult, timing: Timing) -> dict[str, float | None
     >>> result = popsnet.simulate(4, 4, scheduler="tdm", load=0.5)
     >>> timing = popsnet.Timing(slot="20ns", guard="2ns", rate="100Gbps")
     >>> round(point_rates(result, timing)["accepted_gbps"])
-    721
+    722
     """
     loads = {"offered": result.offered, "accepted": result.accepted}
     n = result.network.n

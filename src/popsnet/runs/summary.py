@@ -134,8 +134,7 @@ def experiment_columns(experiment: Experiment, version: str = popsnet.__version_
 
 def seeds_of(experiment: Experiment) -> dict[str, int]:
     """Return the seeds of an experiment."""
-    names = ("seed", "permutation_seed", *["fault_seed"] * bool(experiment.faults))
-    return {name: getattr(experiment, name) for name in names}
+    return {name: one for name, one in experiment.identity.items() if name.endswith("seed")}
 
 
 def title_of(experiment: Experiment, runs: int, engine: str) -> str:

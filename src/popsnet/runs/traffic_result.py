@@ -392,8 +392,7 @@ class TrafficResult(Reported):
 
     @property
     def _seeds(self) -> dict[str, int]:
-        seeds = {"seed": self.setting.seed, "arrival_seed": self.setting.arrival_seed}
-        return seeds | ({"fault_seed": self.setting.fault_seed} if self.setting.faults else {})
+        return {"seed": self.setting.seed, "arrival_seed": self.setting.arrival_seed}
 
     def in_short(self) -> str:
         """Return scheduler, network, arrivals, load, delay and verdict in a line."""
@@ -420,7 +419,7 @@ class TrafficResult(Reported):
             "undelivered", "warm_up", "slots", "drain", "verdict", "reason",
         )  # fmt: skip
         if self.setting.faults:
-            rest += OF_FAULTS
+            rest += "fault_seed", *OF_FAULTS
         return {
             "scheduler": self.setting.scheduler,
             "variant": self.setting.variant,

@@ -232,10 +232,9 @@ def _point(experiment: Experiment, gathered: Gathered, x: str, measure: str) -> 
     low, high = -inf, inf
     if summary.sd is not None:
         low, high = confidence_interval(Estimate(summary.mean, summary.sd, tally.runs))
-    return CurvePoint(
-        experiment, _SIZES[x](experiment), summary.mean, low, high, tally.runs, tally.capped,
-        gathered.version,
-    )  # fmt: skip
+    interval, counts = (low, high), (tally.runs, tally.capped)
+    size = _SIZES[x](experiment)
+    return CurvePoint(experiment, size, summary.mean, *interval, *counts, gathered.version)
 
 
 def _row(label: str, point: CurvePoint) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
 
 def hop_records(schedule: Schedule, demand: Demand) -> Iterator[dict[str, int]]:
     """Yield a dictionary per message, with the columns of :func:`write_hops`."""
-    names = HOPS if schedule.network.wavelengths == 1 else (*HOPS, "wavelength")
+    names = _names(schedule, HOPS, ("wavelength",))
     for rows in _hops(schedule, demand):
         yield from (dict(zip(names, row, strict=False)) for row in rows.tolist())
 
@@ -134,8 +134,13 @@ def _write(
     slots: Iterable[npt.NDArray[Any]], file: TextIO,
 ) -> None:  # fmt: skip
     """Write the rows of all slots, without the columns of wavelengths where there is one."""
-    columns = len(heading) + len(tuned) * min(schedule.network.wavelengths - 1, 1)
+    names = _names(schedule, heading, tuned)
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow((*heading, *tuned)[:columns])
+    writer.writerow(names)
     for rows in slots:
-        writer.writerows(rows[:, :columns].tolist())
+        writer.writerows(rows[:, : len(names)].tolist())
+
+
+def _names(schedule: Schedule, heading: Sequence[str], tuned: Sequence[str]) -> tuple[str, ...]:
+    columns = len(heading) + len(tuned) * min(schedule.network.wavelengths - 1, 1)
+    return (*heading, *tuned)[:columns]
