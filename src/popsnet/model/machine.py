@@ -200,9 +200,9 @@ class Machine:
 
     def _obeys(self, arrays: SlotArrays, only: Kind) -> bool:
         """Check messages of one kind in one pass, and return whether they break no rule."""
-        g, there = self.network.g, len(self.memory._destination)
+        g, count = self.network.g, len(self.memory._destination)
         senders, groups, packets, listeners, listened = arrays
-        sent = loops.may_send(*self._seen.next(), senders, groups, packets, g, NO_PACKET, there)
+        sent = loops.may_send(*self._seen.next(), senders, groups, packets, g, NO_PACKET, count)
         if not sent or (only is _PACKET and not self.memory.hold_all(senders, packets)):
             return False
         return loops.may_listen(*self._seen.next(), listeners, listened, g)
@@ -219,8 +219,8 @@ class Machine:
         if owners is not None:
             _require_sets(number, slot, owners, g)
         what = "it sends packet"
-        there = len(self.memory._destination)
-        _require_range(number, packets, senders, there, Rule.PACKET_EXISTS, what, low=NO_PACKET)
+        count = len(self.memory._destination)
+        _require_range(number, packets, senders, count, Rule.PACKET_EXISTS, what, low=NO_PACKET)
         if not is_packet.all():
             senders, packets = senders[is_packet], packets[is_packet]
         missing = ~self.memory.holds(senders, packets)

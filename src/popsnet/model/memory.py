@@ -115,7 +115,7 @@ class Memory:
         A packet that is stored and another that is dropped after the same slot are not held at
         once, in whatever order the router says so.
         """
-        return max([self._peak, *(self._buffers.most_held(one) for one in self._crowded)])
+        return max([self._peak, *(self._buffers.most_held(holders) for holders in self._crowded)])
 
     @property
     def delivered(self) -> int:
@@ -476,8 +476,8 @@ class Tolerant(Memory):
         return processors[able], packets[able]
 
     def _exist(self, processors: Ints, packets: Ints) -> Bools:
-        there: Bools = (processors >= 0) & (processors < self._n)
-        return there & (packets >= 0) & (packets < self._packets)
+        is_processor: Bools = (processors >= 0) & (processors < self._n)
+        return is_processor & (packets >= 0) & (packets < self._packets)
 
 
 class Seen:

@@ -431,12 +431,12 @@ class Slot:
         >>> slot.only(sending=slot.senders == 2).packets
         array([2])
         """
-        kept = dict.fromkeys((*_INTEGERS, "contents"), sending)
-        kept |= dict.fromkeys(_LISTENING, listening)
-        kept |= {"groups": None if sending is None else sending[self.owners]}
+        rows_of = dict.fromkeys((*_INTEGERS, "contents"), sending)
+        rows_of |= dict.fromkeys(_LISTENING, listening)
+        rows_of |= {"groups": None if sending is None else sending[self.owners]}
         fewer: dict[str, Any] = {
             name: values[rows]
-            for name, rows in kept.items()
+            for name, rows in rows_of.items()
             if isinstance(values := getattr(self, name), np.ndarray | RaggedArray)
             and rows is not None
         }

@@ -274,9 +274,9 @@ class TrafficMemory(Memory):
         return may
 
     def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
-        there = self._buffers.find(*plain_each(processors, packets))
+        holds = self._buffers.find(*plain_each(processors, packets))
         due: Bools = self._destination[packets] == processors
-        return due & (there | self._hear_now(processors, packets))
+        return due & (holds | self._hear_now(processors, packets))
 
     def settle(self) -> list[int]:
         """End the slot, and return the packets that were lost in it. Only the engine calls this.

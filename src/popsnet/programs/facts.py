@@ -139,7 +139,7 @@ class Words:
 
     def __post_init__(self) -> None:
         texts = isinstance(self.phases, Mapping) and all(
-            isinstance(one, str) for one in self.phases
+            isinstance(pattern, str) for pattern in self.phases
         )
         if not texts:
             raise wrong("phases", f"{self.phases!r:.40}")("give a mapping of patterns to texts.")

@@ -326,7 +326,7 @@ class Router(Program):
         bool
             Whether one of the variants that have a name applies.
         """
-        return any(one.obstacle(network) is None for one in self.variants.values())
+        return any(variant.obstacle(network) is None for variant in self.variants.values())
 
     def resolve(self, name: str | None, network: Network) -> Variant:
         """Return the variant to run on a network.
@@ -413,7 +413,7 @@ class Router(Program):
         ('in-groups', 3)
         """
         if not self.relations:
-            able = ", ".join(one.name for one in self.every() if one.relations)
+            able = ", ".join(router.name for router in self.every() if router.relations)
             raise InputError(
                 f"Router {self.name} routes permutations, and no demands with any number of "
                 f"packets per processor; these routers do: {able}."
@@ -425,10 +425,12 @@ class Router(Program):
                 f"Router {self.name} does not serve demands by a variant {name!r}."
                 f"{did_you_mean(name, self.relations)} It does by: {', '.join(self.relations)}."
             )
-        one = self.relations[name]
-        variant = Variant(one.route, name=name, words=one.words, wavelengths=one.wavelengths)
+        relation = self.relations[name]
+        variant = Variant(
+            relation.route, name=name, words=relation.words, wavelengths=relation.wavelengths
+        )
         self._require_wavelengths(variant, demand.network)
-        return replace(variant, buffers=max(one.buffers(demand), 1))
+        return replace(variant, buffers=max(relation.buffers(demand), 1))
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """Return the canonical name of the variant that :meth:`resolve` returns.
@@ -626,10 +628,10 @@ def register(
     """
 
     def add(route: Route) -> Route:
-        given: dict[str, Any] = {**facts}
-        own = {fact: given.pop(fact) for fact in VariantFacts.__annotations__ if fact in given}
+        others: dict[str, Any] = {**facts}
+        own = {fact: others.pop(fact) for fact in VariantFacts.__annotations__ if fact in others}
         variants = {variant: Variant(route, name=variant, **own)}
-        return Router.enter(name, route, given, variants=variants, states_online="online" in facts)
+        return Router.enter(name, route, others, variants=variants, states_online="online" in facts)
 
     return add
 
@@ -803,7 +805,7 @@ def all_bounds() -> tuple[Bound, ...]:
     >>> {bound.kind for bound in all_bounds()} == {"lower", "upper"}
     True
     """
-    own = [bound for one in all_routers() if not one.file for bound in one.claims.bounds]
+    own = [bound for router in all_routers() if not router.file for bound in router.claims.bounds]
     return (*own, *BOUNDS)
 
 

@@ -384,8 +384,8 @@ def find_scheduler_variant(
     >>> find_scheduler_variant("aloha:0.50")
     (<scheduler aloha: one hop, with collisions and acknowledgements>, '0.5')
     """
-    found, variant = Scheduler.find_variant(scheduler, variant)
-    return found, found.variant(variant)[0]
+    program, variant = Scheduler.find_variant(scheduler, variant)
+    return program, program.variant(variant)[0]
 
 
 def scheduler_label(name: str, variant: str) -> str:

@@ -98,12 +98,12 @@ class TrafficFaults:
     def hopeless(self, slots: Ints, sources: Ints, destinations: Ints) -> Bools:
         """Return which packets have no path when they arrive, each in a slot of its own."""
         begun = np.searchsorted(self._slots, slots + 1, side="right")
-        found = np.empty(len(slots), dtype=np.bool_)
+        lacks_path = np.empty(len(slots), dtype=np.bool_)
         for number in np.unique(begun):
             rows = np.flatnonzero(begun == number)
             ends = sources[rows], destinations[rows]
-            found[rows] = self.unreachable(int(slots[rows[0]]), *ends)
-        return found
+            lacks_path[rows] = self.unreachable(int(slots[rows[0]]), *ends)
+        return lacks_path
 
     def _working_in(self, slot: int) -> LiveParts:
         begun = bisect_right(self._slots, slot)

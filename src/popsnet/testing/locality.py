@@ -169,14 +169,14 @@ def check_locality(
 
 def _relations(router: AnyRouter, variants: Sequence[str] | None) -> list[tuple[str, Serve]]:
     """Return how a router serves demands, each way with its name."""
-    found, named = find_variant(router)
+    program, named = find_variant(router)
 
     def serve(name: str, demand: Demand) -> Served:
-        variant = found.serve(name, demand)
-        return variant.route, found.buffers_on(demand.network, variant), demand.source
+        variant = program.serve(name, demand)
+        return variant.route, program.buffers_on(demand.network, variant), demand.source
 
-    names = [named] if named is not None else variants or list(found.relations)
-    return [(f"{found.name} {name}", partial(serve, name)) for name in names]
+    names = [named] if named is not None else variants or list(program.relations)
+    return [(f"{program.name} {name}", partial(serve, name)) for name in names]
 
 
 def _exchanged(demand: Demand, x: int, y: int) -> Demand:
@@ -320,8 +320,8 @@ def check_scheduler_locality(
     """
     n = network.n
     usual, others = (
-        make_arrivals(network, pattern=pattern, load=load, seed=one).block(0, max_slots)
-        for one in (seed, seed ^ _OTHER)
+        make_arrivals(network, pattern=pattern, load=load, seed=arrival_seed).block(0, max_slots)
+        for arrival_seed in (seed, seed ^ _OTHER)
     )
     couples = pairs_by_chance(n, seed, pairs)
     since = {  # from the start, and later, each once
@@ -331,8 +331,8 @@ def check_scheduler_locality(
     def changes(x: int, y: int) -> list[tuple[str, Block]]:
         return [("arrivals", _with_others(usual, others, (x, y), since[x, y]))]
 
-    found, given = find_scheduler_variant(scheduler)[0], faults_of(faults)
-    open_faults = partial(TrafficFaults, network, found, given, fault_seed, known_faults)
+    program, run_faults = find_scheduler_variant(scheduler)[0], faults_of(faults)
+    open_faults = partial(TrafficFaults, network, program, run_faults, fault_seed, known_faults)
     for name, schedule in _schedules(scheduler, variants):
         run = partial(_traffic_moments, network, name, schedule, buffer, seed, open_faults)
         check_program(name, run, usual, changes, couples, n)
@@ -342,12 +342,12 @@ def _schedules(
     scheduler: str | Path | Scheduler | Schedule, variants: Sequence[str] | None
 ) -> list[tuple[str, Schedule]]:
     """Return the generator functions to check, with their names."""
-    found, named = find_scheduler_variant(scheduler)
+    program, named = find_scheduler_variant(scheduler)
     if variants is None:
-        variants = list(found.variants) if named in found.variants else [named]
+        variants = list(program.variants) if named in program.variants else [named]
     if isinstance(scheduler, str) and scheduler.endswith(f":{named}"):
         variants = [named]
-    return [(f"{found.name} {name}", found.variant(name)[1]) for name in variants]
+    return [(f"{program.name} {name}", program.variant(name)[1]) for name in variants]
 
 
 def _with_others(usual: Block, others: Block, sources: Sequence[int], since: int) -> Block:

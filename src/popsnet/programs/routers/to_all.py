@@ -25,9 +25,9 @@ def broadcast(network: Network, word: int, *, phase: str, step: int = 0) -> Exch
     Without faults every processor has.
     """
     zero, everyone = np.zeros(1, dtype=np.int32), np.zeros(network.n, dtype=np.int32)
-    said = np.array([word], dtype=np.uint64)
+    contents = np.array([word], dtype=np.uint64)
     options = SlotOptions(phase=phase, step=step, conflict_free=True)
-    inbox = yield Slot.broadcast(zero, network.g, everyone, contents=said, bits=64, **options)
+    inbox = yield Slot.broadcast(zero, network.g, everyone, contents=contents, bits=64, **options)
     knows = np.zeros(network.n, dtype=np.bool_)
     knows[0] = True
     knows[inbox.receivers] = True
@@ -77,22 +77,22 @@ def global_or(network: Network, objectors: Ints, *, phase: str, step: int) -> Ex
     objects = np.zeros(n, dtype=np.bool_)
     objects[objectors] = True
     speakers = processors[objects | (index == 0)]
-    said, misses = objects[speakers].astype(np.uint8), np.zeros(n, dtype=np.bool_)
+    contents, misses = objects[speakers].astype(np.uint8), np.zeros(n, dtype=np.bool_)
     for turn in range(-(-g // d)):
         listened = index + turn * d
         listens = listened < g
         listening = processors[listens], listened[listens]
         part = f"{phase}: groups object" + (f", part {turn + 1}" if turn else "")
         inbox = yield Slot.broadcast(
-            speakers, g, listening, contents=said, bits=1, phase=part, step=step
+            speakers, g, listening, contents=contents, bits=1, phase=part, step=step
         )
         content = np.zeros(n, dtype=np.bool_)
         content[inbox.receivers] = inbox.contents == 0
         misses |= listens & ~content
     repeaters = processors[misses | (index == 0)]
-    said, phase = misses[repeaters].astype(np.uint8), f"{phase}: within groups"
+    contents, phase = misses[repeaters].astype(np.uint8), f"{phase}: within groups"
     inbox = yield Slot.send_control(
-        repeaters, group[repeaters], group, contents=said, bits=1, phase=phase, step=step
+        repeaters, group[repeaters], group, contents=contents, bits=1, phase=phase, step=step
     )
     return len(inbox.receivers) < n or bool(inbox.contents.any())
 

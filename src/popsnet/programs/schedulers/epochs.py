@@ -35,15 +35,15 @@ def around(schedule: Schedule, demand: Demand, known: LiveParts) -> Sequence[Mes
     slots, stuck = schedule.messages, np.zeros(len(demand.source), dtype=np.bool_)
     usable = known.relays[Frame(known.network).classes(known.network.processors)]
     group = known.network.group
-    for one in slots:
-        works = known.couplers[group(one.listeners), group(one.senders)]
-        if one.phase == TO_RELAY:
-            works &= usable[one.listeners]
-        stuck[one.packets[~works]] = True
+    for messages in slots:
+        works = known.couplers[group(messages.listeners), group(messages.senders)]
+        if messages.phase == TO_RELAY:
+            works &= usable[messages.listeners]
+        stuck[messages.packets[~works]] = True
     if not stuck.any():
         return slots
-    kept = [_only(one, ~stuck[one.packets]) for one in slots]
-    return kept + _detours(np.flatnonzero(stuck).tolist(), demand, known, usable)
+    rest = [_only(messages, ~stuck[messages.packets]) for messages in slots]
+    return rest + _detours(np.flatnonzero(stuck).tolist(), demand, known, usable)
 
 
 def _only(hops: Messages, rows: Bools) -> Messages:
@@ -97,8 +97,8 @@ def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -
     slots: list[Messages] = []
     source, destination = demand.source.tolist(), demand.destination.tolist()
     while left:
-        one = _Round(known, usable)
-        later = [p for p in left if not one.add(p, source[p], destination[p])]
+        detour_round = _Round(known, usable)
+        later = [p for p in left if not detour_round.add(p, source[p], destination[p])]
         if later == left:
             raise InputError(
                 f"A packet from processor {source[left[0]]} to {destination[left[0]]} has no live "
@@ -106,7 +106,7 @@ def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -
                 "LiveParts.reach does not reach."
             )
         left = later
-        slots += [_hops(one.first, TO_RELAY), _hops(one.second, TO_DESTINATION)]
+        slots += [_hops(detour_round.first, TO_RELAY), _hops(detour_round.second, TO_DESTINATION)]
     return slots
 
 
@@ -169,14 +169,14 @@ def epochs(
         if not slots:
             yield Slot(phase="idle")
             continue
-        one = slots[number]
-        senders, listeners, packets = one.senders, one.listeners, rows[1][one.packets]
+        slot = slots[number]
+        senders, listeners, packets = (slot.senders, slot.listeners, rows[1][slot.packets])
         inbox = yield Slot.send_packets(
             senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
-            phase=one.phase, conflict_free=True,
+            phase=slot.phase, conflict_free=True,
         )  # fmt: skip
         memory.drop(senders, packets)
-        if one.phase == TO_DESTINATION:
+        if slot.phase == TO_DESTINATION:
             deliver(inbox, memory)
         else:
             memory.store(inbox.receivers, inbox.packets)

@@ -111,8 +111,8 @@ def hop3(
         if phase == 2:
             two_hops.deliver(inbox, memory)
         else:
-            kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
-            _sort(kept, frame, index, group, known)
+            transit = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
+            _sort(transit, frame, index, group, known)
 
 
 _Turn = tuple[Meeting, Queues, Ints]
@@ -137,7 +137,7 @@ def _fix_group(frame: Frame, k: int, group: Queues) -> _Turn:
     """Let one processor of each residue send, to the same residue of another group."""
     network, residues = frame.network, frame.residues
     g = network.g
-    here, at = (one.ravel() for one in np.mgrid[0:g, 0:residues])
+    here, at = (axis.ravel() for axis in np.mgrid[0:g, 0:residues])
     senders = network.processor(here, at + residues * ((k // g) % frame.members(at)))
     groups = (here + at + k) % g
     mine = network.index(network.processors) % residues
@@ -159,17 +159,18 @@ def _may(
     return is_last | (known.relays[classes] & known.fixes[at, frame.classes(to)])
 
 
-def _sort(kept: Inbox, frame: Frame, index: Queues, group: Queues, known: LiveParts | None) -> None:
+def _sort(
+    transit: Inbox, frame: Frame, index: Queues, group: Queues, known: LiveParts | None
+) -> None:
     """Put packets that were kept into queues, by what is to be fixed next.
 
     A packet whose index is right goes to another group first if the last coupler is known to be
     dead.
     """
-    residue = frame.network.index(kept.destinations) % frame.residues
-    fixed = frame.network.index(kept.receivers) % frame.residues == residue
+    residue = frame.network.index(transit.destinations) % frame.residues
+    fixed = frame.network.index(transit.receivers) % frame.residues == residue
+    to = frame.network.group(transit.destinations)
     if known is not None:
-        here, there = (frame.network.group(one) for one in (kept.receivers, kept.destinations))
-        fixed &= known.couplers[there, here]
-    index.push(kept.receivers[~fixed], residue[~fixed], kept.packets[~fixed])
-    to = frame.network.group(kept.destinations)
-    group.push(kept.receivers[fixed], to[fixed], kept.packets[fixed])
+        fixed &= known.couplers[to, frame.network.group(transit.receivers)]
+    index.push(transit.receivers[~fixed], residue[~fixed], transit.packets[~fixed])
+    group.push(transit.receivers[fixed], to[fixed], transit.packets[fixed])

@@ -59,7 +59,7 @@ def _ideal(
     waiting: list[list[tuple[int, int, int]]] = [[] for _ in range(network.n)]
     for t in count():
         arrived = yield None
-        columns = (one.tolist() for one in arrived)
+        columns = (column.tolist() for column in arrived)
         for source, packet, destination in zip(*columns, strict=True):
             waiting[source].append((packet, destination, t))
         sent = []

@@ -134,8 +134,8 @@ def rotor(
         has = packets >= 0
         inbox = yield two_hops.frame_slot(meeting, packets, _PHASE)
         memory.drop(meeting.senders[has], packets[has])
-        kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
-        relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
+        transit = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
+        relayed.push(transit.receivers, frame.classes(transit.destinations), transit.packets)
 
 
 def _take(meeting: Meeting, own: _OwnQueues, relayed: Queues) -> Ints:

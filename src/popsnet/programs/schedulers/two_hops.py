@@ -81,6 +81,6 @@ def deliver_or_keep(
     deliver(inbox, memory)
     keeps = frame.keepers(inbox, slot, public)
     keeps &= memory.room(inbox.receivers)
-    kept = inbox.at(keeps)
-    memory.store(kept.receivers, kept.packets)
-    return kept
+    transit = inbox.at(keeps)
+    memory.store(transit.receivers, transit.packets)
+    return transit

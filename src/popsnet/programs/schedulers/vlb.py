@@ -85,7 +85,7 @@ def vlb(
         queues.remove(meeting.senders[has], keys[has], packets[has])
         memory.drop(meeting.senders[has], packets[has])
         if spreads:
-            kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
-            relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
+            transit = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
+            relayed.push(transit.receivers, frame.classes(transit.destinations), transit.packets)
         else:
             two_hops.deliver(inbox, memory)

@@ -61,7 +61,7 @@ def aks_slots(network: Network, repaired: bool = False) -> int:
     place = place_wires(network)
     networks = [bag_tree(network.n, _SEED), *([merge_exchange(network.n)] if repaired else [])]
     stages = chain.from_iterable(networks)
-    sorting = sum(pair_slots(network, place[one.low], place[one.high]) for one in stages)
+    sorting = sum(pair_slots(network, place[stage.low], place[stage.high]) for stage in stages)
     return sorting + global_or_slots(network)
 
 

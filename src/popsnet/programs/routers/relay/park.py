@@ -156,7 +156,7 @@ class Park(WindowedStage):
         if len(self.windows) == 1:
             return after_park(spread(network), rho, self.windows[0])
         shape = spread(network)
-        return np.array([after_windows(shape, float(one), self.windows) for one in rho])
+        return np.array([after_windows(shape, float(fraction), self.windows) for fraction in rho])
 
     def buffers(self, network: Network) -> int:
         """Return 2 + k, as a relay stores at most one packet of each class."""

@@ -223,7 +223,7 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
         return explanation("relay sweeps")
     if all(isinstance(stage, Park | SweepStage) for stage in stages):
         return explanation("relay park")
-    return explanation("relay marked" if any(one.looks_ahead for one in stages) else "relay")
+    return explanation("relay marked" if any(stage.looks_ahead for stage in stages) else "relay")
 
 
 @register(

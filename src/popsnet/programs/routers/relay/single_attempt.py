@@ -121,7 +121,7 @@ class Shower(RelayStage):
         """Execute the stage."""
         network, processors = state.network, state.network.processors
         bijections = [state.fresh_bijection(network.d) for _ in range(self.copies)]
-        places = np.stack([state.places(one, processors) for one in bijections], axis=1)
+        places = np.stack([state.places(bijection, processors) for bijection in bijections], axis=1)
         relays = places % network.g
         groups, fanout = distinct(relays[state.destination[state.pending]])
         heard = yield from _attempt(state, "shower", groups, fanout)

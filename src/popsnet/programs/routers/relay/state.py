@@ -261,7 +261,7 @@ class Places:
 
     def of(self, destinations: Ints) -> Placed:
         """Return the relay groups T and classes τ of destinations."""
-        columns = [self._state.places(one, destinations) for one in self._bijections]
+        columns = [self._state.places(bijection, destinations) for bijection in self._bijections]
         places = np.stack(columns, axis=1)
         return Placed(places % self._state.network.g, places // self._state.network.g)
 
