@@ -78,8 +78,8 @@ def test_full_relays_have_no_room() -> None:
     [
         ("store", 3, 0, Rule.KEEPS_WHAT_IT_HEARD),
         ("drop", 1, 0, Rule.DROPS_WHAT_IT_HOLDS),
-        ("deliver", 0, 0, Rule.DELIVERS_HOME),
-        ("deliver", 3, 7, Rule.DELIVERS_HOME),
+        ("deliver", 0, 0, Rule.DELIVERS_ONCE),
+        ("deliver", 3, 7, Rule.DELIVERS_ONCE),
         ("deliver", 1, 0, Rule.KEEPS_WHAT_IT_HEARD),
     ],
 )

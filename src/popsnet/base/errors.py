@@ -288,7 +288,8 @@ class Rule(StrEnum):
     KEEPS_WHAT_IT_HEARD = "a processor stores only a packet it heard in the slot just past"
     DROPS_WHAT_IT_HOLDS = "a processor drops only packets it holds, and never a delivered one"
     BUFFERS = "a processor holds no more packets than its router claims buffers"
-    DELIVERS_HOME = "a packet is delivered once, at its destination"
+    DELIVERS_ONCE = "a packet is delivered once, at its destination"
+    DELIVERS_HOME = DELIVERS_ONCE
     BITS = "what a control message carries fits in the bits its slot has for it"
     CONFLICT_FREE = "two messages meet on a coupler in a slot declared free of conflicts"
 

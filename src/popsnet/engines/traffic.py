@@ -16,7 +16,7 @@ from popsnet.model.faults import Faults
 from popsnet.model.machine import Counters, Machine
 from popsnet.model.network import I32, Network
 from popsnet.model.slot import Slot
-from popsnet.model.traffic_memory import Arrived, TrafficMemory
+from popsnet.model.traffic_memory import NewPackets, TrafficMemory
 from popsnet.programs.scheduler import Running, Scheduler
 from popsnet.programs.scheduler_faults import TrafficFaults
 from popsnet.trace import Observer
@@ -48,7 +48,7 @@ class TrafficExecution(Execution):
         self._require_pause(self.start(running))
         memory.settle()  # nothing is done before the first slot
 
-    def advance(self, arrived: Arrived) -> list[int]:
+    def advance(self, arrived: NewPackets) -> list[int]:
         """Let packets arrive, execute a slot, and return the packets that were lost in it."""
         slot = self._require_running(self.resume(arrived))
         if not isinstance(slot, Slot):
@@ -100,7 +100,7 @@ class MessageSession:
         """The packets that were lost so far."""
         _, schedule = scheduler.variant(variant)
         coins = public_coins(seed), private_coins(seed)
-        running = scheduler.begin(schedule, network, *coins, self.memory, **faults.told)
+        running = scheduler.begin(schedule, network, *coins, self.memory, **faults.keywords)
         self._execution = TrafficExecution(scheduler.name, running, self.machine, observers)
 
     def advance(self, block: Block) -> Log:
@@ -117,7 +117,7 @@ class MessageSession:
                 self.hopeless.difference_update(lost, delivered[1].tolist())
         return record.log()
 
-    def _admit(self, begin: int, end: int, block: Block, record: _Record) -> Arrived:
+    def _admit(self, begin: int, end: int, block: Block, record: _Record) -> NewPackets:
         """Let packets arrive, and note those that are refused and those that have no path."""
         slot = self._execution.slot
         ends = block.sources[begin:end].copy(), block.destinations[begin:end].copy()

@@ -217,9 +217,9 @@ def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
 def _label(row: RouterRow) -> str:
     """Name a router and variant, or return nothing for what another router does as well."""
     router = find_router(row.router)
-    if router.schedules is not None and row.variant == router.choose_variant(None, row.network):
+    if router.parse_variant is not None and row.variant == router.choose_variant(None, row.network):
         return _first_label(row.router)
-    if router.schedules is not None and row.variant == DIRECT:
+    if router.parse_variant is not None and row.variant == DIRECT:
         return ""
     family = row.variant.partition(":")[0]  # of schedules that are planned for each network
     return f"{row.router} ({family})" if len(router.variants) > 1 else row.router
@@ -228,7 +228,7 @@ def _label(row: RouterRow) -> str:
 def _first_label(name: str) -> str:
     """Name the first variant of a router; one that plans has as many as there are networks."""
     router = find_router(name)
-    if router.schedules is not None:
+    if router.parse_variant is not None:
         return f"{name}, as planned"
     first, *others = router.variants
     return f"{name} ({first})" if others else name

@@ -196,9 +196,10 @@ def _others(max_n: int, runs: int) -> Iterator[Wanted]:
 def _variants(router: Router, network: Network, runs: int) -> Iterator[Wanted]:
     """Every variant of a router that applies to the network, its own choice among them."""
     names = [name for name, one in router.variants.items() if one.obstacle(network) is None]
-    if router.schedules is not None:
+    if router.parse_variant is not None:
         names.append(router.choose_variant(None, network))
     for name in dict.fromkeys(names):
         experiment = Experiment(network.d, network.g, router=router, variant=name)
-        slow = router.schedules is not None and name in router.variants  # every message executed
+        # every message executed:
+        slow = router.parse_variant is not None and name in router.variants
         yield experiment, min(runs, SHARD_RUNS) if slow else runs

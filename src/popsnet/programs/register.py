@@ -119,7 +119,7 @@ class Program:
                 for program in cls.every()
                 if any(given is each for each in program.functions)
             )
-            return next(known, None) or cls.of_function(given, *_said_by(given))
+            return next(known, None) or cls.of_function(given, *_name_and_summary(given))
         if not isinstance(given, str | Path):
             raise InputError(
                 f"{cls.kind} = {given!r:.40}: give a name, a file name.py, a {cls.__name__} or a "
@@ -300,7 +300,7 @@ def _in_program(*functions: Function) -> bool:
     return {_module(function) for function in functions} == {"__main__"}
 
 
-def _said_by(function: Function) -> tuple[str, str]:
+def _name_and_summary(function: Function) -> tuple[str, str]:
     """Return the name of a function, and the first line of what it says about itself."""
     name = getattr(function, "__name__", type(function).__name__)
     return name, (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]

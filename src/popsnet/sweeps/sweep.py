@@ -496,7 +496,9 @@ class _Grid(_ExperimentsTable, frozen=True):
         serving = bool(self.demands or self.matrices)
         named = [router.relations if serving else router.variants for router in routers]
         known = list(itertools.chain.from_iterable(named))
-        making = [router.schedules for router in routers if router.schedules and not serving]
+        making = [
+            router.parse_variant for router in routers if router.parse_variant and not serving
+        ]
         for variant in self.variants:
             if variant not in known:
                 if not making:

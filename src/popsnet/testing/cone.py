@@ -89,7 +89,7 @@ class Moment(NamedTuple):
 
 
 class Journal:
-    """Notes what each processor does and hears, in a memory of whichever kind it is a mixin."""
+    """A record of what each processor does and hears: a mixin for memories of either kind."""
 
     by_phase: ClassVar[bool] = True
     """Whether slots are matched by their phases, or by their numbers."""

@@ -34,9 +34,9 @@ from popsnet.model.medium import make_medium
 from popsnet.model.memory import Memory, mixed
 from popsnet.model.network import Network
 from popsnet.model.slot import Ints
-from popsnet.model.traffic_memory import Arrived
+from popsnet.model.traffic_memory import NewPackets
 from popsnet.programs.router import AnyRouter, Route, Router, find_variant
-from popsnet.programs.scheduler import Schedule, Scheduler, find_scheduler_variant
+from popsnet.programs.scheduler import ProgramFunction, Scheduler, find_scheduler_variant
 from popsnet.programs.scheduler_faults import TrafficFaults
 from popsnet.programs.schedules.demand import Demand
 from popsnet.testing.cone import Journal, Moment, PrivateCoins, check_program, pairs_by_chance
@@ -246,7 +246,7 @@ def _moments(
 
 
 def check_scheduler_locality(
-    scheduler: str | Path | Scheduler | Schedule,
+    scheduler: str | Path | Scheduler | ProgramFunction,
     network: Network,
     *,
     variants: Sequence[str] | None = None,
@@ -339,8 +339,8 @@ def check_scheduler_locality(
 
 
 def _schedules(
-    scheduler: str | Path | Scheduler | Schedule, variants: Sequence[str] | None
-) -> list[tuple[str, Schedule]]:
+    scheduler: str | Path | Scheduler | ProgramFunction, variants: Sequence[str] | None
+) -> list[tuple[str, ProgramFunction]]:
     """Return the generator functions to check, with their names."""
     program, named = find_scheduler_variant(scheduler)
     if variants is None:
@@ -386,7 +386,7 @@ class _TrafficJournal(Journal):
         """Name a packet by its source and its place among the packets of that source."""
         return self._names[packet] if packet >= 0 else ""
 
-    def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[Arrived, Any]:
+    def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[NewPackets, Any]:
         arrived, refused = super().admit(slot, sources, destinations)  # type: ignore[misc]
         for source in arrived.processors.tolist():
             self._names.append(f"{self._arrivals[source]} of processor {source}")
@@ -397,7 +397,7 @@ class _TrafficJournal(Journal):
 def _traffic_moments(
     network: Network,
     name: str,
-    schedule: Schedule,
+    schedule: ProgramFunction,
     buffer: int,
     seed: int,
     open_faults: Callable[[], TrafficFaults],
@@ -410,7 +410,7 @@ def _traffic_moments(
     journal: Any = mixed(_TrafficJournal, memory)(network, buffer)
     machine = Machine.of(faults.medium, journal)
     coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
-    running = schedule(network, public_coins(seed), coins, journal, **faults.told)
+    running = schedule(network, public_coins(seed), coins, journal, **faults.keywords)
     execution = TrafficExecution(name, running, machine)
     for t in range(arrivals.slots):
         rows = slice(arrivals.starts[t], arrivals.starts[t + 1])

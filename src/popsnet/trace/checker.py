@@ -105,11 +105,11 @@ class TrafficReplay(Replay):
         holds = 0 <= processor < self.n and packet * self.n + processor in self.held
         if here is None or here.delivered:
             arrived = 0 <= packet < self.packets
-            wrong = f"{Rule.DELIVERS_HOME}, and packet {packet} has left the network"
+            wrong = f"{Rule.DELIVERS_ONCE}, and packet {packet} has left the network"
             self._violation(processor, wrong if arrived else self._no_packet(packet))
         elif here.destination != processor:
             self._violation(
-                processor, f"{Rule.DELIVERS_HOME}, and packet {packet} is for {here.destination}"
+                processor, f"{Rule.DELIVERS_ONCE}, and packet {packet} is for {here.destination}"
             )
         elif not hears and not holds:
             self._violation(

@@ -25,7 +25,7 @@ _32, _SHIFT = np.uint64(32), np.uint64(64 - BITS)
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Draws destinations with a function of words and sources, and of what it needs besides."""
+    """A way to draw destinations: a function of words, sources and further inputs."""
 
     fill: Callable[..., None]
     inputs: tuple[Any, ...]

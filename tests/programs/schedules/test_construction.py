@@ -191,7 +191,7 @@ def test_the_machine_executes_a_schedule_for_other_packets_too() -> None:
 
 
 def test_a_schedule_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_kept", cache._Kept())
+    monkeypatch.setattr(cache, "_kept", cache._ScheduleCache())
     network, destination = Network(5, 3), np.random.default_rng(0).permutation(15)
     schedule = schedule_permutation(network, destination)
     assert schedule_permutation(network, destination.astype(np.int32)) is schedule

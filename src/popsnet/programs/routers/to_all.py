@@ -14,7 +14,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import Bools, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
-from popsnet.programs.facts import Words, phases_of, told
+from popsnet.programs.facts import Explanation, phases_of, text_on
 
 OR_PHASES = phases_of("global-or")
 
@@ -139,12 +139,12 @@ def detected_bytes(network: Network) -> int:
     return global_or_bytes(network, 0.74 * network.n)
 
 
-def detected_words(words: Words) -> Words:
+def detected_words(words: Explanation) -> Explanation:
     """Return the words of a variant, with those of the question after every step."""
 
     def explain(network: Network) -> str:
         asked = "After every step all processors are asked whether they have their packets."
-        return f"{told(words.explanation, network)} {asked}".lstrip()
+        return f"{text_on(words.explanation, network)} {asked}".lstrip()
 
     return replace(words, explanation=explain, phases={**OR_PHASES, **words.phases})
 

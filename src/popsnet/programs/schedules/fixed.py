@@ -43,7 +43,7 @@ _WORK = 2**31
 _HALF, _ONE, _NONE = np.uint64(32), np.uint64(1), np.int64(-1)
 
 
-class _Moving(NamedTuple):
+class _Movers(NamedTuple):
     """The packets that do not start at their destinations, and what they use.
 
     With several wavelengths a coupler stands for one wavelength of a coupler.
@@ -82,7 +82,7 @@ def _uses(demand: Demand) -> tuple[I64, Ints, Ints, I64]:
     return packets, source, destination, coupler
 
 
-def _going_straight(demand: Demand) -> _Moving:
+def _going_straight(demand: Demand) -> _Movers:
     """Give numbers without gaps to what packets use that go straight."""
     packets, source, destination, coupler = _uses(demand)
     places, count = _numbered(coupler)  # its packets use its wavelengths in turn
@@ -90,7 +90,7 @@ def _going_straight(demand: Demand) -> _Moving:
     coupler = places.astype(np.int64) * several + ranks(places, count) % several
     (senders, m), (listeners, n), (couplers, k) = map(_numbered, (source, destination, coupler))
     dead = np.empty(0, dtype=np.bool_)
-    return _Moving(packets, senders, listeners, couplers, (m, n, k), 0, dead)
+    return _Movers(packets, senders, listeners, couplers, (m, n, k), 0, dead)
 
 
 def _numbered(numbers: Ints) -> tuple[I32, int]:
@@ -198,7 +198,7 @@ def best_fixed(
     packets, *uses = _uses(demand)
     source, destination, coupler = map(plain, uses)
     sizes = network.n, network.n, network.couplers
-    moving = _Moving(packets, source, destination, coupler, sizes, _RELAYS, dead)
+    moving = _Movers(packets, source, destination, coupler, sizes, _RELAYS, dead)
     plan = _shortest(network, moving, bound, most, seed)
     if plan is None:
         return None
@@ -206,7 +206,7 @@ def best_fixed(
     return Paths(relay, first, final, int(final.max(initial=HOME)) + 1)
 
 
-def _shortest(network: Network, moving: _Moving, bound: int, most: int, seed: int) -> I32 | None:
+def _shortest(network: Network, moving: _Movers, bound: int, most: int, seed: int) -> I32 | None:
     """Return relay, first and final slot of every moving packet, as rows; see `best_fixed`."""
     plan, low, high, step = None, bound, most, 1
     while low < high:
@@ -220,7 +220,7 @@ def _shortest(network: Network, moving: _Moving, bound: int, most: int, seed: in
     return plan
 
 
-def _attempt(network: Network, moving: _Moving, slots: int, seed: int) -> I32 | None:
+def _attempt(network: Network, moving: _Movers, slots: int, seed: int) -> I32 | None:
     """Return relay, first and final slot of every moving packet, as rows."""
     h, most = moving.loads
     if not len(moving.packets):
@@ -328,7 +328,7 @@ def _search(
     return waiting == 0
 
 
-def _first_fit(moving: _Moving) -> I32:
+def _first_fit(moving: _Movers) -> I32:
     """Give every packet the first slot in which its source, destination and coupler are free.
 
     A packet meets at most h - 1 others at its source and at its destination, and C - 1 on its

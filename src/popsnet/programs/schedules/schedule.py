@@ -326,18 +326,18 @@ def pipelined_rounds(rounds: float, tau: int) -> float:
     return rounds + max(rounds, 1 + tau) + tau
 
 
-class Grouped(NamedTuple):
+class PacketOrder(NamedTuple):
     """Packets ordered by slot or round, and where each of these begins."""
 
     packets: I32
     bounds: I64
 
 
-def grouped(numbers: Ints, count: int) -> Grouped:
+def grouped(numbers: Ints, count: int) -> PacketOrder:
     """Order packets by their numbers, which are below ``count``."""
     bounds = np.concatenate(([0], np.cumsum(np.bincount(numbers, minlength=count))))
     small = numbers.astype(np.uint16) if count <= 2**16 else numbers  # sorted by digits, in O(m)
-    return Grouped(np.argsort(small, kind="stable").astype(np.int32), bounds)
+    return PacketOrder(np.argsort(small, kind="stable").astype(np.int32), bounds)
 
 
 def deliver_home(memory: Memory, processors: I32, packets: I32) -> None:

@@ -55,7 +55,7 @@ class SchedulerSession(ABC):
         if dead is None:
             return self._run(block)[0]
         slots = block.begin + np.repeat(np.arange(block.slots), np.diff(block.starts))
-        hopeless = dead.hopeless(slots, block.sources, block.destinations)
+        hopeless = dead.unreachable_packets(slots, block.sources, block.destinations)
         rows, offered = np.flatnonzero(hopeless), np.arange(len(hopeless))
         if dead.known:
             offered = np.flatnonzero(~hopeless)
@@ -63,9 +63,9 @@ class SchedulerSession(ABC):
         refused, when = offered[log.refused_rows], np.repeat(np.arange(block.slots), log.lost)
         refused, flows = refused[~hopeless[refused]], lost[:, 1:]
         if not dead.known:
-            gone = dead.hopeless(*lost.T)
+            gone = dead.unreachable_packets(*lost.T)
             when, flows = when[~gone], flows[~gone]
-            log = _without(log, dead.hopeless(log.arrival, log.source, log.destination))
+            log = _without(log, dead.unreachable_packets(log.arrival, log.source, log.destination))
         by_slot = np.searchsorted(block.starts, refused, side="right") - 1
         unheard = int(self.state.counters[packets.UNHEARD])
         found = FaultLog(rows, flows.astype(np.int32), 0, 0, unheard)

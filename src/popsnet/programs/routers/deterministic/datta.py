@@ -11,7 +11,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import I64, Network
 from popsnet.model.slot import Exchange, Ints, Slot, SlotOptions, Slots
-from popsnet.programs.facts import Claims, Expectation, Words, explanation, phases_of
+from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
 from popsnet.programs.router import register
 from popsnet.programs.routers.deterministic.batcher import SORTING_PHASES, place_wires, strips
 from popsnet.programs.routers.deterministic.exchange import (
@@ -194,7 +194,7 @@ def _working(network: Network) -> int:
     online=True,
     claims=_CLAIMS,
     working=_working,
-    words=Words(
+    words=Explanation(
         explanation("datta"), {**phases_of("reserving"), **SORTING_PHASES, **phases_of("datta")}
     ),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from popsnet.model.network import F64, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.programs.facts import Phases, by_shape, phases_of
-from popsnet.programs.routers.relay.channels import Tuned, channels_of, spread
+from popsnet.programs.routers.relay.channels import Tuning, channels_of, spread
 from popsnet.programs.routers.relay.state import RelayStage, RelayState, distinct, numbered
 from popsnet.programs.routers.to_all import OR_PHASES, global_or_slots
 from popsnet.theory.stages import after_shower
@@ -32,7 +32,7 @@ def _attempt(
     number = network.g if places is None else channels.number
     first = processors[network.index(processors) < number]
     index, phase = network.index(first), f"{stage}: attempt"
-    tuned: Tuned = {} if places is None else channels.tuned(places, index)
+    tuned: Tuning = {} if places is None else channels.tuned(places, index)
     heard = yield Slot.send_packets(
         state.pending, groups, (first, index % network.g), fanout=fanout, phase=phase,
         step=state.step, **tuned,
