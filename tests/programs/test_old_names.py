@@ -46,8 +46,11 @@ from popsnet.programs.router import get_router
 direct = get_router("direct").variant("standard").route
 
 
-@register("delayed", summary="", slots="", buffers=2, {fact}=lambda text: Variant(direct, name=text),
-          words=Words("Direct."))
+def parse(text):
+    return Variant(direct, name=text)
+
+
+@register("delayed", summary="", slots="", buffers=2, {fact}=parse, words=Words("Direct."))
 def delayed(network, destination, coins, memory):
     yield from direct(network, destination, coins, memory)
 """

@@ -94,7 +94,7 @@ class MessageSession:
         self.network, self._faults = network, faults
         self.memory = faults.memory(network, buffer)
         self.machine = Machine.of(faults.medium, self.memory)
-        self.hopeless: set[int] = set()
+        self.unreachable: set[int] = set()
         """The packets inside that have no path."""
         self.lost: list[int] = []
         """The packets that were lost so far."""
@@ -112,9 +112,9 @@ class MessageSession:
             lost = self._execution.advance(arrived)
             self.lost += lost
             delivered = self.memory.delivered_now()
-            record.add(lost, delivered, self.hopeless)
-            if self.hopeless:
-                self.hopeless.difference_update(lost, delivered[1].tolist())
+            record.add(lost, delivered, self.unreachable)
+            if self.unreachable:
+                self.unreachable.difference_update(lost, delivered[1].tolist())
         return record.log()
 
     def _admit(self, begin: int, end: int, block: Block, record: _Record) -> NewPackets:
@@ -126,16 +126,16 @@ class MessageSession:
             record.refused += (refused + begin).tolist()
             return arrived
         rows = np.arange(begin, end)
-        hopeless = self._faults.unreachable(slot, *ends)
-        record.unreachable += rows[hopeless].tolist()
-        offered = rows[~hopeless] if self._faults.known else rows
+        unreachable = self._faults.unreachable(slot, *ends)
+        record.unreachable += rows[unreachable].tolist()
+        offered = rows[~unreachable] if self._faults.known else rows
         arrived, refused = self.memory.admit(
             slot, block.sources[offered], block.destinations[offered]
         )
-        record.refused += np.setdiff1d(offered[refused], rows[hopeless]).tolist()
+        record.refused += np.setdiff1d(offered[refused], rows[unreachable]).tolist()
         if not self._faults.known:
             admitted = ~np.isin(np.arange(len(offered)), refused)
-            self.hopeless.update(arrived.packets[hopeless[admitted]].tolist())
+            self.unreachable.update(arrived.packets[unreachable[admitted]].tolist())
         return arrived
 
     @property
@@ -170,12 +170,12 @@ class _Record:
         of = self._counters
         return len(self.refused), len(self._lost), of.messages, of.collisions, of.destroyed
 
-    def add(self, lost: Sequence[int], delivered: I32, hopeless: Set[int]) -> None:
+    def add(self, lost: Sequence[int], delivered: I32, unreachable: Set[int]) -> None:
         """Note what happened in a slot, except to packets that have no path."""
         memory = self._memory
-        if hopeless:
-            lost = [packet for packet in lost if packet not in hopeless]
-            known = [packet not in hopeless for packet in delivered[1].tolist()]
+        if unreachable:
+            lost = [packet for packet in lost if packet not in unreachable]
+            known = [packet not in unreachable for packet in delivered[1].tolist()]
             delivered = delivered[:, np.array(known, dtype=np.bool_)]
         self._lost += lost
         self._deliveries.append(delivered)

@@ -83,7 +83,7 @@ def lower_bound(demand: Demand) -> int:
     if network.d == 1:  # enough, by König's theorem
         return h
     couplers = network.coupler(network.group(source), network.group(destination))
-    used, packets = counted(couplers, network.couplers)
+    used, packets = frequencies(couplers, network.couplers)
     several = network.wavelengths
     low = max(h, min(-(-int(packets.max(initial=0)) // several), 2))
     if low == 2 * max(h, -(-moved.degree // network.channels)):  # a schedule, of most permutations
@@ -168,7 +168,7 @@ class _Loads(NamedTuple):
     wavelengths: int
 
 
-def counted(numbers: I64, bound: int) -> tuple[I64, I64]:
+def frequencies(numbers: I64, bound: int) -> tuple[I64, I64]:
     """Return the numbers that occur, all below ``bound``, and how often each does."""
     if bound > 4 * len(numbers):
         return np.unique(numbers, return_counts=True)

@@ -11,7 +11,7 @@ from popsnet.base.errors import InputError
 from popsnet.model.loops import plain
 from popsnet.model.network import I32, I64, Network
 from popsnet.model.slot import Ints
-from popsnet.programs.schedules.bounds import counted
+from popsnet.programs.schedules.bounds import frequencies
 from popsnet.programs.schedules.colouring.colouring import colour_edges
 from popsnet.programs.schedules.colouring.multigraph import join
 from popsnet.programs.schedules.demand import Demand
@@ -99,7 +99,7 @@ def crowd_couplers(network: Network, source: Ints, destination: Ints, most: int)
     """Return whether more than some packets have the same coupler in one hop."""
     for part in (slice(0, 4 * network.g), slice(None)):  # a few packets often show it
         by, to = network.group(source[part]), network.group(destination[part])
-        packets = counted(network.coupler(to, by), network.couplers)[1]
+        packets = frequencies(network.coupler(to, by), network.couplers)[1]
         if packets.max(initial=0) > most:
             return True
     return False

@@ -55,13 +55,13 @@ class SchedulerSession(ABC):
         if dead is None:
             return self._run(block)[0]
         slots = block.begin + np.repeat(np.arange(block.slots), np.diff(block.starts))
-        hopeless = dead.unreachable_packets(slots, block.sources, block.destinations)
-        rows, offered = np.flatnonzero(hopeless), np.arange(len(hopeless))
+        unreachable = dead.unreachable_packets(slots, block.sources, block.destinations)
+        rows, offered = np.flatnonzero(unreachable), np.arange(len(unreachable))
         if dead.known:
-            offered = np.flatnonzero(~hopeless)
+            offered = np.flatnonzero(~unreachable)
         log, lost = self._run(block.without(rows) if dead.known else block)
         refused, when = offered[log.refused_rows], np.repeat(np.arange(block.slots), log.lost)
-        refused, flows = refused[~hopeless[refused]], lost[:, 1:]
+        refused, flows = refused[~unreachable[refused]], lost[:, 1:]
         if not dead.known:
             gone = dead.unreachable_packets(*lost.T)
             when, flows = when[~gone], flows[~gone]
