@@ -72,7 +72,7 @@ def late_hop3(tau: int) -> ProgramFunction:
             own.push(arrived.processors, 0 * arrived.packets, arrived.packets)
             phase = t % 3
             slot = t - phase * shift
-            for sent, at, kept in [one for one in heard.get(phase, []) if one[0] < slot]:
+            for sent, at, kept in [hop for hop in heard.get(phase, []) if hop[0] < slot]:
                 assert at <= t or not len(kept.packets), "it has not arrived yet"
                 hop3._sort(kept, frame, index, group, None)
                 heard[phase].remove((sent, at, kept))
@@ -99,7 +99,7 @@ def late_hop3(tau: int) -> ProgramFunction:
             fixed = network.index(kept.receivers) % frame.residues == residue
             heard[1].append((slot, t + 1 + tau, kept.at(~fixed)))
             heard[2].append((slot, t + 1 + tau, kept.at(fixed)))
-            heard[2].sort(key=lambda one: one[0])
+            heard[2].sort(key=lambda hop: hop[0])
 
     return schedule
 
@@ -172,8 +172,8 @@ def interleaved(name: str, copies: int) -> ProgramFunction:
     """Run copies of a scheduler, of which copy j has the slots j, j + copies, …"""
 
     def schedule(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
-        _, one = find_scheduler(name).variant()
-        running = [one(network, public, coins, memory) for _ in range(copies)]
+        _, function = find_scheduler(name).variant()
+        running = [function(network, public, coins, memory) for _ in range(copies)]
         for each in running:
             next(each)
         for t in count():
@@ -208,7 +208,9 @@ def random_arrivals(network: Network, load: float, slots: int, seed: int) -> lis
     draws = np.random.default_rng(seed)
     there = np.argwhere(draws.random((slots, network.n)) < load).tolist()
     to = draws.integers(0, network.n, len(there)).tolist()
-    return [(slot, source, one) for (slot, source), one in zip(there, to, strict=True)]
+    return [
+        (slot, source, destination) for (slot, source), destination in zip(there, to, strict=True)
+    ]
 
 
 Late = Callable[[int], ProgramFunction]

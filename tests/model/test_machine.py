@@ -81,8 +81,8 @@ def test_a_collision_delivers_nothing_and_sounds_like_silence() -> None:
     after_collision = collided.execute(send([0, 1, 2], [1, 1, 1], [3, 4], [0, 0]))
     after_silence = silent.execute(slot_of(listeners=[3, 4], listened=[0, 0]))
     for name in Inbox.__dataclass_fields__:
-        one, other = getattr(after_collision, name), getattr(after_silence, name)
-        assert (one is None and other is None) or one.tolist() == other.tolist() == []
+        left, right = getattr(after_collision, name), getattr(after_silence, name)
+        assert (left is None and right is None) or left.tolist() == right.tolist() == []
     assert (collided.counters.collisions, collided.counters.destroyed) == (1, 3)
     assert (silent.counters.collisions, silent.counters.destroyed) == (0, 0)
 

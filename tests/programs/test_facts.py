@@ -84,7 +84,7 @@ def one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Router
 def test_a_new_router_is_known_everywhere(cli: Cli) -> None:
     best = recommend(2, 2)
     assert (best.router, best.slots, best.best.reason) == ("carousel", 2.0, "formula: as direct")
-    assert "carousel" in {one.router.name for one in compare(2, 2, runs=1).done}
+    assert "carousel" in {row.router.name for row in compare(2, 2, runs=1).done}
     assert re.search(r"carousel +one hop, a group at a time", cli("routers").out)
     assert json.loads(cli("plan", 2, 2, "--json").out)["router"] == "carousel"
     bounds = json.loads(cli("theory", 3, 2, "--json").out)["bounds"]
@@ -118,7 +118,7 @@ def test_a_router_of_a_file_is_advised_when_it_is_given(tmp_path: Path) -> None:
     assert (found.slots, found.exact) == (3.0, True)
     assert recommend(2, 2).router != "carousel"
     assert recommend(2, 2, routers=[file, "direct", "offline"]).router == "carousel"
-    assert "carousel" not in {one.router.name for one in compare(2, 2, runs=1).done}
+    assert "carousel" not in {row.router.name for row in compare(2, 2, runs=1).done}
     (compared,) = compare(2, 2, routers=[given], runs=1).done
     assert compared.expected == forecast(given, Network(2, 2))
 
@@ -168,7 +168,7 @@ def test_a_variant_has_the_words_of_the_first_unless_it_has_its_own() -> None:
     popsnet.register_variant("worded", "third", words=other)(in_place)
     router = find_router("worded")
     unregister("worded")
-    assert [one.words for one in router.variants.values()] == [words, words, other]
+    assert [variant.words for variant in router.variants.values()] == [words, words, other]
 
 
 SHAPES = ((1, 1), (1, 4), (4, 1), (2, 5), (4, 4), (6, 3), (5, 2), (8, 1))
@@ -262,7 +262,9 @@ def test_no_other_module_knows_a_router_by_name() -> None:
         path = module.relative_to(SOURCE)
         shown = path.as_posix()
         if not shown.startswith("programs/router") and any(map(names_in, strings_of(module))):
-            naming.add(next((one for one in EXCEPTIONS if shown.startswith(one)), shown))
+            naming.add(
+                next((exception for exception in EXCEPTIONS if shown.startswith(exception)), shown)
+            )
     assert naming == set(EXCEPTIONS)
 
 

@@ -71,6 +71,7 @@ def test_old_names_are_the_same_things() -> None:
     )
     assert slot.numbers_a_message == slot.numbers_per_message == 2
     assert Words is Explanation
-    assert Rule.DELIVERS_HOME is Rule.DELIVERS_ONCE
+    assert Rule["DELIVERS_HOME"] is Rule.DELIVERS_ONCE
+    assert Rule.DELIVERS_HOME.value == Rule.DELIVERS_ONCE.value
     assert sorting.Examined is sorting.NetworkExamination
     assert sorting.Certified is sorting.CertifiedSort
