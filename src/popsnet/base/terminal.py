@@ -35,7 +35,7 @@ def visible(text: str, lines: bool = True) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_shown(one) if one != "\n" or not lines else one for one in text)
+    return "".join(_shown(char) if char != "\n" or not lines else char for char in text)
 
 
 def _shown(character: str) -> str:

@@ -52,10 +52,10 @@ def find_engine(name: str) -> Engine:
     if name in ENGINES:
         return ENGINES[name]
     if name in plugins.offered():
-        found = plugins.load(name)
-        if isinstance(found, str):
-            raise wrong("engine", repr(name))(f"{found}")
-        return found
+        engine = plugins.load(name)
+        if isinstance(engine, str):
+            raise wrong("engine", repr(name))(f"{engine}")
+        return engine
     known = ["auto", *engine_names()]
     cure = did_you_mean(name, known) or " Distributions with other engines must be installed."
     raise wrong("engine", repr(name))(

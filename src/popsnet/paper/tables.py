@@ -36,8 +36,8 @@ class PaperTable(Table):
 @cache
 def texts(kind: str) -> dict[str, Any]:
     """Return what the report says of its ``"tables"`` or ``"figures"``, by their names."""
-    found: dict[str, Any] = tomllib.loads(read_data("texts.toml"))[kind]
-    return found
+    entries: dict[str, Any] = tomllib.loads(read_data("texts.toml"))[kind]
+    return entries
 
 
 def explained(

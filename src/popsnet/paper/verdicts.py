@@ -118,13 +118,13 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanCom
     """
     heavy = heavy_tailed(pair.network)
     theirs = replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed
-    found = inference.compare_means(ours, theirs)
-    if not heavy and found.p > LEVEL:
-        return found  # a larger p would say the same
-    excess = max(0.0, abs(found.difference) - ours.rounding - printed.rounding)
-    in_steps = -math.copysign(excess, found.difference) * pair.ours.mean / ours.mean
+    comparison = inference.compare_means(ours, theirs)
+    if not heavy and comparison.p > LEVEL:
+        return comparison  # a larger p would say the same
+    excess = max(0.0, abs(comparison.difference) - ours.rounding - printed.rounding)
+    in_steps = -math.copysign(excess, comparison.difference) * pair.ours.mean / ours.mean
     p = inference.resampled_p(pair.tally.steps, in_steps, printed.runs)
-    return replace(found, p=p if heavy else max(p, found.p))
+    return replace(comparison, p=p if heavy else max(p, comparison.p))
 
 
 def verdicts_of(p_values: Sequence[float], can_be_judged: Sequence[bool]) -> list[str]:

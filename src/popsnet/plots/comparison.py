@@ -57,20 +57,20 @@ def draw_comparison(found: Comparison) -> Figure:
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(plain_number)
     axes.xaxis.set_minor_formatter(LogFormatter())  # without powers, if decades are few
-    capped = ",\ncapped runs, so at least this (hollow dot)" * any(one.capped for one in done)
+    capped = ",\ncapped runs, so at least this (hollow dot)" * any(row.capped for row in done)
     bounds = [] if found.lower_bound is None else [found.lower_bound]
     dashes = ",\nlower bound for any schedule (dashes)" * len(bounds)
     axes.set_xlabel(f"slots: mean (dot), worst (tick){dashes}{capped}")
     axes.grid(axis="y", visible=False)
     places = range(len(done))
-    for place, one in enumerate(done):
-        _draw_router(axes, place, one)
+    for place, row in enumerate(done):
+        _draw_router(axes, place, row)
     for bound in bounds:
         axes.axvline(max(bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
-    labels = [visible(one.label) + ("" if one.router.online else ", off-line") for one in done]
+    labels = [visible(row.label) + ("" if row.router.online else ", off-line") for row in done]
     axes.set_yticks(places, labels)
     axes.set_ylim(len(done) - 0.4, -0.6)  # the fastest on top, and room above and below
-    _leave_room(axes, [*bounds, *(max(one.mean_slots, one.worst_slots) for one in done)])
+    _leave_room(axes, [*bounds, *(max(row.mean_slots, row.worst_slots) for row in done)])
     return settled(figure)
 
 
@@ -81,12 +81,12 @@ def _leave_room(axes: Axes, values: Sequence[float]) -> None:
     axes.set_xlim(least / span**0.08, most * span**0.25)
 
 
-def _draw_router(axes: Axes, place: int, one: Compared) -> None:
-    colour, mean = BLUE if one.router.online else GREY, max(one.mean_slots, 0.5)
-    inside = "white" if one.capped else colour
+def _draw_router(axes: Axes, place: int, row: Compared) -> None:
+    colour, mean = BLUE if row.router.online else GREY, max(row.mean_slots, 0.5)
+    inside = "white" if row.capped else colour
     axes.scatter([mean], [place], s=36, facecolor=inside, edgecolor=colour, zorder=3)
-    end = mean if one.capped else max(one.worst_slots, 0.5)
-    if not one.capped:
+    end = mean if row.capped else max(row.worst_slots, 0.5)
+    if not row.capped:
         axes.plot([end], [place], "|", color=VERMILION, markersize=11)
-    text = f"{'≥ ' * one.capped}{one.mean_slots:,.1f}"
+    text = f"{'≥ ' * row.capped}{row.mean_slots:,.1f}"
     beside(axes, text, (end, place), (6, 0), va="center", fontsize=7)

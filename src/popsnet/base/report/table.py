@@ -198,7 +198,7 @@ class Table:
 
     def html(self) -> str:
         """Return the table as HTML, without its title and caption."""
-        sides = ["" if one.is_text else ' style="text-align: right"' for one in self.columns]
+        sides = ["" if column.is_text else ' style="text-align: right"' for column in self.columns]
 
         def line(tag: str, texts: Sequence[str]) -> str:
             pairs = zip(sides, texts, strict=True)
@@ -237,8 +237,8 @@ class Table:
         below = [[line[place] for line in cells] for place in range(len(self.columns))]
         least = [_least_width(*pair) for pair in zip(self.columns, below, strict=True)]
         natural = [
-            max(map(len, [one.title, *texts]))
-            for one, texts in zip(self.columns, below, strict=True)
+            max(map(len, [column.title, *texts]))
+            for column, texts in zip(self.columns, below, strict=True)
         ]
         if sum(least) + len(least) - 1 > width < _WIDTH:
             return None
@@ -297,8 +297,8 @@ class _Rows:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        found = self.table.side_by_side(options.max_width)
-        yield from self.table.stacked() if found is None else [found]
+        rows = self.table.side_by_side(options.max_width)
+        yield from self.table.stacked() if rows is None else [rows]
 
 
 @dataclass(frozen=True, slots=True)
