@@ -49,7 +49,7 @@ class CacheWarning(UserWarning):
 
 
 class Cache(NamedTuple):
-    """Where the machine code of some kernel sources is kept."""
+    """The place where the machine code of some kernel sources is kept."""
 
     folder: Path | None
     """None if it is not kept, and every program compiles it again."""

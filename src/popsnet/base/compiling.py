@@ -87,7 +87,7 @@ class FunctionCode(CPUCodeLibrary):
 
 
 class PartCompiler(_FunctionCompiler):
-    """Compiles a function to a part for other kernels, and to machine code for Python."""
+    """A compiler of functions to parts for other kernels, and to machine code for Python."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -146,7 +146,7 @@ def _machine_code(part: CompileResult) -> CompileResult:
 
 
 class MachineCodeCache(FunctionCache):
-    """Keeps machine code on disk, and no parts."""
+    """A cache on disk of machine code, without parts."""
 
     def save_overload(self, signature: Any, result: CompileResult) -> None:
         """Save the code of a signature."""

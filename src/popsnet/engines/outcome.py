@@ -17,7 +17,7 @@ UNKNOWN = -1
 
 
 class FaultCounts(NamedTuple):
-    """What became of packets and messages in a run with faults.
+    """The effects of faults on the packets and messages of a run.
 
     A packet that is neither delivered nor lost is unreachable or held.
 

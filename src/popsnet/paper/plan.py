@@ -10,7 +10,7 @@ from typing import TypeAlias
 from popsnet.base.errors import wrong
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.network import Network
-from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
+from popsnet.paper.published import LARGEST, RUNS, SMALLEST, PrintedRow, printed_rows
 from popsnet.programs.router import Router, all_routers
 from popsnet.studies.advice.recommendation import forecast
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS
@@ -60,11 +60,11 @@ Wanted: TypeAlias = tuple[Experiment, int]
 
 @dataclass(frozen=True)
 class PaperPlan:
-    """Everything that has to be run."""
+    """All experiments that have to be run."""
 
-    printed: tuple[tuple[Printed, Wanted], ...]
+    printed: tuple[tuple[PrintedRow, Wanted], ...]
     """The rows of the paper, and the runs to compare with each."""
-    rivals: tuple[tuple[Printed, Wanted], ...]
+    rivals: tuple[tuple[PrintedRow, Wanted], ...]
     """Deterministic routers on the networks of the paper."""
     routers: tuple[Wanted, ...]
     """Every router and variant on networks small enough to execute every message."""

@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 import popsnet
 from popsnet.base.files import write_whole
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.base.system import threads_here
 from popsnet.experiment.experiment import Experiment
 from popsnet.paper.figures import PaperFigure
@@ -200,9 +200,9 @@ def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
     limits = []
     if still_open:
         has = "has" if still_open == 1 else "have"
-        limits.append(f"{counted(still_open, 'row')} {has} too few runs to compare")
+        limits.append(f"{plural(still_open, 'row')} {has} too few runs to compare")
     if plan.left_out:
-        limits.append(f"the paper has {counted(len(pairs) + plan.left_out, 'row')}")
+        limits.append(f"the paper has {plural(len(pairs) + plan.left_out, 'row')}")
     text = "; ".join(limits)
     basis = (
         "Rows where steps and slots both agree with the printed values (family-wise error rate "
@@ -225,7 +225,7 @@ def _lost(rows: Sequence[RouterRow]) -> Iterator[Headline]:
     yield Headline(
         f"up to {worst.lost_share:.1%}",
         f"of packets lost by {'the published protocol' if worst.variant == 'published' else name}",
-        f"{name} on {worst.network}, mean of {counted(worst.runs, 'run')}.{repair}",
+        f"{name} on {worst.network}, mean of {plural(worst.runs, 'run')}.{repair}",
         "losses",
     )
 
@@ -237,7 +237,7 @@ def _relay(rows: Sequence[RelayRow]) -> Iterator[Headline]:
         yield Headline(
             f"{slots_ratio(relayed)} times",
             "the slots with relay, our own router",
-            f"Compared with the paper's router on {counted(len(relayed), 'network')}. relay lost "
-            f"{counted(sum(row.lost for row in rows), 'packet')}.",
+            f"Compared with the paper's router on {plural(len(relayed), 'network')}. relay lost "
+            f"{plural(sum(row.lost for row in rows), 'packet')}.",
             "own-router",
         )

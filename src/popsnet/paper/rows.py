@@ -17,7 +17,7 @@ from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.verdicts import Judged, Pair, compare_with_print, sd_of, verdicts_of
+from popsnet.paper.verdicts import Pair, VerdictRows, compare_with_print, sd_of, verdicts_of
 from popsnet.programs.routers.deterministic import batcher_slots, datta_slots
 from popsnet.programs.routers.relay import expected_slots
 from popsnet.theory import deterministic_slots
@@ -200,7 +200,7 @@ class RelayRow(NetworkRow):
 
 
 @dataclass(frozen=True, slots=True)
-class PaperRows(Judged):
+class PaperRows(VerdictRows):
     """The rows of the paper's tables, and of those that it does not have."""
 
     steps: tuple[StepsRow, ...]

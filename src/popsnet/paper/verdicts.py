@@ -21,7 +21,7 @@ from popsnet.base.stats.inference import Estimate, MeanComparison, Summary
 from popsnet.engines import Tally
 from popsnet.model.network import Network
 from popsnet.paper.plan import heavy_tailed
-from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
+from popsnet.paper.published import SLOTS_A_STEP, PrintedRow, printed_rows
 
 LEVEL = 0.01
 """The family-wise error rate of the comparisons with the paper."""
@@ -36,7 +36,7 @@ FEWEST_FOR_A_TAIL = 1000
 """The fewest runs for a verdict where the tail is heavy: a smaller sample may miss the tail."""
 
 
-class Judged(ABC):
+class VerdictRows(ABC):
     """Rows with verdicts."""
 
     @property
@@ -59,7 +59,7 @@ class Judged(ABC):
 class Pair:
     """A row of the paper and our runs of it."""
 
-    printed: Printed
+    printed: PrintedRow
     tally: Tally
 
     @property

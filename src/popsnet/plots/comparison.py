@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from popsnet.base.report import counted
-from popsnet.base.terminal import visible
+from popsnet.base.report import plural
+from popsnet.base.terminal import escape_controls
 from popsnet.plots.style import (
     BLUE,
     GREY,
@@ -50,9 +50,9 @@ def draw_comparison(found: Comparison) -> Figure:
     """
     done = found.done
     figure, (axes,) = row_of_axes(1, 1.3 + 0.3 * len(done))
-    what = counted(found.runs, "permutation")
+    what = plural(found.runs, "permutation")
     if found.demand is not None:
-        what = counted(found.demand.packets, "packet")
+        what = plural(found.demand.packets, "packet")
     axes.set_title(f"{found.network}, {what}")
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(plain_number)
@@ -67,8 +67,8 @@ def draw_comparison(found: Comparison) -> Figure:
         _draw_router(axes, place, row)
     for bound in bounds:
         axes.axvline(max(bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
-    labels = [visible(row.label) + ("" if row.router.online else ", off-line") for row in done]
-    axes.set_yticks(places, labels)
+    labels = [row.label + ("" if row.router.online else ", off-line") for row in done]
+    axes.set_yticks(places, list(map(escape_controls, labels)))
     axes.set_ylim(len(done) - 0.4, -0.6)  # the fastest on top, and room above and below
     _leave_room(axes, [*bounds, *(max(row.mean_slots, row.worst_slots) for row in done)])
     return settled(figure)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
 
@@ -95,7 +95,7 @@ def draw_growth(attack: RigidAttack) -> Figure:
     """
     n, slots = attack.network.n, tuple(point.slot for point in attack.growth)
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
-    axes.set_title(visible(f"{attack.router} ({attack.variant}) on {attack.network}"))
+    axes.set_title(escape_controls(f"{attack.router} ({attack.variant}) on {attack.network}"))
     axes.set_yscale("log", base=2)
     axes.set_ylim(0.9, 1.6 * n)
     axes.yaxis.set_major_formatter(style.plain_number)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from popsnet.base.errors import InputError
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.sweeps.curves import CurvePoint, Curves, number_text, result_curves
 from popsnet.sweeps.selection import EVERYTHING, Selection
@@ -96,7 +96,7 @@ def draw_curves(curves: Curves) -> Figure:
         ]
         x, means = [float(point.x) for point in line], [point.mean for point in line]
         looks = look.marked(4, linewidth=1.1, **style.BARS)
-        drawn = axes.errorbar(x, means, reach, label=visible(label), **looks)
+        drawn = axes.errorbar(x, means, reach, label=escape_controls(label), **looks)
         drawn.lines[0].set_clip_on(False)  # or the axis would cut markers at 0
         _mark_lower_bounds(axes, line, look)
     if any(point.capped for point in curves.points):

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet.base.errors import InputError, wrong
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.model.network import Network
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
 from popsnet.programs.router import find_router
@@ -103,7 +103,7 @@ def _label(router: str, variant: str, network: Network) -> str:
     """Return the name of the router, with its variant unless the router chooses that itself."""
     with suppress(InputError):  # a router from a file may not be here any more
         if variant == find_router(router).choose_variant(None, network):
-            return visible(router)
+            return escape_controls(router)
     planned = variant.partition(":")[0]  # of a schedule that is planned for each network
     short = planned if len(planned) <= _LONG else f"{planned[:_LONG]}…"
-    return visible(f"{router} ({short})")
+    return escape_controls(f"{router} ({short})")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from popsnet.base.errors import InputError
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.plots.style import GREY, LOOKS, Look, row_of_axes, styled, with_legend
 from popsnet.runs.distribution import RunsDistribution
 from popsnet.runs.expected_tails import Measure
@@ -72,7 +72,7 @@ def draw_tails(
 def _draw(axes: Axes, distribution: RunsDistribution, measure: Measure, look: Look) -> None:
     experiment, rows = distribution.experiment, distribution.tail(measure)
     title = f"{experiment.network}, {experiment.router} ({experiment.variant})"
-    label = visible(f"{title}, {distribution.runs:,} runs")
+    label = escape_controls(f"{title}, {distribution.runs:,} runs")
     points = [(row.at_least, row.probability, row.low, row.high) for row in rows if row.reached]
     at, shares, below, above = np.array(points).reshape(-1, 4).T
     reach, dots = np.maximum([shares - below, above - shares], 0), look.marks(3.5, linewidth=0.8)

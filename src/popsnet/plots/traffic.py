@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet.base.errors import InputError
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.hardware import Timing
 from popsnet.plots import style
 from popsnet.runs.delays import point_times
@@ -71,7 +71,7 @@ def draw_load_curves(
     network = first.network
     alike = all(point.network == network for point in points)
     shape = str(network) if alike else f"POPS({network.d}, {network.g})"
-    axes.set_title(visible(f"{shape}, {first.arrivals}"))
+    axes.set_title(escape_controls(f"{shape}, {first.arrivals}"))
     looks = (*style.LOOKS, style.Look(style.GREY, "*", (0, (4, 1, 1, 1))))
     for look, (name, line) in zip(looks, lines.items(), strict=False):
         _draw(axes, name, line, look, timing)
@@ -123,7 +123,7 @@ def _draw(
     means = [delay.mean for delay in delays]
     reach = [delay.half_width for delay in delays]
     looks = look.marked(4, linewidth=1.1, **style.BARS)
-    axes.errorbar(loads, means, reach, label=visible(label), **looks)
+    axes.errorbar(loads, means, reach, label=escape_controls(label), **looks)
     ends = [(x, delay.p99) for x, delay in zip(loads, delays, strict=True) if delay.p99 is not None]
     if ends:
         axes.plot(*zip(*ends, strict=True), color=look.colour, linewidth=0.6, alpha=0.6)

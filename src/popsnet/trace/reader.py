@@ -31,7 +31,7 @@ def _absent() -> list[Any]:
 
 
 class FaultsOfTrace(Struct, frozen=True, forbid_unknown_fields=True):
-    """What does not work in a run: every part with the slot from which on it is dead."""
+    """The dead parts of a run, each with the slot from which on it is dead."""
 
     couplers: list[tuple[int, int, int]] = []
     """To which group, from which group, and the slot."""

@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What comes before the rows of numbers."""
+    """The lines before the rows of numbers."""
 
     lines: int
     """Lines before the first row."""

@@ -13,7 +13,7 @@ from popsnet.paper.tables import PaperTable, agreement, explained, formatted
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.predictions import ExactRow, FluidRow
 from popsnet.paper.theory.separation import RUNS, SeparationRow
-from popsnet.paper.verdicts import LEVEL, Judged
+from popsnet.paper.verdicts import LEVEL, VerdictRows
 
 _LONGEST = 20
 """Characters of a fraction that a table has room for."""
@@ -23,7 +23,7 @@ _LARGE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Theory(Judged):
+class Theory(VerdictRows):
     """All rows of the section."""
 
     exact: tuple[ExactRow, ...]

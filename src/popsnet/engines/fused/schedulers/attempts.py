@@ -75,7 +75,7 @@ class Chances(NamedTuple):
 
 
 class Tries(NamedTuple):
-    """What sources try in a data slot, until the ack slot."""
+    """The packets that sources try in a data slot, until the ack slot."""
 
     sources: I32
     rows: I32

@@ -20,7 +20,7 @@ from popsnet.workloads.block import Block
 
 
 class Epochs(SchedulerSession):
-    """Executes schedules of the packets that wait, one after another.
+    """The kernel of epochs: schedules of the packets that wait, one after another.
 
     No message collides, and a relay holds a packet for one slot only, so nothing is lost. Where
     parts are dead, they are known.

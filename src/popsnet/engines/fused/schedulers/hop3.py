@@ -29,7 +29,7 @@ class Draws(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Which list a packet is in, and where these lists begin.
+    """The list of each packet, and where these lists begin.
 
     To fix the residue, processor (a, i) meets residue i + k in cycle k if d ≤ g, so the list of a
     packet for residue r is r - i. If d > g, an epoch is d cycles, and public coins decide anew in

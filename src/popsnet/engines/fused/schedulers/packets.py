@@ -32,7 +32,7 @@ _LOW = 0xFFFFFFFF
 
 
 class KernelState(NamedTuple):
-    """What every kernel needs of a session."""
+    """The network and the arrays of a session, for every kernel."""
 
     d: int
     g: int

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opening:
-    """What a kernel may need to begin."""
+    """Everything that a kernel may need to begin."""
 
     network: Network
     variant: str
