@@ -19,7 +19,7 @@ from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
 from popsnet.base.errors import InputError, abbreviated, wrong
-from popsnet.base.report import Column, Fact, Report, Reported, Table, counted
+from popsnet.base.report import Column, Fact, Report, Reported, Table, plural
 from popsnet.hardware.timing import LINKS, LinkPreset, find_preset
 from popsnet.hardware.units import GIVEN, LOSS, POWER, Basis, milliwatts
 from popsnet.model.network import Network, shape_of
@@ -238,7 +238,7 @@ class PowerBudget(Reported):
         """Return the report that the command line prints."""
         network, link, design = self.network, self.link, self.architecture()
         title = (
-            f"{network}: {counted(network.couplers, 'coupler')}, each a {network.d:,} × "
+            f"{network}: {plural(network.couplers, 'coupler')}, each a {network.d:,} × "
             f"{network.d:,} star\nPower budget{f' ({link.name})' if link.name else ''}, "
             f"{_WAYS[self.transmitters]}"
         )
@@ -283,8 +283,8 @@ class PowerBudget(Reported):
         return rows
 
     def _notes(self) -> list[str]:
-        design, groups = self.architecture(), counted(self.network.g, "group")
-        d, two, n = (design.largest_d, design.largest_d_power_of_two, design.largest_n)
+        design, groups = self.architecture(), plural(self.network.g, "group")
+        d, two, n = design.largest_d, design.largest_d_power_of_two, design.largest_n
         if not d:
             which = "No network" if self.transmitters == "many" else f"No d with {groups}"
             return [f"{which} closes this budget.", _LEFT_OUT]
@@ -297,7 +297,7 @@ class PowerBudget(Reported):
             return ""
         design, cures = self.architecture(), []
         if design.largest_d:
-            groups = counted(self.network.g, "group")
+            groups = plural(self.network.g, "group")
             cures.append(f"With {groups}, d must be at most {design.largest_d:,}.")
         if self.transmitters == "one" and self.architecture("many").closes:
             cures.append("With transmitters='many' the budget closes.")

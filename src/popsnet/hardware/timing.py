@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, TypeVar, cast
 
 from popsnet.base.errors import InputError, did_you_mean, require_text, wrong
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.hardware.units import GIVEN, LENGTH, RATE, TIME, Basis, BasisKind
 
 PER_METRE = 5e-9
@@ -223,7 +223,7 @@ class Timing:
         """Return the timing in a few lines, with what is assumed."""
         tau, bits = self.propagation_slots, self.payload_bits
         carries = "" if bits is None else f"; a message carries {_plain(bits / 8)} bytes"
-        fibre = f"; {LENGTH.shown(self.fibre)} of fibre delay a message by {counted(tau, 'slot')}"
+        fibre = f"; {LENGTH.shown(self.fibre)} of fibre delay a message by {plural(tau, 'slot')}"
         away = fibre if self.fibre else ""
         guard = f", {TIME.shown(self.guard)} of it guard" if self.guard else ""
         preset = f" ({self.name})" if self.name else ""

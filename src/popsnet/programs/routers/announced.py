@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.base.errors import SizeError
-from popsnet.base.system import amount, available_memory
+from popsnet.base.system import available_memory, format_bytes
 from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import I32, I64, Bools, Network
@@ -211,6 +211,6 @@ def _require_room(network: Network, lists: _Lists) -> None:
     needed = 3 * 4 * network.n * per_processor
     if needed > available_memory():
         raise SizeError(
-            f"The announcements of direct (to-all) need about {amount(needed)} on {network}, "
-            f"{amount(available_memory())} are available here; use direct:in-groups or relay."
+            f"The announcements of direct (to-all) need about {format_bytes(needed)} on {network}, "
+            f"{format_bytes(available_memory())} are available here; use direct:in-groups or relay."
         )
