@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from popsnet.base.spellings import OUTPUTS, Renamed, changelog_table
+from popsnet.base.spellings import OUTPUTS, OldSpelling, changelog_table
 from tests.golden.outputs import OF_FILES
 
 TESTS = Path(__file__).parents[1]
@@ -36,12 +36,12 @@ def what_made(output: str) -> str:
     return re.sub(r"( --\w+)+$", "", output)
 
 
-def applies(renamed: Renamed, output: str) -> bool:
+def applies(renamed: OldSpelling, output: str) -> bool:
     frame = f"{what_made(output)}().to_dataframe()"
     return bool({what_made(output), frame} & {*renamed.context.split(", ")})
 
 
-def now_called(path: str, renamed: Renamed) -> list[str]:
+def now_called(path: str, renamed: OldSpelling) -> list[str]:
     """Return what a key of before is called now; empty if the row is of another one."""
     if renamed.new in NOW:
         return [path] if path in renamed.old.split(", ") else []
@@ -54,7 +54,7 @@ def now_called(path: str, renamed: Renamed) -> list[str]:
     return [path[: found.start()] + one + path[found.end() :] for one in new]
 
 
-def is_explained(output: str, path: str, rows: list[Renamed], depth: int = 2) -> bool:
+def is_explained(output: str, path: str, rows: list[OldSpelling], depth: int = 2) -> bool:
     """Whether rows lead from a key of before to one that exists."""
     if path in NOW[output]:
         return True

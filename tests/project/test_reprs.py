@@ -54,7 +54,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "ExactSteps": lambda _: popsnet.exact.exact_steps(2, 2),
     "Computed": lambda _: popsnet.compute(popsnet.Network(2, 2), "sum"),
     "Sorted": lambda _: popsnet.sort(popsnet.Network(2, 2)),
-    "Examined": lambda _: examine("merge-exchange", 8),
+    "NetworkExamination": lambda _: examine("merge-exchange", 8),
     "RigidAttack": lambda _: attack_rigid("batcher", None, popsnet.Network(8, 8)),
     "TwoHopAttack": lambda _: attack_two_hop("hashed", popsnet.Network(8, 8)),
     "ObliviousAttack": lambda _: attack_oblivious(popsnet.Network(8, 8), "residue"),

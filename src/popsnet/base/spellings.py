@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Renamed(NamedTuple):
+class OldSpelling(NamedTuple):
     """A spelling of an earlier version."""
 
     kind: str
-    """Its kind: ``option``, ``parameter``, ``key``, ``value``, ``column`` or ``name``."""
+    """What it names: ``option``, ``parameter``, ``key``, ``value``, ``column`` or ``name``."""
     context: str
     """The commands, functions, tables of a sweep file or outputs that had it."""
     old: str
     new: str
 
 
-INPUTS: tuple[Renamed, ...] = ()
+INPUTS: tuple[OldSpelling, ...] = ()
 """What users write. Each gives an error with the new spelling."""
 
 _TRAFFIC = "traffic, simulate, run_loads, replicate, sweep, results list, results export, Store"
@@ -31,36 +31,40 @@ _FIGURES = (
     "seconds"
 )
 
-OUTPUTS: tuple[Renamed, ...] = (
-    Renamed("key", "route, view, demo", "runs[]", "outcomes[]"),
-    Renamed("key", "results export --per-run", "runs[]", "outcomes[]"),
-    Renamed("key", "replicate", "runs[]", "points[]"),
-    Renamed("key", "traffic, sweep, results list, results export", "delay_*", "delay.*"),
-    Renamed("key", "traffic, replicate", "delay.interval", "delay.low, delay.high"),
-    Renamed("key", "traffic", "bounds.groups out", "bounds.groups_out"),
-    Renamed("key", "traffic", "bounds.groups in", "bounds.groups_in"),
-    Renamed("key", "traffic", "relayed_most", "buffers.relayed_most"),
-    Renamed("column", _TRAFFIC, "hops", "hops_per_packet"),
-    Renamed("column", _TRAFFIC, "messages", "messages_per_packet"),
-    Renamed("column", _TRAFFIC, "collisions", "collisions_per_packet"),
-    Renamed("column", _TRAFFIC, "slots", "window_slots"),
-    Renamed("column", "sweep, results list, results export", "slots_wanted", "window_slots_wanted"),
-    Renamed("column", "traffic, simulate, run_loads, replicate", "label", "scheduler_label"),
-    Renamed("column", "compare", "label", "router_label"),
-    Renamed("column", "route, traffic, schedule", "*_tbps", "*_gbps"),
-    Renamed("column", "sweep, results list, results export, Store", "lost_mean", "lost_per_run"),
-    Renamed("column", "faults, survival", "lost", "lost_per_run"),
-    Renamed("column", "faults, survival", "unreachable", "unreachable_per_run"),
-    Renamed("column", "faults, survival", "held", "held_per_run"),
-    Renamed("column", "faults, survival", "duplicated", "duplicated_per_run"),
-    Renamed("column", "faults, survival", "slots", "slots_mean"),
-    Renamed("column", _EVERY_NETWORK, "network_d", "d"),
-    Renamed("column", _EVERY_NETWORK, "network_g", "g"),
-    Renamed("column", _EVERY_NETWORK, "network_n", "n"),
-    Renamed("column", _EVERY_NETWORK, "network_wavelengths", "wavelengths"),
-    Renamed("column", "route", "index run", "run"),
-    Renamed("column", "schedule().to_dataframe()", _FIGURES, "schedule --json"),
-    Renamed("key", "results show", "shards[].popsnet", "shards[].popsnet_version"),
+OUTPUTS: tuple[OldSpelling, ...] = (
+    OldSpelling("key", "route, view, demo", "runs[]", "outcomes[]"),
+    OldSpelling("key", "results export --per-run", "runs[]", "outcomes[]"),
+    OldSpelling("key", "replicate", "runs[]", "points[]"),
+    OldSpelling("key", "traffic, sweep, results list, results export", "delay_*", "delay.*"),
+    OldSpelling("key", "traffic, replicate", "delay.interval", "delay.low, delay.high"),
+    OldSpelling("key", "traffic", "bounds.groups out", "bounds.groups_out"),
+    OldSpelling("key", "traffic", "bounds.groups in", "bounds.groups_in"),
+    OldSpelling("key", "traffic", "relayed_most", "buffers.relayed_most"),
+    OldSpelling("column", _TRAFFIC, "hops", "hops_per_packet"),
+    OldSpelling("column", _TRAFFIC, "messages", "messages_per_packet"),
+    OldSpelling("column", _TRAFFIC, "collisions", "collisions_per_packet"),
+    OldSpelling("column", _TRAFFIC, "slots", "window_slots"),
+    OldSpelling(
+        "column", "sweep, results list, results export", "slots_wanted", "window_slots_wanted"
+    ),
+    OldSpelling("column", "traffic, simulate, run_loads, replicate", "label", "scheduler_label"),
+    OldSpelling("column", "compare", "label", "router_label"),
+    OldSpelling("column", "route, traffic, schedule", "*_tbps", "*_gbps"),
+    OldSpelling(
+        "column", "sweep, results list, results export, Store", "lost_mean", "lost_per_run"
+    ),
+    OldSpelling("column", "faults, survival", "lost", "lost_per_run"),
+    OldSpelling("column", "faults, survival", "unreachable", "unreachable_per_run"),
+    OldSpelling("column", "faults, survival", "held", "held_per_run"),
+    OldSpelling("column", "faults, survival", "duplicated", "duplicated_per_run"),
+    OldSpelling("column", "faults, survival", "slots", "slots_mean"),
+    OldSpelling("column", _EVERY_NETWORK, "network_d", "d"),
+    OldSpelling("column", _EVERY_NETWORK, "network_g", "g"),
+    OldSpelling("column", _EVERY_NETWORK, "network_n", "n"),
+    OldSpelling("column", _EVERY_NETWORK, "network_wavelengths", "wavelengths"),
+    OldSpelling("column", "route", "index run", "run"),
+    OldSpelling("column", "schedule().to_dataframe()", _FIGURES, "schedule --json"),
+    OldSpelling("key", "results show", "shards[].popsnet", "shards[].popsnet_version"),
 )
 """Columns of CSV files and data frames, and keys of JSON objects.
 

@@ -17,7 +17,7 @@ import numpy as np
 from popsnet.base import system
 from popsnet.base.errors import InputError, PopsnetError
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.stats.inference import Estimate, confidence_interval
 from popsnet.experiment.experiment import whole_number
 from popsnet.experiment.traffic import TrafficExperiment
@@ -72,7 +72,7 @@ class LoadCurves(Reported):
         """Return how many points of which schedulers there are, in a line."""
         left = len(self.not_run) + len(self.unfinished)
         more = f", {left:,} not run" * bool(left)
-        return f"{counted(len(self.results), 'point')} of {', '.join(self.lines())}{more}"
+        return f"{plural(len(self.results), 'point')} of {', '.join(self.lines())}{more}"
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a table with a row per point.
@@ -127,7 +127,7 @@ class LoadCurves(Reported):
             if one.faults:
                 yield (
                     f"{one.label} at {one.load:.4g}: {one.lost:,} of "
-                    f"{counted(one.arrived, 'packet')} lost, {one.unreachable:,} unreachable, "
+                    f"{plural(one.arrived, 'packet')} lost, {one.unreachable:,} unreachable, "
                     f"{one.duplicated:,} delivered again."
                 )
 
@@ -141,7 +141,7 @@ def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
 def heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
     """Return the title and the facts that all points have in common."""
     title = (
-        f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
+        f"{one.network}: {one.network.n:,} processors in {plural(one.network.g, 'group')} of "
         f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
         f"{faults_in_words(replace(one.setting, survives=True))}"
     )
@@ -250,7 +250,7 @@ class Replications(Reported):
     def in_short(self) -> str:
         """Return the point and the verdicts of its runs, in a line."""
         said = "".join(f", {count} {verdict}" for verdict, count in self.verdicts.most_common())
-        return f"{counted(len(self.results), 'run')} of {self.experiment}{said}"
+        return f"{plural(len(self.results), 'run')} of {self.experiment}{said}"
 
     @property
     def verdicts(self) -> Counter[str]:
@@ -290,12 +290,12 @@ class Replications(Reported):
         if not self.results:
             return Report()
         point, rows = self.experiment, self.rows(timing)
-        title = f"{counted(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
+        title = f"{plural(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
         faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
         columns = (_RUN, *COLUMNS[2:])
         table = Table("points", "Delay in slots", columns, rows, nested=NESTED)
         said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
-        verdict = f"{', '.join(said)} of {counted(len(rows), 'run')}.".capitalize()
+        verdict = f"{', '.join(said)} of {plural(len(rows), 'run')}.".capitalize()
         title = f"{title}{point.arrival_seed}{faults}"
         same = about(point.network)
         report = Report(title, self._facts(), (table, *self._notes()), verdict, about=same)
@@ -320,7 +320,7 @@ class Replications(Reported):
 
     def _notes(self) -> Iterable[str]:
         if len(self.results) < self.runs:
-            yield f"{counted(self.runs - len(self.results), 'run')} not finished."
+            yield f"{plural(self.runs - len(self.results), 'run')} not finished."
         for run, result in sorted(self.results.items()):
             if result.verdict != "stable":
                 yield f"Run {run} is {result.verdict}: {result.reason}"
@@ -412,7 +412,7 @@ def run_together(
                 if stopped.is_set():
                     raise _Stopped("Stopped.")
                 with lock:
-                    update(detail=f"{counted(done, 'point')} done; {name}: {slots:,} slots")
+                    update(detail=f"{plural(done, 'point')} done; {name}: {slots:,} slots")
 
             result = simulate(experiment, engine=engine, progress=watch)
             with lock:
