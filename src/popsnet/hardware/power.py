@@ -265,8 +265,8 @@ class PowerBudget(Reported):
 
     def in_short(self) -> str:
         """Return the network and whether the budget closes, in a line."""
-        one = self.architecture()
-        ends = f"closes with {one.left_db:.2f} dB" if one.closes else f"lacks {-one.left_db:.2f} dB"
+        left = self.left_db
+        ends = f"closes with {left:.2f} dB" if self.closes else f"lacks {-left:.2f} dB"
         return f"{self.network}, {_WAYS[self.transmitters]}: {ends}"
 
     def _losses(self) -> list[dict[str, Any]]:

@@ -323,8 +323,8 @@ class RunsDistribution(Reported):
         tables = (self._table(measure) for measure in _MEASURES)
         parts: tuple[Table | str, ...] = (*lines, *tables, *self._notes())
         cure = raise_max_steps(self._stopped, f"max_steps = {one.max_steps}")
-        said, same = (self._verdict, not self.failed, cure), about_experiment(one)
-        report = Report(title, facts, parts, *said, ("max_steps",), same)
+        ends, same = (self._verdict, not self.failed, cure), about_experiment(one)
+        report = Report(title, facts, parts, *ends, ("max_steps",), same)
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:

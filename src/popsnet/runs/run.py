@@ -486,7 +486,9 @@ class Runs(Sequence[Run]):
             if self._known(name) is None:
                 del columns[name]
         same = experiment_columns(self.experiment)
-        return data_frame({**{name: [one] * len(self) for name, one in same.items()}, **columns})
+        return data_frame(
+            {**{name: [value] * len(self) for name, value in same.items()}, **columns}
+        )
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         counts = {name: self.outcomes.column(name) for name in self._names}

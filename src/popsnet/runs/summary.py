@@ -134,7 +134,7 @@ def experiment_columns(experiment: Experiment, version: str = popsnet.__version_
 
 def seeds_of(experiment: Experiment) -> dict[str, int]:
     """Return the seeds of an experiment."""
-    return {name: one for name, one in experiment.identity.items() if name.endswith("seed")}
+    return {name: seed for name, seed in experiment.identity.items() if name.endswith("seed")}
 
 
 def title_of(experiment: Experiment, runs: int, engine: str) -> str:

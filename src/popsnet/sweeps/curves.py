@@ -140,8 +140,8 @@ def result_curves(
     if measure not in MEASURES:
         raise wrong("measure", measure)(f"give one of {', '.join(MEASURES)}.")
     chosen = only.require_any(store.experiments(), store.path)
-    gathered = [(one, store.gathered(one)) for one in chosen]
-    points = [_point(one, there, x, measure) for one, there in gathered if there.tally.runs]
+    gathered = [(experiment, store.gathered(experiment)) for experiment in chosen]
+    points = [_point(*pair, x, measure) for pair in gathered if pair[1].tally.runs]
     behind = store.runs_not_counted(only)
     if not points:
         raise InputError(f"There are no results in {store.path} to draw. {why_nothing(behind)}")

@@ -67,8 +67,8 @@ def shards_of(runs: int) -> int:
 
 def versions_of(rows: Iterable[Result]) -> str:
     """Return the version of popsnet that made some shards, or the versions."""
-    found = {ShardKind().provenance(row).popsnet for row in rows}
-    return ", ".join(sorted(found)) or popsnet.__version__
+    versions = {ShardKind().provenance(row).popsnet for row in rows}
+    return ", ".join(sorted(versions)) or popsnet.__version__
 
 
 def is_old(version: object) -> bool:

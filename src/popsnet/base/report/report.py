@@ -146,9 +146,9 @@ class Report:
     def first_table(self) -> Table:
         """The first table, or a table of the facts if there is none, with what it is about."""
         facts = {fact.key: fact.value for fact in self.facts if fact.key not in self.about}
-        one = self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
+        table = self.tables[0] if self.tables else Table("facts", "", (), [dict(flat(facts))])
         same = dict(flat(self.about, joined=False))
-        return replace(one, rows=[{**same, **row} for row in one.records()]) if same else one
+        return replace(table, rows=[{**same, **row} for row in table.records()]) if same else table
 
     def csv(self) -> str:
         """Return the first table, or the facts if there is none, as comma-separated values."""
@@ -237,7 +237,7 @@ class Reported(ABC):
     def in_short(self) -> str:
         """Return what the result is about, in a line."""
         report = self.report()
-        texts = (report.title, *(one.title for one in report.tables), report.verdict)
+        texts = (report.title, *(table.title for table in report.tables), report.verdict)
         return in_a_line(next(filter(None, texts), ""))
 
     def _repr_html_(self) -> str:

@@ -121,8 +121,8 @@ class RigidAttack(Reported):
             f"not at {self.processor} after {self.slots} slots. No rigid router takes fewer than "
             f"{self.guaranteed} on {self.network}."
         )
-        said = verdict(self.confirmed, text)
-        return Report(title, facts, parts, said, self.confirmed, about=about(self.network))
+        ends = verdict(self.confirmed, text)
+        return Report(title, facts, parts, ends, self.confirmed, about=about(self.network))
 
 
 def _power(exponent: int) -> str:

@@ -198,7 +198,7 @@ class Comparison(Reported):
 
     def in_short(self) -> str:
         """Return the routers with their mean slots in a line."""
-        routers = ", ".join(f"{one.label} {one.mean_slots:,.1f}" for one in self.done)
+        routers = ", ".join(f"{row.label} {row.mean_slots:,.1f}" for row in self.done)
         return f"{plural(self.runs, 'run')} on {self.network}, mean slots: {routers or 'none'}"
 
     def report(self, timing: Timing | None = None) -> Report:

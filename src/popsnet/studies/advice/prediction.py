@@ -110,7 +110,7 @@ class Prediction(Reported):
 
     def in_short(self) -> str:
         """Return the routers with their expected slots in a line."""
-        slots = ", ".join(f"{one.router} {one.slots:,.1f}" for one in self.means)
+        slots = ", ".join(f"{mean.router} {mean.slots:,.1f}" for mean in self.means)
         return f"{self.network}, expected slots: {slots}"
 
     def _means(self) -> Table:

@@ -249,8 +249,8 @@ class Replications(Reported):
 
     def in_short(self) -> str:
         """Return the point and the verdicts of its runs, in a line."""
-        said = "".join(f", {count} {verdict}" for verdict, count in self.verdicts.most_common())
-        return f"{plural(len(self.results), 'run')} of {self.experiment}{said}"
+        verdicts = "".join(f", {count} {name}" for name, count in self.verdicts.most_common())
+        return f"{plural(len(self.results), 'run')} of {self.experiment}{verdicts}"
 
     @property
     def verdicts(self) -> Counter[str]:

@@ -398,7 +398,7 @@ class Saturations(Reported):
 
     def in_short(self) -> str:
         """Return the brackets in a line."""
-        return "; ".join(f"{name}: {one.in_short()}" for name, one in self.brackets.items())
+        return "; ".join(f"{name}: {bracket.in_short()}" for name, bracket in self.brackets.items())
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a row per scheduler.

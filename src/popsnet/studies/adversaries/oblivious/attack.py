@@ -240,8 +240,8 @@ class ObliviousAttack(Reported):
         facts = facts_of(self, "network", "paths", "guaranteed", "is_worst", "confirmed")
         title = f"{self.network}: paths {self.paths}"
         parts = built, Table("random", "", (), random)
-        said = verdict(self.confirmed, text)
-        return Report(title, facts, parts, said, self.confirmed, about=about(self.network))
+        ends = verdict(self.confirmed, text)
+        return Report(title, facts, parts, ends, self.confirmed, about=about(self.network))
 
 
 def _row(permutation: str, trial: Trial) -> dict[str, object]:

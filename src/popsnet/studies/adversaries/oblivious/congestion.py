@@ -79,7 +79,7 @@ class CongestionStudy(Reported):
         title = "Congestion of random permutations, mean; the curve is log g / log log g."
         columns = size, *map(Column, (*names, "curve"))
         report = Report().plus(
-            Table("points", "", (), [_record(one) for one in self.points]),
+            Table("points", "", (), [_record(point) for point in self.points]),
             Table("means", title, columns, list(means.values())),
         )
         if not worst:
@@ -89,8 +89,8 @@ class CongestionStudy(Reported):
         return report.plus("", Table("worst", title, columns, list(worst.values())))
 
 
-def _record(one: Average) -> dict[str, object]:
-    return {**Network(one.g, one.g).columns(), **asdict(one)}
+def _record(point: Average) -> dict[str, object]:
+    return {**Network(point.g, point.g).columns(), **asdict(point)}
 
 
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:

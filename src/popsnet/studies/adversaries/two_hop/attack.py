@@ -101,8 +101,8 @@ class TwoHopAttack(Reported):
             f"same permutation{stopped if capped else ''}."
         )
         text = f"packet {self.packet} has not arrived after {self.slots} slots."
-        said = verdict(self.confirmed, text)
-        return Report(title, facts, (), said, self.confirmed, about=about(self.network))
+        ends = verdict(self.confirmed, text)
+        return Report(title, facts, (), ends, self.confirmed, about=about(self.network))
 
 
 def attack_two_hop(
