@@ -1,7 +1,7 @@
 """The exceptions that popsnet raises on purpose.
 
     PopsnetError
-    ├── InputError              a value cannot be used; the message says how to correct it
+    ├── InputError              a value cannot be used (also a ValueError); the message says the cure
     │   ├── PermutationError    not a permutation of [0, n), or a file without one
     │   ├── StoreError          a file that is not a store, or one that contradicts itself
     │   └── TraceFormatError    a file that is not a readable trace
@@ -179,8 +179,10 @@ class PopsnetError(Exception):
         self.parameter, self.others = parameter, tuple(others)
 
 
-class InputError(PopsnetError):
+class InputError(PopsnetError, ValueError):
     """A value cannot be used. The message gives the value, the rule and the cure.
+
+    It is a ``ValueError``, so that code that knows nothing of popsnet can catch it.
 
     Examples
     --------

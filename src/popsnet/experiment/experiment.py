@@ -551,6 +551,8 @@ class Experiment:
         identity, files = ({name: record[name] for name in names} for names in (written, _FILES))
         try:
             return cls.recorded(identity, files).reopened()
+        except InputError:
+            raise
         except (TypeError, ValueError, AttributeError) as error:
             raise InputError(f"The JSON object has a field of the wrong type: {error}.") from error
 

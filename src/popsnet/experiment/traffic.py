@@ -399,6 +399,8 @@ class TrafficExperiment(Experiment):
         try:
             values = json.loads(text)
             return cls.recorded(values["identity"], values["given"])
+        except InputError:
+            raise
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise InputError(
                 f"An experiment of traffic is a JSON object, as to_json writes it; this is "
