@@ -40,10 +40,10 @@ __version__ = "0.6.0"
 
 def __getattr__(name: str) -> object:
     """Read the stub, which says where every name is, when the first of them is used."""
-    import lazy_loader
+    from popsnet.base.errors import lazy_names
 
     names = "__getattr__", "__dir__", "__all__"
-    globals().update(zip(names, lazy_loader.attach_stub(__name__, __file__), strict=True))
+    globals().update(zip(names, lazy_names(__name__, __file__), strict=True))
     return getattr(sys.modules[__name__], name)
 
 

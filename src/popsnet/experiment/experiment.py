@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self, TypeAlias, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, wrong
+from popsnet.base.errors import InputError, unknown, wrong
 from popsnet.base.files import is_file
 from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults
@@ -384,12 +384,9 @@ class Experiment:
         >>> popsnet.Experiment(8, 8, seed=1).replaced(seed=2).seed
         2
         """
-        known = signature(type(self)).parameters
-        if unknown := changes.keys() - known.keys():
-            raise InputError(
-                f"There is no parameter {', '.join(sorted(unknown))}; choose from "
-                f"{', '.join(sorted(known))}."
-            )
+        known = sorted(signature(type(self)).parameters)
+        for name in sorted(changes.keys() - {*known}):
+            raise unknown("parameter", name, known)
         given = self._parameters(self._objects)
         for name in self._decided(changes):
             given.pop(name, None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, wrong
+from popsnet.base.errors import InputError, require_one_of
 from popsnet.base.files import write_whole
 from popsnet.base.report import Report, counted, data_frame
 from popsnet.base.stats.inference import summarize_array
@@ -69,7 +69,7 @@ class Run:
     def __getattr__(self, name: str) -> Any:
         if name in Outcome.__dataclass_fields__:
             return getattr(self.outcome, name)
-        raise AttributeError(f"'Run' object has no attribute {name!r}")
+        raise AttributeError(f"'Run' object has no attribute {name!r}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *Outcome.__dataclass_fields__]
@@ -377,8 +377,7 @@ class Runs(Sequence[Run]):
         >>> popsnet.route(4, 4, router="direct", runs=10).histogram("slots")
         (array([4]), array([10]))
         """
-        if name not in COLUMNS:
-            raise wrong("name", repr(name))(f"give one of {', '.join(COLUMNS)}.")
+        require_one_of("name", name, COLUMNS)
         if self._known(name) is None:
             text = f"Engine {self.engine} does not count {name}; use engine='slots'."
             raise InputError(text, others=["engine"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from popsnet.base.errors import InputError, as_path, wrong
+from popsnet.base.errors import InputError, as_path, require_one_of, wrong
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.progress import Progress
 from popsnet.engines.traffic import MessageSession
@@ -142,8 +142,7 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
     """
     from popsnet.engines.fused import schedulers as fused
 
-    if engine not in ENGINES:
-        raise wrong("engine", repr(engine))(f"give one of {', '.join(ENGINES)}.")
+    require_one_of("engine", engine, ENGINES)
     found, lacks = experiment.resolved_scheduler, ""
     ships = found.is_registered and not found.file
     kinds = Faults.parse(experiment.faults).kinds

@@ -262,7 +262,11 @@ class TrafficResult(Reported):
     def __getattr__(self, name: str) -> Any:
         if name in Setting.__dataclass_fields__:
             return getattr(self.setting, name)
-        raise AttributeError(f"'TrafficResult' object has no attribute {name!r}")
+        text = f"'TrafficResult' object has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *Setting.__dataclass_fields__]
 
     @classmethod
     def of(

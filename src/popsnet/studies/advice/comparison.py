@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, PopsnetError, wrong
+from popsnet.base.errors import InputError, PopsnetError, did_you_mean, wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
 from popsnet.experiment.experiment import Experiment, whole_number
@@ -182,9 +182,10 @@ class Comparison(Reported):
         found = [one for one in self.done if router in (one.label, one.full_name)]
         found = found or [one for one in self.done if one.router.name == router]
         if len(found) != 1:
-            known = ", ".join(one.label for one in self.done)
+            known = [one.label for one in self.done]
             raise InputError(
-                f"{router!r} is not one of the routers that were run; choose from {known}."
+                f"{router!r} is not one of the routers that were run; choose from "
+                f"{', '.join(known)}.{did_you_mean(str(router), known)}"
             )
         return found[0]._ran
 

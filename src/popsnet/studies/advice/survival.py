@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from popsnet.base.errors import require_several, wrong
+from popsnet.base.errors import require_one_of, require_several, wrong
 from popsnet.base.progress import Progress
 from popsnet.base.report import Column, Report, Reported, Row, Table, counted, facts_of
 from popsnet.experiment.experiment import seed_number, whole_number
@@ -261,8 +261,7 @@ def survival(
     """
     require_known("survival", IntactParameters, parameters)
     runs = whole_number("runs", runs, 1)
-    if kind not in PARTS:
-        raise wrong("kind", repr(kind))(f"give one of {', '.join(PARTS)}.")
+    require_one_of("kind", kind, PARTS)
     require_several("numbers", numbers)
     dead = sorted({whole_number("numbers", number, 0) for number in numbers})
     if not dead:
