@@ -1,7 +1,7 @@
 """The exceptions that popsnet raises on purpose.
 
     PopsnetError
-    ├── InputError              a value cannot be used (also a ValueError); the message says the cure
+    ├── InputError              a value cannot be used (a ValueError, too); it has the cure
     │   ├── PermutationError    not a permutation of [0, n), or a file without one
     │   ├── StoreError          a file that is not a store, or one that contradicts itself
     │   └── TraceFormatError    a file that is not a readable trace

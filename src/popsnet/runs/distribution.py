@@ -474,6 +474,7 @@ def distribution(
     engine = parameters.pop("engine", "auto")
     experiment = experiment_of(d, g, **parameters)
     numbers = numbers_of(runs, first, threads)
+    experiment.require_run(numbers[-1])
     _require_confidence(confidence)
     with nullcontext() if keep is None else Keeper.opened(keep, experiment) as keeper:
         chosen = choose_engine(engine, experiment, runs=len(numbers), threads=threads)

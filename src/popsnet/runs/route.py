@@ -87,7 +87,8 @@ def route(
     variant : str, optional
         A variant of the router, or a schedule. By default the router chooses.
     permutation : str, Path or array
-        The name of a permutation (by default ``random``), a file, or n destinations.
+        The name of a permutation (by default ``random``), a file, n destinations for all runs, or
+        an array of shape (runs, n), whose row r is the permutation of run r.
     runs : int
         The number of runs, at least 1. Each has its own permutation and its own coins.
     seed, permutation_seed : int
@@ -151,6 +152,7 @@ def route(
     require_known("route", ExperimentParameters, parameters)
     experiment = experiment_of(d, g, **parameters)
     numbers = numbers_of(runs, first, threads)
+    experiment.require_run(numbers[-1])
     if trace is not None:
         if runs != 1:
             raise wrong("trace", trace, "runs")(
