@@ -199,7 +199,7 @@ def lazy_names(
 
     A name that is not there is refused as Python does, which then suggests one that is.
     """
-    import lazy_loader
+    import lazy_loader  # type: ignore[import-untyped]
 
     load, directory, names = lazy_loader.attach_stub(package, file)
 

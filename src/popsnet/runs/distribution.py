@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, as_path, wrong
 from popsnet.base.progress import Progress, duration, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Table, counted, facts_of
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, counted, facts_of
 from popsnet.base.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.experiment.experiment import Experiment
@@ -96,7 +96,7 @@ class TailProbability:
 
 
 @dataclass(frozen=True, repr=False)
-class RunsDistribution(Reported):
+class RunsDistribution(Reported, Plotted):
     """The histograms of steps and slots of many runs, with intervals of their tails.
 
     :func:`distribution` returns it. Two of the same experiment can be added if they have no run in
@@ -133,6 +133,8 @@ class RunsDistribution(Reported):
     >>> (found + more).tally == popsnet.distribution(2, 2, runs=1000).tally
     True
     """
+
+    _draw = "draw_tails"
 
     experiment: Experiment
     engine: str

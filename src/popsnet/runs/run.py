@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, require_one_of
 from popsnet.base.files import write_whole
-from popsnet.base.report import Report, counted, data_frame
+from popsnet.base.report import Plotted, Report, counted, data_frame
 from popsnet.base.stats.inference import summarize_array
 from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, FaultCounts
@@ -216,7 +216,7 @@ class _CountOfRuns:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Runs(Sequence[Run]):
+class Runs(Plotted, Sequence[Run]):
     """The runs of an experiment, in order, as NumPy arrays.
 
     ``runs.slots`` and the other counts are arrays with an entry per run. ``runs[i]`` is one
@@ -248,6 +248,8 @@ class Runs(Sequence[Run]):
     >>> runs[0].slots == runs.slots[0]
     np.True_
     """
+
+    _draw = "draw_runs"
 
     experiment: Experiment
     engine: str

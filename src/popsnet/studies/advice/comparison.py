@@ -13,7 +13,17 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, PopsnetError, did_you_mean, wrong
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import (
+    Column,
+    Fact,
+    Plotted,
+    Report,
+    Reported,
+    Row,
+    Table,
+    counted,
+    facts_of,
+)
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import time_column, with_router_times
@@ -149,7 +159,7 @@ _FIGURES: dict[str, Callable[[Runs], float | None]] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Reported):
+class Comparison(Reported, Plotted):
     """Routers on the same packets, the fastest first, as :func:`compare` returns them.
 
     Routers that did not deliver every packet come last. ``comparison["direct"]`` gives the runs of
@@ -169,6 +179,8 @@ class Comparison(Reported):
     demand : Demand, optional
         The packets of every run, None if the routers were run on permutations.
     """
+
+    _draw = "draw_comparison"
 
     network: Network
     runs: int

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from popsnet.base.errors import require_one_of, require_several, wrong
 from popsnet.base.progress import Progress
-from popsnet.base.report import Column, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import Column, Plotted, Report, Reported, Row, Table, counted, facts_of
 from popsnet.experiment.experiment import seed_number, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import PARTS
@@ -104,7 +104,7 @@ _MEANS = ("lost", "unreachable", "held", "duplicated", "slots")
 
 
 @dataclass(frozen=True, repr=False)
-class Survival(Reported):
+class Survival(Reported, Plotted):
     """Routers with more and more faults, as :func:`survival` returns them.
 
     Parameters
@@ -125,6 +125,8 @@ class Survival(Reported):
         The packets of every run, None if the routers were run on permutations.
     """
 
+    _draw = "draw_survival"
+
     network: Network
     kind: str
     loss: float
@@ -132,6 +134,10 @@ class Survival(Reported):
     fault_seed: int
     rows: tuple[FaultRow, ...]
     demand: Demand | None = field(default=None, compare=False)
+
+    @property
+    def _drawn(self) -> Any:
+        return [self]
 
     @property
     def routers(self) -> list[tuple[str, str]]:
