@@ -25,6 +25,7 @@ from popsnet.model.network import Network
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.kept import Keeper, read_kept, write_kept
 from popsnet.runs.route import ExperimentParameters, experiment_of, numbers_of, require_known
+from popsnet.runs.run import joined_engines, require_same_experiment
 from popsnet.runs.summary import (
     facts_of_demand,
     facts_of_experiment,
@@ -244,11 +245,7 @@ class RunsDistribution(Reported, Plotted):
     def __add__(self, other: RunsDistribution) -> RunsDistribution:
         if not isinstance(other, RunsDistribution):
             return NotImplemented
-        if other.experiment != self.experiment:
-            raise InputError(
-                f"{self.experiment} and {other.experiment} are two experiments; add results of "
-                "one experiment only."
-            )
+        require_same_experiment(self.experiment, other.experiment)
         if other.confidence != self.confidence:
             raise InputError(
                 f"confidence = {self.confidence:g} and {other.confidence:g} differ; give both "
@@ -256,7 +253,7 @@ class RunsDistribution(Reported, Plotted):
             )
         return replace(
             self,
-            engine=_joined_engines(self.engine, other.engine),
+            engine=joined_engines(self.engine, other.engine),
             numbers=_united(self.numbers, other.numbers),
             expected=self.expected if self.expected.exact else other.expected,
             **{name: getattr(self, name) + getattr(other, name) for name in _ADDED},
@@ -490,7 +487,7 @@ def distribution(
         missing = _missing(numbers, found.numbers)
         if not missing:
             return found
-        found = replace(found, engine=_joined_engines(found.engine, chosen.name))
+        found = replace(found, engine=joined_engines(found.engine, chosen.name))
         return _executed(found, chosen, missing, threads, progress, keeper)
 
 
@@ -617,10 +614,6 @@ def _missing(wanted: range, there: Sequence[range]) -> list[range]:
             missing.append(range(start, some.start))
         start = max(start, some.stop)
     return [*missing, range(start, wanted.stop)] if start < wanted.stop else missing
-
-
-def _joined_engines(some: str, others: str) -> str:
-    return ", ".join(dict.fromkeys((*some.split(", "), *others.split(", "))))
 
 
 def _with_block(

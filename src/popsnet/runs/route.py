@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, as_path, wrong
+from popsnet.base.errors import InputError, as_path, did_you_mean, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.progress import Progress, Update, patient_progress
 from popsnet.engines import Engine, Outcomes, choose_engine
@@ -52,9 +53,15 @@ class ExperimentParameters(SharedParameters, total=False):
 
 
 def require_known(function: str, known: type, given: Mapping[str, object]) -> None:
-    """Refuse a parameter that a function does not take, as Python itself does."""
-    for name in given.keys() - get_type_hints(known).keys():
-        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    """Refuse a parameter that a function does not take, as Python 3.13 does."""
+    code = sys._getframe(1).f_code  # the function itself, which has parameters of its own
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = [*own, *get_type_hints(known)]
+    for name in sorted(given.keys() - {*names}):
+        meant = did_you_mean(name, names)
+        raise TypeError(
+            f"{function}() got an unexpected keyword argument {name!r}{'.' * bool(meant)}{meant}"
+        )
 
 
 def route(

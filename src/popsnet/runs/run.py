@@ -202,6 +202,22 @@ def run_traced(
         return write_trace(experiment, number, file, observers, engine)
 
 
+def require_same_experiment(one: Experiment, other: Experiment) -> None:
+    """Refuse to join results of two experiments."""
+    if one != other:
+        values, others = one.identity, other.identity
+        keys = [key for key in {**values, **others} if values.get(key) != others.get(key)]
+        differ = ", ".join(f"{key} {values.get(key)!r} and {others.get(key)!r}" for key in keys)
+        raise InputError(
+            f"{one} and {other} are two experiments ({differ}); add results of one experiment only."
+        )
+
+
+def joined_engines(some: str, others: str) -> str:
+    """Return the engines of two results that were joined."""
+    return ", ".join(dict.fromkeys((*some.split(", "), *others.split(", "))))
+
+
 class _CountOfRuns:
     """A count of every run, under the name of its column."""
 
@@ -221,7 +237,8 @@ class Runs(Plotted, Sequence[Run]):
 
     ``runs.slots`` and the other counts are arrays with an entry per run. ``runs[i]`` is one
     :class:`Run`, which can be traced and viewed, and ``runs[a:b]`` is a part of them as
-    :class:`Runs`. :func:`~popsnet.route` returns this class.
+    :class:`Runs`. ``runs + more`` joins runs of one experiment that have different numbers.
+    :func:`~popsnet.route` returns this class.
 
     Parameters
     ----------
@@ -291,6 +308,22 @@ class Runs(Plotted, Sequence[Run]):
     def __iter__(self) -> Iterator[Run]:
         rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
         return (Run(self.experiment, *one) for one in rest)
+
+    def __add__(self, more: Runs) -> Runs:
+        """Return these runs and more of the same experiment, with other numbers."""
+        if not isinstance(more, Runs):
+            return NotImplemented
+        require_same_experiment(self.experiment, more.experiment)
+        if both := set(self.numbers) & set(more.numbers):
+            raise InputError(
+                f"Run {min(both):,} is in both; add runs of other numbers, such as those of "
+                f"route(experiment, runs=…, first={max(*self.numbers, *more.numbers) + 1})."
+            )
+        return Runs(
+            self.experiment, joined_engines(self.engine, more.engine),
+            (*self.numbers, *more.numbers), Outcomes.joined([self.outcomes, more.outcomes]),
+            np.concatenate([self.seconds, more.seconds]),
+        )  # fmt: skip
 
     slots = _CountOfRuns()
     """The slots of each run, until the router ended or was stopped."""

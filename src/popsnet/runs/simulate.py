@@ -14,6 +14,7 @@ from popsnet.experiment.experiment import whole_number
 from popsnet.experiment.traffic import TrafficExperiment, TrafficParameters
 from popsnet.model.faults import Faults
 from popsnet.model.network import Network, network_of
+from popsnet.runs.route import require_known
 from popsnet.runs.simulation import TrafficSession, run_point
 from popsnet.runs.traffic_result import Setting, TrafficResult
 from popsnet.trace import Observer, TraceWriter
@@ -84,6 +85,7 @@ def simulate(
     >>> low < result.delay.mean < high
     True
     """
+    require_known("simulate", TrafficParameters, parameters)
     experiment = _experiment(d, g, parameters)
     if trace is not None:
         write_trace(experiment, trace, trace_slots)
