@@ -138,6 +138,17 @@ def how_to_install(extra: str) -> str:
     )
 
 
+def import_networkx() -> Any:
+    """Return the module networkx, or say how to install it."""
+    try:
+        import networkx as nx
+    except ImportError as error:
+        raise InputError(
+            f"A graph of NetworkX needs networkx ({error}). {how_to_install('networkx')}"
+        ) from error
+    return nx
+
+
 def closest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like another one, if a slip or two lead to it.
 

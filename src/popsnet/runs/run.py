@@ -28,6 +28,7 @@ from popsnet.trace import Observer, TraceWriter
 if TYPE_CHECKING:
     import pandas as pd
 
+    from popsnet.runs.slot import RunSlot
     from popsnet.trace.viewer import Page
 
 I64 = npt.NDArray[np.int64]
@@ -120,6 +121,38 @@ class Run:
         """
         run_traced(self.experiment, self.number, Path(path))
         return Path(path)
+
+    def slot(self, number: int) -> RunSlot:
+        """Execute the run again, message by message, and return one of its slots.
+
+        It prints itself: who sends what on which coupler, who listens, and what comes of it.
+
+        Parameters
+        ----------
+        number : int
+            The number of the slot, counting from 1.
+
+        Returns
+        -------
+        RunSlot
+            The slot, also as :meth:`~popsnet.runs.slot.RunSlot.to_dataframe`, and with the
+            :meth:`~popsnet.runs.slot.RunSlot.conflict_graph` of its step.
+
+        Raises
+        ------
+        InputError
+            If the run has no such slot, or its variant gives statistics only.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> slot = popsnet.route(4, 4)[0].slot(5)
+        >>> len(slot.delivered), sum(use.result == "collision" for use in slot.couplers())
+        (2, 0)
+        """
+        from popsnet.runs.slot import read_slot
+
+        return read_slot(self.trace(), number)
 
     def view(self) -> Page:
         """Return the page that plays the run. A notebook shows it, ``save`` writes it.
