@@ -94,7 +94,9 @@ def test_the_conflict_graph_is_that_of_the_analysis() -> None:
         degrees = [degree for _, degree in sorted(graph.degree())]
         assert degrees == step.graph.degrees.tolist()
         colours = {packet: colour for *_, packet, colour in graph.edges(keys=True, data="colour")}
-        assert [colours[packet] for packet in step.taking.tolist()] == step.colours.tolist()
+        assert [
+            colours[packet] for packet in step.graph.packets[step.taking].tolist()
+        ] == step.colours.tolist()
         within = run.slot(5 * number + 4).conflict_graph()
         assert sorted(within.edges(keys=True)) == sorted(graph.edges(keys=True))
 
