@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 import popsnet
@@ -83,3 +88,63 @@ def test_values_that_are_one_of_a_few_are_suggested() -> None:
     ):
         with pytest.raises(InputError, match="Did you mean '"):
             call()
+
+
+def test_a_wrong_keyword_names_the_function_and_the_right_keyword() -> None:
+    """Python itself suggests from version 3.13 on, where a function lists all its keywords."""
+    point = popsnet.traffic.TrafficExperiment(2, 2, scheduler="tdm", load=0.1)
+    arguments: dict[str, tuple[Any, ...]] = {"replicate": (point, 2), "run_loads": ([point],)}
+    for package in (popsnet, popsnet.traffic):
+        for function in map(partial(getattr, package), package.__all__):
+            if not inspect.isfunction(function) or function.__name__.startswith("register"):
+                continue
+            parameters = inspect.signature(function).parameters.values()
+            own = [one for one in parameters if one.kind < one.VAR_POSITIONAL]
+            needed = sum(one.default is one.empty for one in own)
+            with pytest.raises(TypeError) as refused:
+                function(*arguments.get(function.__name__, (2,) * needed), zzz=1)
+            text = f"{function.__name__}() got an unexpected keyword argument 'zzz'"
+            assert str(refused.value) == text
+    slips: list[tuple[Callable[..., Any], str, str]] = [
+        (popsnet.simulate, "loda", "load"), (popsnet.route, "rnus", "runs"),
+        (popsnet.compare, "sede", "seed"), (popsnet.distribution, "frist", "first"),
+        (popsnet.survival, "numebrs", "numbers"), (popsnet.schedule, "fualts", "faults"),
+    ]  # fmt: skip
+    for call, slip, meant in slips:
+        with pytest.raises(TypeError, match=rf"'{slip}'\. Did you mean '{meant}'\?$"):
+            call(popsnet.Network(4, 4), **{slip: 1})
+    slipped: dict[str, Any] = {"sumary": "s"}
+    for register in (popsnet.register, popsnet.traffic.register_scheduler):
+        decorate: Any = register("x", **slipped)
+        with pytest.raises(TypeError, match=rf"^{register.__name__}\(\) got .*mean 'summary'\?$"):
+            decorate(print)
+
+
+def test_values_of_a_wrong_kind_are_named() -> None:
+    network, sender, none = popsnet.Network(4, 4), np.array([0]), cast("Any", None)
+    facts: dict[str, Any] = {"summary": "s", "slots": "n", "buffers": 2}
+    register, add = cast("Any", popsnet.register), cast("Any", popsnet.traffic.register_scheduler)
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: network.group(99), r"^processor = 99: POPS\(4, 4\) has processors 0 to 15; give"),
+        (lambda: network.index(-1), r"^processor = -1: POPS"),
+        (lambda: register(7, **facts)(print), "^name = 7: it must be a text"),
+        (lambda: add(7, summary="s")(print), "^name = 7: it must be a text"),
+        (lambda: register("x", **facts, words="yes")(print), r"'yes' is not Words\("),
+        (lambda: popsnet.Experiment(4, 4, seed=none), "^seed = None: it must be an integer"),
+        (lambda: popsnet.Experiment(4, 4, router=none), "^router = None: give a name"),
+    ]
+    for call, text in calls:
+        with pytest.raises(InputError, match=text):
+            call()
+    bits: Any = 3.0
+    with pytest.raises(ValueError, match=r"^bits = 3\.0: a number of bits must be an integer\.$"):
+        popsnet.Slot.send_control(sender, sender, contents=sender, bits=bits)
+
+
+def test_results_that_cannot_be_hashed_say_so() -> None:
+    result = popsnet.simulate(2, 2, load=0.1, slots=100)
+    for found in (result, popsnet.compare(2, 2, routers=["direct"], runs=1)):
+        with pytest.raises(TypeError, match=f"^unhashable type: '{type(found).__name__}'$"):
+            hash(found)
+    point = popsnet.traffic.TrafficExperiment(2, 2, scheduler="tdm", load=0.1, faults="coupler:0,1")
+    assert str(point) == "tdm (standard) on POPS(2, 2), bernoulli uniform, 0.1, coupler:0,1"

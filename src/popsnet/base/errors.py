@@ -62,6 +62,17 @@ def unknown(what: str, name: object, known: Iterable[str], more: str = "") -> In
     )
 
 
+def unexpected(function: str, name: str, known: Iterable[str]) -> TypeError:
+    """Return the error for a keyword that a function does not take, as Python 3.13 words it.
+
+    >>> unexpected("route", "rnus", ["runs", "seed"])
+    TypeError("route() got an unexpected keyword argument 'rnus'. Did you mean 'runs'?")
+    """
+    meant = did_you_mean(name, known)
+    text = f"{function}() got an unexpected keyword argument {name!r}"
+    return TypeError(f"{text}.{meant}" if meant else text)
+
+
 def lacks_memory(error: BaseException) -> bool:
     """Return whether an error, or what caused it, is that the system gave no more memory.
 

@@ -203,9 +203,10 @@ class TrafficExperiment(Experiment):
         return f"<{self}>"
 
     def __str__(self) -> str:
-        return (
+        text = (
             f"{self.scheduler} ({self.variant}) on {self.network}, {self.arrivals}, {self.load:g}"
         )
+        return f"{text}, {self.faults}" if self.faults else text
 
     @property
     def _objects(self) -> dict[str, Any]:

@@ -225,12 +225,17 @@ class Network:
         Parameters
         ----------
         processor : int or array of int
-            Processor numbers.
+            Processor numbers, from 0 to n - 1; those in arrays are not checked.
 
         Returns
         -------
         int or array of int
             ``processor // d``; an array keeps its type.
+
+        Raises
+        ------
+        InputError
+            If there is no such processor.
 
         Examples
         --------
@@ -240,6 +245,8 @@ class Network:
         >>> network.group(network.processors)
         array([0, 0, 0, 1, 1, 1], dtype=int32)
         """
+        if isinstance(processor, int) and not 0 <= processor < self.n:
+            raise self._outside("processor", processor, self.n)
         return processor // self.d
 
     def index(self, processor: Numbers) -> Numbers:
@@ -263,6 +270,8 @@ class Network:
         >>> network.index(network.processors)
         array([0, 1, 2, 0, 1, 2], dtype=int32)
         """
+        if isinstance(processor, int) and not 0 <= processor < self.n:
+            raise self._outside("processor", processor, self.n)
         return processor % self.d
 
     def processor(self, group: Numbers | int, index: Numbers | int) -> Numbers:
@@ -289,6 +298,9 @@ class Network:
         """
         processor: Numbers = _joined(group, self.d, index, self.n)
         return processor
+
+    def _outside(self, name: str, number: int, end: int) -> InputError:
+        return wrong(name, number)(f"{self} has {name}s 0 to {end - 1:,}; give one of these.")
 
     @overload
     def coupler(self, b: int, a: int) -> int: ...

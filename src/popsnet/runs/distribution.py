@@ -135,6 +135,8 @@ class RunsDistribution(Reported, Plotted):
     True
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     _draw = "draw_tails"
 
     experiment: Experiment

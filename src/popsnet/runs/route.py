@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, as_path, did_you_mean, wrong
+from popsnet.base.errors import InputError, as_path, unexpected, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.progress import Progress, Update, patient_progress
 from popsnet.engines import Engine, Outcomes, choose_engine
@@ -58,10 +58,7 @@ def require_known(function: str, known: type, given: Mapping[str, object]) -> No
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     names = [*own, *get_type_hints(known)]
     for name in sorted(given.keys() - {*names}):
-        meant = did_you_mean(name, names)
-        raise TypeError(
-            f"{function}() got an unexpected keyword argument {name!r}{'.' * bool(meant)}{meant}"
-        )
+        raise unexpected(function, name, names)
 
 
 def route(
@@ -99,7 +96,8 @@ def route(
     runs : int
         The number of runs, at least 1. Each has its own permutation and its own coins.
     seed, permutation_seed : int
-        The seeds of the coins and of the permutations, from 0 to 2^64 - 1, by default 0.
+        The seeds of the coins and of the permutations, from 0 to 2^64 - 1, by default 0. None, as
+        for any parameter, is the default, never a random seed.
     max_steps : int
         A run is capped after this many steps, by default 1000.
     first : int

@@ -236,6 +236,8 @@ class TrafficResult(Reported, Plotted):
     '17.3 slots, 0.50 packets per processor and slot'
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     _draw = "draw_load_curves"
 
     network: Network

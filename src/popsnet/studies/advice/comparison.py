@@ -180,6 +180,8 @@ class Comparison(Reported, Plotted):
         The packets of every run, None if the routers were run on permutations.
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     _draw = "draw_comparison"
 
     network: Network

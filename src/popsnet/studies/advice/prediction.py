@@ -72,6 +72,8 @@ class Prediction(Reported, Plotted):
     :func:`predict` returns it.
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     _draw = "draw_phases"
 
     network: Network

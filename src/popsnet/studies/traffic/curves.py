@@ -63,6 +63,8 @@ class LoadCurves(Reported, Plotted):
     ['stable', 'stable']
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     _draw = "draw_load_curves"
 
     results: tuple[TrafficResult, ...]
@@ -241,6 +243,8 @@ class Replications(Reported):
     >>> runs.verdicts["stable"], runs.delay.runs
     (5, 5)
     """
+
+    __hash__ = None  # type: ignore[assignment]
 
     experiment: TrafficExperiment
     runs: int

@@ -386,6 +386,8 @@ class Saturations(Reported, Plotted):
     ['tdm']
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     _draw = "draw_load_curves"
 
     brackets: dict[str, Saturation]
