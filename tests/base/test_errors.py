@@ -83,7 +83,7 @@ def test_values_that_are_one_of_a_few_are_suggested() -> None:
         lambda: runs.histogram("slot"),
         lambda: popsnet.survival(2, 2, kind="coupler"),
         lambda: popsnet.simulate(2, 2, load=0.1, engine="slot"),
-        lambda: popsnet.compare(2, 2, routers=["direct"], runs=1)["dirct"],
+        lambda: popsnet.compare(2, 2, routers=["direct"], runs=1)["drect"],
         lambda: runs.experiment.replaced(sed=1),
     ):
         with pytest.raises(InputError, match="Did you mean '"):
@@ -107,13 +107,13 @@ def test_a_wrong_keyword_names_the_function_and_the_right_keyword() -> None:
             assert str(refused.value) == text
     slips: list[tuple[Callable[..., Any], str, str]] = [
         (popsnet.simulate, "loda", "load"), (popsnet.route, "rnus", "runs"),
-        (popsnet.compare, "sede", "seed"), (popsnet.distribution, "frist", "first"),
-        (popsnet.survival, "numebrs", "numbers"), (popsnet.schedule, "fualts", "faults"),
+        (popsnet.compare, "sede", "seed"), (popsnet.distribution, "frst", "first"),
+        (popsnet.survival, "nubers", "numbers"), (popsnet.schedule, "falts", "faults"),
     ]  # fmt: skip
     for call, slip, meant in slips:
         with pytest.raises(TypeError, match=rf"'{slip}'\. Did you mean '{meant}'\?$"):
             call(popsnet.Network(4, 4), **{slip: 1})
-    slipped: dict[str, Any] = {"sumary": "s"}
+    slipped: dict[str, Any] = {"summry": "s"}
     for register in (popsnet.register, popsnet.traffic.register_scheduler):
         decorate: Any = register("x", **slipped)
         with pytest.raises(TypeError, match=rf"^{register.__name__}\(\) got .*mean 'summary'\?$"):
@@ -129,7 +129,7 @@ def test_values_of_a_wrong_kind_are_named() -> None:
         (lambda: network.index(-1), r"^processor = -1: POPS"),
         (lambda: register(7, **facts)(print), "^name = 7: it must be a text"),
         (lambda: add(7, summary="s")(print), "^name = 7: it must be a text"),
-        (lambda: register("x", **facts, words="yes")(print), r"'yes' is not Words\("),
+        (lambda: register("x", **facts, words="yes")(print), r"'yes' is not Explanation"),
         (lambda: popsnet.Experiment(4, 4, seed=none), "^seed = None: it must be an integer"),
         (lambda: popsnet.Experiment(4, 4, router=none), "^router = None: give a name"),
     ]

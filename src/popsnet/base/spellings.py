@@ -9,21 +9,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Renamed(NamedTuple):
+class OldSpelling(NamedTuple):
     """A spelling of an earlier version."""
 
     kind: str
-    """Where it is written: ``option``, ``parameter``, ``key``, ``value``, ``column`` or ``name``."""
+    """What it names: ``option``, ``parameter``, ``key``, ``value``, ``column`` or ``name``."""
     context: str
     """The commands, functions, tables of a sweep file or outputs that had it."""
     old: str
     new: str
 
 
-INPUTS: tuple[Renamed, ...] = ()
+INPUTS: tuple[OldSpelling, ...] = ()
 """What users write. Each gives an error with the new spelling."""
 
-OUTPUTS: tuple[Renamed, ...] = ()
+OUTPUTS: tuple[OldSpelling, ...] = ()
 """Columns of CSV files and data frames, and keys of JSON objects."""
 
 

@@ -14,8 +14,8 @@ from popsnet.base.report import (
     Reported,
     Row,
     Table,
-    counted,
     facts_of,
+    plural,
 )
 from popsnet.base.report.table import NOTHING
 from popsnet.hardware import Timing
@@ -460,7 +460,7 @@ class TrafficResult(Reported, Plotted):
         one, network = self.setting, self.network
         variant = f" ({one.variant})" if one.variant else ""
         title = (
-            f"{network}: {network.n:,} processors in {counted(network.g, 'group')} of "
+            f"{network}: {network.n:,} processors in {plural(network.g, 'group')} of "
             f"{network.d:,}\n"
             f"{one.scheduler}{variant}, engine {one.engine}, seed {one.seed}\n"
             f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {one.arrival_seed}"

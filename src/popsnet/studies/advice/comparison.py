@@ -21,8 +21,8 @@ from popsnet.base.report import (
     Reported,
     Row,
     Table,
-    counted,
     facts_of,
+    plural,
 )
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.hardware import Propagation, Timing
@@ -219,10 +219,10 @@ class Comparison(Reported, Plotted):
         timing : Timing, optional
             The length of a slot, to print times as well.
         """
-        title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
+        title = f"{self.network}: {plural(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound or 0:.1f}"
         if self.demand is not None:
-            title = f"{self.network}: {summary.described(self.demand)}; {counted(self.runs, 'run')}"
+            title = f"{self.network}: {summary.described(self.demand)}; {plural(self.runs, 'run')}"
             bound = f"Lower bound for any schedule: {self.lower_bound or 0:,.0f}"
         first = (*self.done, *self.left_out)[0].experiment
         facts = (

@@ -11,8 +11,8 @@ from typing import Any
 
 from popsnet import theory
 from popsnet.base.errors import InputError
-from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, counted, facts_of
-from popsnet.base.report.table import shown
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of, plural
+from popsnet.base.report.table import format_value
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.network import Network, shape_of
@@ -81,7 +81,7 @@ class Prediction(Reported, Plotted):
     means: tuple[PredictedMean, ...]
     tail: tuple[PredictedTail, ...]
     constants: Mapping[str, float]
-    """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5.
+    """The paper's c, c with slot 5 plural, and the share of packets that are lost in slot 5.
 
     All are for the limit of large networks with this d/g.
     """
@@ -113,7 +113,7 @@ class Prediction(Reported, Plotted):
             parts += ["", table] if table.columns else [table]
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
         capped = sum(one.capped or 0 for one in self.means)
-        verdict = f"FAILED: {counted(capped, 'run')} capped." if capped else ""
+        verdict = f"FAILED: {plural(capped, 'run')} capped." if capped else ""
         return Report(title, facts, tuple(parts), verdict, ok=not capped)
 
     def _means(self) -> Table:
@@ -159,8 +159,7 @@ class Prediction(Reported, Plotted):
             Column("reference", "section", "text"),
         )
         title = "The paper's tail bounds (a bound of 1 or more says nothing)"
-        shown = columns if self.tail_bounds else ()
-        return Table("tail_bounds", title, shown, self.tail_bounds)
+        return Table("tail_bounds", title, columns if self.tail_bounds else (), self.tail_bounds)
 
     def _growth(self) -> Table:
         columns = (
@@ -295,7 +294,7 @@ def _measured_column(key: str) -> Column:
     """Make a column of means of runs, with ≥ if runs were capped."""
 
     def show(row: PredictedMean) -> str:
-        return f"{'≥ ' * bool(row.capped)}{shown(getattr(row, key), 'number')}"
+        return f"{'≥ ' * bool(row.capped)}{format_value(getattr(row, key), 'number')}"
 
     return Column(key, show=show)
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.errors import PermutationError, abbreviated, require_text, unknown, wrong
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.model.coins import Coins
 from popsnet.model.network import Network, require_network
 from popsnet.model.slot import Ints
@@ -225,7 +225,7 @@ class ResolvedPermutation:
         """Refuse a run that has no row."""
         if self.given is not None and self.given.ndim == 2 and run >= len(self.given):
             raise PermutationError(
-                f"permutation has {counted(len(self.given), 'row')}, one for each run, so there is "
+                f"permutation has {plural(len(self.given), 'row')}, one for each run, so there is "
                 f"no run {run:,}: runs count from 0. Give fewer runs, or an array of more rows.",
                 parameter="permutation",
             )
@@ -255,14 +255,14 @@ def resolve_permutation(
 
 def _of_array(permutation: npt.ArrayLike, network: Network) -> ResolvedPermutation:
     try:
-        given = None if np.ma.isMaskedArray(permutation) else np.asarray(permutation)
+        array = None if np.ma.isMaskedArray(permutation) else np.asarray(permutation)
     except ValueError:  # rows of different lengths
-        given = None
-    if given is None or given.ndim == 0:
+        array = None
+    if array is None or array.ndim == 0:
         raise wrong("permutation", f"{permutation!r:.60}")(
             "give a name, a file, an array of n destinations, or one of a row per run."
         )
-    values = _require_rows(given, network.n, "permutation")
+    values = _require_rows(array, network.n, "permutation")
     values.flags.writeable = False
     shape = f"{len(values)} rows".encode() if values.ndim == 2 else b""
     digest = _digest(shape + values.astype("<i4").tobytes())
