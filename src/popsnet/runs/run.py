@@ -148,7 +148,7 @@ class Run:
         >>> import popsnet
         >>> slot = popsnet.route(4, 4)[0].slot(5)
         >>> len(slot.delivered), sum(use.result == "collision" for use in slot.couplers())
-        (2, 0)
+        (6, 0)
         """
         from popsnet.runs.slot import read_slot
 
@@ -353,10 +353,12 @@ class Runs(Plotted, Sequence[Run]):
                 f"route(experiment, runs=…, first={max(*self.numbers, *more.numbers) + 1})."
             )
         return Runs(
-            self.experiment, joined_engines(self.engine, more.engine),
-            (*self.numbers, *more.numbers), Outcomes.joined([self.outcomes, more.outcomes]),
+            self.experiment,
+            joined_engines(self.engine, more.engine),
+            (*self.numbers, *more.numbers),
+            Outcomes.joined([self.outcomes, more.outcomes]),
             np.concatenate([self.seconds, more.seconds]),
-        )  # fmt: skip
+        )
 
     slots = _CountOfRuns()
     """The slots of each run, until the router ended or was stopped."""

@@ -98,7 +98,7 @@ class RunSlot(Reported):
         return [packet for packet, slot in self.course.delivered.items() if slot == self.number]
 
     def couplers(self) -> list[CouplerUse]:
-        """Return the couplers that somebody sends on or listens to, by number."""
+        """Return the couplers that a processor sends on or listens to, by number."""
         network, line = self.header.network, self.line
         d, g = network.d, network.g
         faults = FaultyParts(network, self.header.faults) if self.header.faults else None
@@ -126,14 +126,15 @@ class RunSlot(Reported):
                 among.setdefault(channel, []).append(processor)
         return [
             CouplerUse(
-                channel // network.wavelengths // g, channel // network.wavelengths % g,
+                channel // network.wavelengths // g,
+                channel // network.wavelengths % g,
                 channel % network.wavelengths,
                 tuple(f"{one[0]}: {_message(one)}" for one in sent.get(channel, ())),
                 tuple(listeners.get(channel, ())),
                 tuple(heard.get(channel, ()) if len(sent.get(channel, ())) == 1 else ()),
             )
             for channel in sorted({*sent, *listeners})
-        ]  # fmt: skip
+        ]
 
     def conflict_graph(self) -> nx.MultiGraph[Any]:
         """Return the conflict graph of the step of this slot as a NetworkX graph.
@@ -167,11 +168,12 @@ class RunSlot(Reported):
         ends = course.delivered, course.lost
         pending = np.array(
             [
-                packet for packet in range(len(destination))
+                packet
+                for packet in range(len(destination))
                 if all(end.get(packet, first) >= first for end in ends)
             ],
             dtype=np.int64,
-        )  # fmt: skip
+        )
         by_residue = header.conflict_graph == "residue"
         targets = destination % network.g if by_residue else destination // network.d
         right = "temporary group" if by_residue else "destination group"
