@@ -108,7 +108,7 @@ def test_a_wrong_keyword_names_the_function_and_the_right_keyword() -> None:
     slips: list[tuple[Callable[..., Any], str, str]] = [
         (popsnet.simulate, "loda", "load"), (popsnet.route, "rnus", "runs"),
         (popsnet.compare, "sede", "seed"), (popsnet.distribution, "frst", "first"),
-        (popsnet.survival, "numbrs", "numbers"), (popsnet.schedule, "falts", "faults"),
+        (popsnet.survival, "numberz", "numbers"), (popsnet.schedule, "falts", "faults"),
     ]  # fmt: skip
     for call, slip, meant in slips:
         with pytest.raises(TypeError, match=rf"'{slip}'\. Did you mean '{meant}'\?$"):
