@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import typer
@@ -16,13 +16,6 @@ _SIZES = ("D", "G", "N")
 
 _MEANT = {"help": "--help", "version": "--version"}
 """Words that one would try."""
-
-_ELSEWHERE = dict.fromkeys(
-    ("--demand", "--matrix"),
-    "Demands and matrices are for popsnet schedule and for commands that run routers: route, "
-    "compare, faults, view and distribution.",
-)
-"""Options that one would expect of other commands, too."""
 
 _IN_THE_LIBRARY = {"router": "routers", "arrivals": "packets", "network": "comparators"}
 """Options that give a parameter of another name, too."""
@@ -150,11 +143,22 @@ def _refuse_option(ctx: Any, error: Any) -> None:
         return
     known = [name for one in ctx.command.get_params(ctx) for name in one.opts]
     where, option = f"popsnet {words_of(ctx)}".strip(), error.option_name
-    if option in _ELSEWHERE:
-        raise InputError(f"{where} has no option {option}. {_ELSEWHERE[option]}")
     meant = closest(option, known)
-    cure = f"Did you mean {meant}?" if meant else f"See {where} --help."
-    raise InputError(f"{where} has no option {option}. {cure}")
+    cure = f" Did you mean {meant}?" if meant else ""
+    if others := [words for words, options in _options_of(ctx.find_root()) if option in options]:
+        cure += f" {option} belongs to {', '.join(others)}."
+    raise InputError(f"{where} has no option {option}.{cure or f' See {where} --help.'}")
+
+
+def _options_of(ctx: Any, words: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the words of every command below a group, with the options of the command."""
+    for name in ctx.command.list_commands(ctx):
+        command = ctx.command.get_command(ctx, name)
+        below = type(ctx)(command, parent=ctx, info_name=name)
+        if isinstance(command, TyperGroup):
+            yield from _options_of(below, f"{words}{name} ")
+        else:
+            yield words + name, [text for one in command.get_params(below) for text in one.opts]
 
 
 def _refuse_number(error: typer.BadParameter, typed: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from popsnet.base.errors import InputError, as_path
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.progress import patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Table, data_frame
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, data_frame
 from popsnet.base.report.table import flat
 from popsnet.engines import ENGINES, Instance, Outcome
 from popsnet.experiment.experiment import seed_number
@@ -112,7 +112,7 @@ class ScheduleFaults:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scheduled(Reported):
+class Scheduled(Reported, Plotted):
     """A collision-free schedule of a demand, as :func:`schedule` returns it.
 
     Parameters
@@ -148,6 +148,8 @@ class Scheduled(Reported):
     0
     """
 
+    _draw = "draw_schedule"
+
     demand: Demand
     schedule: Schedule
     seed: int = 0
@@ -165,6 +167,10 @@ class Scheduled(Reported):
     """The lower bound by counting senders, listeners, couplers and hops."""
     seeds: Mapping[str, int] = field(default_factory=dict)
     """The seeds of the packets and of the faults."""
+
+    @property
+    def _drawn(self) -> Any:
+        return self.schedule
 
     @property
     def slots(self) -> int:

@@ -10,7 +10,7 @@ from functools import cache
 from math import inf
 from typing import Any
 
-from popsnet.base.errors import InputError, wrong
+from popsnet.base.errors import InputError, require_one_of
 from popsnet.base.report import Column, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.stats.inference import Estimate, confidence_interval, summarize_counts
 from popsnet.experiment.experiment import Experiment
@@ -135,10 +135,8 @@ def result_curves(
     only : Selection
         Which experiments; all by default.
     """
-    if x not in X_AXES:
-        raise wrong("x", x)(f"give one of {', '.join(X_AXES)}.")
-    if measure not in MEASURES:
-        raise wrong("measure", measure)(f"give one of {', '.join(MEASURES)}.")
+    require_one_of("x", x, X_AXES)
+    require_one_of("measure", measure, MEASURES)
     chosen = only.require_any(store.experiments(), store.path)
     gathered = [(experiment, store.gathered(experiment)) for experiment in chosen]
     points = [_point(*pair, x, measure) for pair in gathered if pair[1].tally.runs]

@@ -8,9 +8,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from popsnet.base.errors import require_several, wrong
+from popsnet.base.errors import require_one_of, require_several, wrong
 from popsnet.base.progress import Progress
-from popsnet.base.report import Column, Report, Reported, Row, Table, facts_of, plural
+from popsnet.base.report import Column, Plotted, Report, Reported, Row, Table, facts_of, plural
 from popsnet.experiment.experiment import seed_number, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import PARTS
@@ -110,7 +110,7 @@ _COUNTS = ("lost", "unreachable", "held", "duplicated")
 
 
 @dataclass(frozen=True, repr=False)
-class Survival(Reported):
+class Survival(Reported, Plotted):
     """Routers with more and more faults, as :func:`survival` returns them.
 
     Parameters
@@ -133,6 +133,8 @@ class Survival(Reported):
         The seeds of the coins and of the permutations.
     """
 
+    _draw = "draw_survival"
+
     network: Network
     kind: str
     loss: float
@@ -141,6 +143,10 @@ class Survival(Reported):
     rows: tuple[FaultRow, ...]
     demand: Demand | None = field(default=None, compare=False)
     seeds: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def _drawn(self) -> Any:
+        return [self]
 
     @property
     def routers(self) -> list[tuple[str, str]]:
@@ -277,8 +283,7 @@ def survival(
     """
     require_known("survival", IntactParameters, parameters)
     runs = whole_number("runs", runs, 1)
-    if kind not in PARTS:
-        raise wrong("kind", repr(kind))(f"give one of {', '.join(PARTS)}.")
+    require_one_of("kind", kind, PARTS)
     require_several("numbers", numbers)
     dead = sorted({whole_number("numbers", number, 0) for number in numbers})
     if not dead:

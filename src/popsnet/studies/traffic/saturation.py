@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Row, Table
 from popsnet.base.report.table import nest
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.hardware import Timing
@@ -371,7 +372,7 @@ def find_saturations(
 
 
 @dataclass(frozen=True, repr=False)
-class Saturations(Reported):
+class Saturations(Reported, Plotted):
     """The brackets of several schedulers.
 
     Parameters
@@ -392,6 +393,10 @@ class Saturations(Reported):
     ['tdm']
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
+    _draw = "draw_load_curves"
+
     brackets: dict[str, Saturation]
     formulas: Mapping[str, float | None] = field(default_factory=dict)
     unfinished: tuple[str, ...] = ()
@@ -399,6 +404,10 @@ class Saturations(Reported):
     def in_short(self) -> str:
         """Return the brackets in a line."""
         return "; ".join(f"{name}: {bracket.in_short()}" for name, bracket in self.brackets.items())
+
+    @property
+    def _drawn(self) -> Any:
+        return {name: bracket.points for name, bracket in self.brackets.items()}
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a row per scheduler.
