@@ -221,13 +221,13 @@ STUDY = """
 shapes = [[2, 2]]
 schedulers = ["tdm"]
 loads = [0.1, 0.3]
-faults = ["", "coupler:1,0"]
+faults = ["", "coupler:0-1"]
 wavelengths = [1, 2]
 slots = 60
 [[grid]]
 shapes = [[2, 2]]
 routers = ["offline"]
-faults = ["", "coupler:1,0"]
+faults = ["", "coupler:0-1"]
 seed = [0, 1]
 runs = 10
 """
@@ -251,7 +251,7 @@ def test_a_study_of_faults_is_listed_drawn_and_selected(
     drawn = cli("results", "plot", "--measure", "delay", "--figure", "delay.svg")
     assert drawn.code == 0, drawn.err
     figure = Path("delay.svg").read_text()
-    for faults in ("none", "coupler:1,0"):
+    for faults in ("none", "coupler:0-1"):
         for wavelengths in (1, 2):
             assert f"tdm, wavelengths {wavelengths}, faults {faults}" in figure
     assert "any scheduler" not in figure  # each line has its own bound
@@ -264,5 +264,5 @@ def test_a_study_of_faults_is_listed_drawn_and_selected(
     assert len(runs_of_one["experiments"]) == 1  # type: ignore[arg-type]
     refused = cli("results", "list", "--faults", "coupler:1")
     assert refused.code == 2
-    assert "Did you mean 'coupler:1,0'?" in refused.err
+    assert "Did you mean 'coupler:0-1'?" in refused.err
     assert "seed is from 0 to 1 there" in cli("results", "list", "--seed", "2:").err

@@ -36,7 +36,7 @@ MEANT = {
     "cite x": "popsnet cite takes no arguments; 'x' is one too many.",
     "adversary 4 4": "popsnet adversary needs a command first: oblivious, congestion, rigid,",
     "8 8": "popsnet needs a command first: demo, view,",
-    "plan 4 4 --demand d.csv": "plan has no option --demand. Demands and matrices are for",
+    "plan 4 4 --packets d.csv": "plan has no option --packets. Lists of packets and matrices",
     "exact 4 4 --matrix m.csv": "commands that run routers: route, compare, faults, view and",
     "view m.csv": "m.csv is a table and not a trace; popsnet schedule and popsnet route write",
     "demo --out x.jpg": "--out x.jpg: the name must end in .html.",

@@ -84,7 +84,7 @@ def test_every_router_of_demands_ends_with_a_report(
         for text in _texts(network):
             experiment = Experiment(
                 *shape, router=router, variant=variant, faults=text, fault_seed=number,
-                seed=number, max_steps=8, demand=Demand(network, *ends),
+                seed=number, max_steps=8, packets=Demand(network, *ends),
             )  # fmt: skip
             _account(popsnet.route(experiment, progress=False)[0], tmp_path / "run.jsonl")
 
@@ -93,7 +93,7 @@ def test_every_router_of_demands_ends_with_a_report(
 def test_without_faults_nothing_changes(router: str) -> None:
     plain = popsnet.route(8, 8, router=router, runs=3)
     assert Experiment(8, 8, router=router, faults="").digest == plain.experiment.digest
-    later = popsnet.route(8, 8, router=router, runs=3, faults="coupler:1,0@1000", fault_seed=7)
+    later = popsnet.route(8, 8, router=router, runs=3, faults="coupler:0-1@1000", fault_seed=7)
     assert (later.slots == plain.slots).all()
     assert (later.messages == plain.messages).all()
     assert (later.collisions == plain.collisions).all()
@@ -103,7 +103,7 @@ def test_without_faults_nothing_changes(router: str) -> None:
 def test_parts_that_die_after_the_end_change_nothing() -> None:
     """A run ends when no packet can be delivered with what is dead, whatever dies later."""
     options = {"router": "relay", "variant": "survive", "runs": 3}
-    for dead in ("processor:9", "coupler:1,0 transmitter:2"):
+    for dead in ("processor:9", "coupler:0-1 transmitter:2"):
         runs, later = (
             popsnet.route(4, 4, **options, faults=f"{dead} {more}", progress=False)  # type: ignore[arg-type]
             for more in ("", "receiver:5@100000 processor:7@100000")
@@ -129,9 +129,9 @@ def test_a_packet_is_held_until_its_path_is_dead(tmp_path: Path) -> None:
 
 
 def test_faults_are_part_of_the_experiment() -> None:
-    one = Experiment(4, 4, faults="coupler:1,0 loss:0.25", fault_seed=3)
+    one = Experiment(4, 4, faults="coupler:0-1 loss:0.25", fault_seed=3)
     assert Experiment.from_json(one.to_json()) == one
-    assert one.replaced(seed=4).faults == "coupler:1,0 loss:0.25"
+    assert one.replaced(seed=4).faults == "coupler:0-1 loss:0.25"
     assert one.replaced(faults=None) == Experiment(4, 4)
     assert one != Experiment(4, 4)
     assert one.digest != one.replaced(fault_seed=4).digest
@@ -151,7 +151,7 @@ def test_lost_and_repeated_packets_are_those_of_the_protocol() -> None:
     """One dead coupler in the last hop of mei-rizzi: acknowledged, and then lost."""
     permutation = [1, 5, 8, 9, 3, 10, 11, 14, 15, 13, 0, 7, 2, 6, 12, 4]
     runs = popsnet.route(
-        4, 4, permutation=permutation, runs=50, faults=Faults(couplers=[(3, 1)]), max_steps=50
+        4, 4, permutation=permutation, runs=50, faults=Faults(couplers=["1-3"]), max_steps=50
     )
     assert runs.lost.sum() > 0
     assert (runs.delivered + runs.lost + runs.unreachable + runs.held == 16).all()

@@ -374,7 +374,7 @@ KINDS = {
         (stage,),
     ),
     "demand": Kind(
-        ("schedule D G --demand FILE --out out.csv --trace out.jsonl --json",),
+        ("schedule D G --packets FILE --out out.csv --trace out.jsonl --json",),
         _check_demand,
         (small_number, swap_numbers),
         memory=_LITTLE,

@@ -116,7 +116,7 @@ def test_an_unknown_keyword_is_refused_by_the_function_that_was_called() -> None
     for function, more in (
         (popsnet.compare, {"variant": "S"}),
         (popsnet.distribution, {"observers": ()}),
-        (popsnet.survival, {"faults": "coupler:1,0"}),
+        (popsnet.survival, {"faults": "coupler:0-1"}),
         (popsnet.schedule, {"wavelengths": 2}),
     ):
         name, (wrong,) = function.__name__, more

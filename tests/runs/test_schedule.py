@@ -21,12 +21,12 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
     assert by_name.slots == by_array.slots == 3
     assert popsnet.schedule(net, reversal, hops=2).slots == 4
     assert popsnet.schedule(net, permutation=reversal).execute() == by_array.execute()
-    assert popsnet.schedule(net, packets).execute().delivered == 3
+    assert popsnet.schedule(net, packets=packets.tolist()).execute().delivered == 3
     assert popsnet.schedule(net, packets=packets).demand.packets == 3
     by_file = popsnet.schedule(net, matrix=tmp_path / "m.npy")
     assert by_file.execute() == popsnet.schedule(net, matrix=matrix).execute()
     assert by_file.execute().delivered == 32
-    again = popsnet.schedule(net, by_file.demand)
+    again = popsnet.schedule(net, packets=by_file.demand)
     assert again.lower_bound <= again.slots
     again.write_trace(tmp_path / "t.jsonl")
     assert popsnet.check_trace(tmp_path / "t.jsonl").ok
@@ -36,12 +36,14 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
         ({"permutation": "random", "matrix": matrix}, "permutation and matrix each give"),
         ({"matrix": matrix[:2]}, "matrix is 2 × 4; a traffic matrix of POPS"),
         ({"packets": [1, 2]}, "packets is 2; a demand must have two columns"),
-        ({"demand": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),
-        ({"demand": [0, 1]}, "permutation has 2 entries"),
-        ({"demand": matrix}, "Packets between groups are a matrix"),
+        ({"packets": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),
+        ({"permutation": [0, 1]}, "permutation has 2 entries"),
+        ({"packets": matrix}, "Packets between groups are a matrix"),
+        ({"permutation": packets}, "this is a list of packets; give it as packets"),
+        ({"permutation": by_file.demand}, "this is a list of packets; give it as packets"),
         ({"matrix": [[1, 2], [3]]}, "matrix: its rows must have the same length"),
         ({"packets": [[1, 2], [3]]}, "packets: its rows must have the same length"),
-        ({"demand": [[1, 2], [3]]}, "demand: its rows must have the same length"),
+        ({"permutation": [[1, 2], [3]]}, "permutation: its rows must have the same length"),
     ):
         with pytest.raises(InputError, match=complaint):
             popsnet.schedule(net, **wrong)

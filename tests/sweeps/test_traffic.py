@@ -186,7 +186,7 @@ def test_a_table_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
         schedulers = "tdm"
         loads = [0.1, 0.2]
         wavelengths = [1, 2]
-        faults = ["", "coupler:1,0"]
+        faults = ["", "coupler:0-1"]
         loss = [0, 0.125]
         known_faults = [false, true]
         fault_seed = 3
@@ -197,8 +197,8 @@ def test_a_table_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
     )
     faults = (
         ("", 0, False), ("loss:0.125", 3, False),
-        ("coupler:1,0", 3, False), ("coupler:1,0", 3, True),
-        ("coupler:1,0 loss:0.125", 3, False), ("coupler:1,0 loss:0.125", 3, True),
+        ("coupler:0-1", 3, False), ("coupler:0-1", 3, True),
+        ("coupler:0-1 loss:0.125", 3, False), ("coupler:0-1 loss:0.125", 3, True),
     )  # fmt: skip
     assert [
         (

@@ -157,7 +157,7 @@ def test_a_list_is_drained_until_a_scheduler_that_backs_off_has_tried_again(tmp_
     rows = [re.sub("[:>]", ",", packet) for packet in LATE.split()]
     path = tmp_path / "packets.csv"
     path.write_text("\n".join(["slot,source,destination", *rows]))
-    faults = "coupler:0,1 coupler:2,1 coupler:3,2"
+    faults = "coupler:1-0 coupler:1-2 coupler:2-3"
     result = popsnet.simulate(4, 4, scheduler="relay", packets=path, faults=faults, seed=2)
     assert (result.undelivered, result.unreachable, result.verdict) == (0, 6, "stable")
     assert result.slots > 6000

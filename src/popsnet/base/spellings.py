@@ -6,33 +6,76 @@ all of them; a test compares the two.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Renamed(NamedTuple):
     """A spelling of an earlier version."""
 
     kind: str
-    """Where it is written: ``option``, ``parameter``, ``key``, ``value``, ``column`` or ``name``."""
+    """Where it is written: ``option``, ``argument``, ``parameter``, ``key``, ``value``, ``column`` or
+    ``name``."""
     context: str
-    """The commands, functions, tables of a sweep file or outputs that had it."""
+    """The commands, functions, tables of a sweep file or outputs that had it, with commas."""
     old: str
     new: str
 
 
-INPUTS: tuple[Renamed, ...] = ()
+INPUTS: tuple[Renamed, ...] = (
+    Renamed(
+        "option", "route, compare, faults, distribution, view, schedule", "--demand", "--packets"
+    ),
+    Renamed("option", "traffic", "--arrivals", "--packets"),
+    Renamed(
+        "parameter",
+        "route, compare, survival, distribution, Experiment, replaced, check_locality",
+        "demand",
+        "packets",
+    ),
+    Renamed("parameter", "schedule", "demand", "permutation or packets"),
+    Renamed("key", "grid", "demands", "packets"),
+)
 """What users write. Each gives an error with the new spelling."""
 
 OUTPUTS: tuple[Renamed, ...] = ()
 """Columns of CSV files and data frames, and keys of JSON objects."""
 
 
-def new_spelling(kind: str, old: str, context: str = "") -> str | None:
+def new_spelling(kind: str, old: str, context: str) -> str | None:
     """Return the new spelling of what an earlier version accepted, or None."""
     for renamed in INPUTS:
-        if (renamed.kind, renamed.old) == (kind, old) and context in ("", *renamed.context.split()):
+        if (renamed.kind, renamed.old) == (kind, old) and context in renamed.context.split(", "):
             return renamed.new
     return None
+
+
+def unexpected(function: str, names: Iterable[str]) -> TypeError:
+    """Return the error of parameters that a function does not have, as Python itself words it.
+
+    >>> print(unexpected("route", ["demand"]))
+    route() got an unexpected keyword argument 'demand'. It is now packets.
+    """
+    name = next(iter(names))
+    new = new_spelling("parameter", name, function)
+    now = f". It is now {new}." if new else ""
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{now}")
+
+
+def refusing_old(function: _Function) -> _Function:
+    """Decorate a function, so that an old name of a parameter is refused with its new name."""
+    name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+
+    @wraps(function)
+    def called(*values: Any, **parameters: Any) -> Any:
+        if old := [key for key in parameters if new_spelling("parameter", key, name)]:
+            raise unexpected(name, old)
+        return function(*values, **parameters)
+
+    return called  # type: ignore[return-value]
 
 
 def changelog_table() -> str:

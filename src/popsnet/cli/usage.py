@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from popsnet.base.errors import InputError, closest
+from popsnet.base.spellings import new_spelling
 from popsnet.cli import output
 
 _SIZES = ("D", "G", "N")
@@ -18,13 +19,13 @@ _MEANT = {"help": "--help", "version": "--version"}
 """Words that one would try."""
 
 _ELSEWHERE = dict.fromkeys(
-    ("--demand", "--matrix"),
-    "Demands and matrices are for popsnet schedule and for commands that run routers: route, "
-    "compare, faults, view and distribution.",
+    ("--packets", "--matrix"),
+    "Lists of packets and matrices are for popsnet traffic and schedule, and for commands that run "
+    "routers: route, compare, faults, view and distribution.",
 )
 """Options that one would expect of other commands, too."""
 
-_IN_THE_LIBRARY = {"router": "routers", "arrivals": "packets", "network": "comparators"}
+_IN_THE_LIBRARY = {"router": "routers", "network": "comparators"}
 """Options that give a parameter of another name, too."""
 
 _LIKE_NUMBERS = re.compile(r"-\d+")
@@ -150,6 +151,8 @@ def _refuse_option(ctx: Any, error: Any) -> None:
         return
     known = [name for one in ctx.command.get_params(ctx) for name in one.opts]
     where, option = f"popsnet {words_of(ctx)}".strip(), error.option_name
+    if new := new_spelling("option", option, words_of(ctx)):
+        raise InputError(f"{where} has no option {option}. It is now {new}.")
     if option in _ELSEWHERE:
         raise InputError(f"{where} has no option {option}. {_ELSEWHERE[option]}")
     meant = closest(option, known)

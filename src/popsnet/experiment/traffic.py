@@ -430,7 +430,7 @@ def _require_dead_parts(faults: Faults, known: bool) -> None:
     if known and not faults.kinds - {"loss"}:
         raise wrong("known_faults", "True")(
             "it says that every processor knows the dead parts, and no part is dead. Give a dead "
-            "part, such as 'coupler:1,0', or leave it out."
+            "part, such as 'coupler:0-1', or leave it out."
         )
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from popsnet.base.errors import InputError, as_path, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.progress import Progress, Update, patient_progress
+from popsnet.base.spellings import unexpected
 from popsnet.engines import Engine, Outcomes, choose_engine
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.faults import Faults
@@ -31,7 +32,7 @@ class IntactParameters(TypedDict, total=False):
     seed: int | None
     permutation_seed: int | None
     max_steps: int | None
-    demand: Demand | npt.ArrayLike | str | Path | None
+    packets: Demand | npt.ArrayLike | str | Path | None
     matrix: npt.ArrayLike | str | Path | None
     unit: float | None
     fault_seed: int | None
@@ -53,8 +54,8 @@ class ExperimentParameters(SharedParameters, total=False):
 
 def require_known(function: str, known: type, given: Mapping[str, object]) -> None:
     """Refuse a parameter that a function does not take, as Python itself does."""
-    for name in given.keys() - get_type_hints(known).keys():
-        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    if names := given.keys() - get_type_hints(known).keys():
+        raise unexpected(function, sorted(names))
 
 
 def route(
@@ -107,7 +108,7 @@ def route(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
-    demand : Demand, array, Path or str, optional
+    packets : Demand, array, Path or str, optional
         The packets of every run instead of a permutation: a demand, or an array or a file with a
         row (source, destination) per packet. The router must serve demands, as ``relay``,
         ``direct`` and ``offline`` do.

@@ -364,8 +364,7 @@ class Scheduled(Reported):
 class ScheduledParameters(TypedDict, total=False):
     """Other ways to give the packets of a schedule, and what is dead."""
 
-    permutation: str | Path | npt.ArrayLike | None
-    packets: str | Path | npt.ArrayLike | None
+    packets: Demand | str | Path | npt.ArrayLike | None
     matrix: str | Path | npt.ArrayLike | None
     unit: float | None
     permutation_seed: int | None
@@ -375,7 +374,7 @@ class ScheduledParameters(TypedDict, total=False):
 
 def schedule(
     network: Network,
-    demand: Demand | npt.ArrayLike | str | Path | None = None,
+    permutation: npt.ArrayLike | str | Path | None = None,
     *,
     hops: Hops | int = "auto",
     seed: int = 0,
@@ -384,22 +383,19 @@ def schedule(
 ) -> Scheduled:
     """Compute a collision-free schedule for packets that are known beforehand.
 
-    Give the packets as ``demand``, ``permutation``, ``packets`` or ``matrix``. By default they are
-    a random permutation. With dead parts the schedule goes around them, and lists the packets that
+    Give the packets as ``permutation``, ``packets`` or ``matrix``. By default they are a random
+    permutation. With dead parts the schedule goes around them, and lists the packets that
     have no path.
 
     Parameters
     ----------
     network : Network
         The network.
-    demand : Demand, array, Path or str, optional
-        A demand, an array of n destinations, an array or a file with a row (source, destination)
-        per packet, or the name of a permutation.
     permutation : str, Path or array, optional
         The name of a permutation, a file with one, or n destinations.
-    packets : str, Path or array, optional
-        A row (source, destination) per packet, or rows (source, destination, amount), or a file
-        with such rows.
+    packets : Demand, str, Path or array, optional
+        A demand, a row (source, destination) per packet, or rows (source, destination, amount), or
+        a file with such rows.
     matrix : str, Path or array, optional
         The number of packets from each group (row) to each group (column), or rows (source,
         destination, amount), or a file with either. The schedule chooses the processors.
@@ -448,7 +444,7 @@ def schedule(
     >>> made = popsnet.schedule(net, "reversal")
     >>> made.slots, made.lower_bound, made.execute().delivered
     (3, 3, 96)
-    >>> around = popsnet.schedule(net, "reversal", faults="coupler:7,0 coupler:0,7")
+    >>> around = popsnet.schedule(net, "reversal", faults="coupler:0-7 coupler:7-0")
     >>> around.slots, around.faults.intact_slots, around.execute().delivered
     (4, 3, 96)
     """
@@ -459,7 +455,7 @@ def schedule(
     kind = require_hops(hops)
     faults = parameters.pop("faults", None)
     active = _active(network, faults, parameters.pop("fault_seed", 0))
-    given = read_given(network, demand=demand, **parameters)
+    given = read_given(network, permutation=permutation, **parameters)
     require_room(network, given.packets, traced=trace is not None)
     begin = time.perf_counter()
     with patient_progress(f"scheduling {given.packets:,} packets on {network}", None):

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from popsnet.base.errors import InputError
+from popsnet.base.spellings import refusing_old
 from popsnet.engines.execution import Execution
 from popsnet.engines.slots import next_slot
 from popsnet.engines.traffic import TrafficExecution, private_coins, public_coins
@@ -66,6 +67,7 @@ class _Journal(Journal, Memory):
         self._entries = entries
 
 
+@refusing_old
 def check_locality(
     router: AnyRouter,
     network: Network,
@@ -75,7 +77,7 @@ def check_locality(
     pairs: int | None = None,
     buffers: int | None = None,
     max_slots: int = 1000,
-    demand: Demand | None = None,
+    packets: Demand | None = None,
     faults: Faults | str | None = None,
 ) -> None:
     """Check that every processor acts only on what it knows.
@@ -100,7 +102,7 @@ def check_locality(
         The packets that a processor may hold; required for a generator function.
     max_slots : int
         Compare at most this many slots.
-    demand : Demand, optional
+    packets : Demand, optional
         Check the variants that serve demands, on this one, instead of those for permutations.
     faults : Faults or str, optional
         Run on a network with these faults, the same in all runs. The variants must survive them.
@@ -136,16 +138,16 @@ def check_locality(
     >>> import numpy as np
     >>> from popsnet.programs.schedules import Demand
     >>> demand = Demand(Network(2, 2), np.array([0, 0, 2]), np.array([3, 1, 1]))
-    >>> check_locality("direct", Network(2, 2), demand=demand)
+    >>> check_locality("direct", Network(2, 2), packets=demand)
     """
     broken, kinds = faults_of(faults), {"destinations": _exchanged}
-    if demand is None:
+    if packets is None:
         usual = Demand.of_permutation(network, make_permutation("random", network, Coins(seed)))
         programs = _routes(router, network, variants, buffers)
     elif broken:
-        raise InputError("faults cannot be combined with a demand; leave one of them out.")
+        raise InputError("faults cannot be combined with packets; leave one of them out.")
     else:
-        usual, network, kinds["packets"] = demand, demand.network, _swapped
+        usual, network, kinds["packets"] = packets, packets.network, _swapped
         programs = _relations(router, variants)
 
     def changes(x: int, y: int) -> list[tuple[str, Demand]]:

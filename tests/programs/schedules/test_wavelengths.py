@@ -29,7 +29,8 @@ SHAPES = [(2, 2, 2), (5, 2, 2), (6, 3, 2), (8, 2, 3), (12, 4, 2), (7, 3, 4), (3,
 
 
 def executed(network: Network, given: object, **options: object) -> Scheduled:
-    made = popsnet.schedule(network, given, **options)  # type: ignore[arg-type]
+    way = "packets" if isinstance(given, Demand) else "permutation"
+    made = popsnet.schedule(network, **{way: given}, **options)  # type: ignore[arg-type]
     outcome = made.execute()
     assert (outcome.delivered, outcome.collisions) == (made.demand.packets, 0)
     return made

@@ -106,9 +106,9 @@ def test_a_packet_is_classified_by_what_is_dead_when_it_arrives(
 
 BEGINNINGS = (
     ((3, 2), "processor:1@24 processor:4"),
-    ((3, 3), "coupler:1,0@50 receiver:5@2 transmitter:3@100000"),
-    ((2, 2), "coupler:1,0@24"),
-    ((2, 4), "processor:5@70 coupler:2,2 coupler:0,3@151"),
+    ((3, 3), "coupler:0-1@50 receiver:5@2 transmitter:3@100000"),
+    ((2, 2), "coupler:0-1@24"),
+    ((2, 4), "processor:5@70 coupler:2-2 coupler:3-0@151"),
 )
 
 
@@ -137,7 +137,7 @@ def test_a_part_that_dies_after_the_end_changes_no_count() -> None:
 
 def test_no_packet_without_a_path_is_delivered_by_a_class_with_a_dead_member() -> None:
     """Group 2 has a dead member in each class, and the others relay if nothing is known."""
-    network, faults = Network(5, 3), "coupler:1,0 processor:10 processor:11 processor:12"
+    network, faults = Network(5, 3), "coupler:0-1 processor:10 processor:11 processor:12"
     for name in ("vlb", "rotor", "hop3", "epochs"):
         scheduler = find_scheduler(name)
         trouble = TrafficFaults(network, scheduler, Faults.parse(faults))
@@ -151,6 +151,6 @@ def test_no_packet_without_a_path_is_delivered_by_a_class_with_a_dead_member() -
 def test_detours_for_a_packet_without_a_path_end_with_an_error() -> None:
     network = Network(2, 2)
     demand = Demand(network, np.array([0, 1]), np.array([1, 2]))
-    known = LiveParts(network, Faults.parse("coupler:1,0"))
+    known = LiveParts(network, Faults.parse("coupler:0-1"))
     with pytest.raises(InputError, match="from processor 1 to 2 has no live path of at most two"):
         around(make_two_hops(demand), demand, known)

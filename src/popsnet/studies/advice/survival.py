@@ -237,7 +237,7 @@ def survival(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
-    demand, matrix, unit
+    packets, matrix, unit
         The packets of every run instead of a permutation, as for :func:`compare`.
     wavelengths : int
         Wavelengths per coupler, by default 1, or those of the network.

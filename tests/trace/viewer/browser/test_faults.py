@@ -10,7 +10,7 @@ from popsnet.trace.viewer import Recording
 from tests.trace.viewer.browser.conftest import Visit
 from tests.trace.viewer.browser.runs import lines_of, run_of
 
-FAULTS = "coupler:1,0 coupler:2,2@4 processor:4 transmitter:8@3 loss:0.2"
+FAULTS = "coupler:0-1 coupler:2-2@4 processor:4 transmitter:8@3 loss:0.2"
 
 
 def _heard(tab: Any) -> list[list[list[int]]]:
@@ -74,7 +74,7 @@ def test_dead_parts_are_struck_through_from_their_slot_on(visit: Visit) -> None:
 
 
 def test_words_say_what_a_fault_did(visit: Visit) -> None:
-    recording = run_of(3, 3, "direct", permutation="shift:3", faults="coupler:1,0 transmitter:5")
+    recording = run_of(3, 3, "direct", permutation="shift:3", faults="coupler:0-1 transmitter:5")
     tab = visit([recording], still=True)
     told = []
     for packet in ("0", "5"):
