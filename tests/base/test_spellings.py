@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 import popsnet
 from popsnet.base.errors import InputError
 from popsnet.base.spellings import INPUTS, Renamed, changelog_table
+from popsnet.cli.options import faults as fault_options
+from popsnet.sweeps import Selection
 from popsnet.testing import check_locality
 from tests.conftest import Cli
 
@@ -25,6 +28,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Experiment": lambda **old: popsnet.Experiment(2, 2, **old),
     "replaced": lambda **old: popsnet.Experiment(2, 2).replaced(**old),
     "check_locality": lambda **old: check_locality("direct", NET, **old),
+    "collect": lambda **old: popsnet.collect([], **old),
 }
 """Calls of the functions of the table, without what is old."""
 
@@ -33,7 +37,12 @@ TABLES = {"grid": popsnet.Sweep.of_grid, "traffic": popsnet.Sweep.of_traffic}
 LINES = {"sweep": "sweep s.toml"}
 """Commands of the table with their arguments, if these are not D and G."""
 
-VALUES: dict[str, Callable[[str], Any]] = {}
+VALUES: dict[str, Callable[[str], Any]] = {
+    "faults": lambda text: popsnet.route(NET, faults=text),
+    "--fault": lambda text: fault_options([text], None, None, None),
+    "Selection": lambda text: Selection(faults=text),
+    "couplers": lambda text: popsnet.Faults(couplers=[literal_eval(text)]),
+}
 """What is called with an old value."""
 
 
@@ -73,3 +82,11 @@ def test_every_old_spelling_is_refused_with_the_new_one(
         for text in refusals(row, cli):
             assert " now " in text, (row, text)
             assert row.new in text, (row, text)
+
+
+def test_a_value_that_means_something_else_is_converted(cli: Cli) -> None:
+    for typed in (["--until-se", "1%"], ["--until-se=1%"]):
+        assert "It is now --precision 1.96%." in cli("sweep", "s.toml", *typed).err
+    assert "It is now --precision." in cli("sweep", "s.toml", "--until-se", "0.05").err
+    with pytest.raises(TypeError, match=r"It is now precision='3\.92%'\."):
+        popsnet.collect([], until_se="2%")  # type: ignore[call-arg]

@@ -175,9 +175,9 @@ MODES: dict[str, list[Mode]] = {
     "sweep": [
         Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time", SMALL: "part"}),
         Mode(
-            "sweep sweep.toml --until-se 0.5", "", {ORDER: "workers time", SMALL: "part max_runs"}
+            "sweep sweep.toml --precision 0.9", "", {ORDER: "workers time", SMALL: "part max_runs"}
         ),
-        Mode("sweep points.toml", "until_se max_runs", {ORDER: "workers time"}),
+        Mode("sweep points.toml", "precision max_runs", {ORDER: "workers time"}),
     ],
     "faults": [
         Mode(
@@ -290,14 +290,15 @@ VALUES = {
     "largest": "16", "load": "0.2", "loads": "0.1,0.3", "loss": "0.4", "loss_per": "listener",
     "margin": "1dB", "matrix": "matrix.csv", "max_n": "16", "max_runs": "60",
     "max_slots": "200", "max_steps": "1", "measure": "steps", "most_slots": "2", "n": "16",
-    "network": "bitonic", "numbers": "0,2", "out": "NEW.csv", "packets": "demand.csv", "part": "1/2",
+    "network": "bitonic", "numbers": "0,2", "out": "NEW.csv", "packets": "demand.csv",
+    "part": "1/2",
     "paths": "spread", "pattern": "tornado", "permutation": "transpose",
     "permutation_seed": "7", "ports": "NEW.csv", "precision": "0.5", "preset": "silicon",
     "rate": "10Gbps", "router": "direct", "runs": "4", "schedule": "S", "scheduler": "aloha",
     "seed": "7", "sensitivity": "-20dBm", "shards": "1", "slot": "30ns", "slots": "200",
     "store": "other.sqlite", "sweep": "sweep.toml", "timing": "shale", "trace": "NEW.jsonl",
     "trace_slots": "5", "transmit": "1dBm", "transmitters": "one", "unit": "2",
-    "until_se": "0.4", "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
+    "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
     "time": "1h",
     "adversary oblivious router": "relay", "adversary rigid router": "datta",
     "adversary rigid slots": "1", "adversary rigid variant": "to-all",
@@ -373,7 +374,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("demand.csv").write_text("0,1\n0,2\n0,3\n1,2\n")
     Path("matrix.csv").write_text("0,3\n2,0\n")
     Path("rates.csv").write_text("1,3\n2,1\n")
-    Path("packets.csv").write_text("0,0,1\n1,2,3\n4,1,0\n")
+    Path("packets.csv").write_text("1,0,1\n2,2,3\n5,1,0\n")
     Path("keys.txt").write_text("4 3 2 1\n")
     Path("sweep.toml").write_text("runs = 10\n[[grid]]\nrouters = 'direct'\nd = 2\ng = 2\n")
     points = 'd = [2, 4]\ng = [2, 4]\nschedulers = ["tdm", "aloha"]\nloads = 0.1\nslots = 300\n'

@@ -36,14 +36,14 @@ def rows(path: str) -> list[list[tuple[object, ...]]]:
 
 
 def test_a_precision_is_reached_and_said(cli: Cli, sweep: Path) -> None:
-    finished = cli("sweep", "sweep.toml", "--until-se", "3%", "--json")
+    finished = cli("sweep", "sweep.toml", "--precision", "5.88%", "--json")
     found = json.loads(finished.out)["experiments"]
     assert all(one["precise"] and not one["runs_missing"] for one in found)
     assert [one["runs"] for one in found] == [90, 50, 50]
-    text = cli("sweep", "sweep.toml", "--until-se", "3%").out
-    assert "3 of 3 experiments reached a standard error of at most 3 % of the mean." in text
-    text = cli("sweep", "sweep.toml", "--until-se", "0.01", "--max-runs", 100).out
-    assert "1 of 3 experiments reached a standard error of at most 0.01 slots." in text
+    text = cli("sweep", "sweep.toml", "--precision", "5.88%").out
+    assert "3 of 3 experiments reached a 95 % interval of at most ±5.88 % of the mean." in text
+    text = cli("sweep", "sweep.toml", "--precision", "0.001", "--max-runs", 100).out
+    assert "1 of 3 experiments reached a 95 % interval of at most ±0.1 % of the mean." in text
     assert "2 reached the limit of 100 runs before that." in text
 
 
@@ -101,9 +101,9 @@ def test_a_csv_says_nothing_of_experiments_without_results(
 @each(
     ("options", "complaint"),
     [
-        (("--until-se", "x"), "--until-se x: give a positive percentage"),
-        (("--until-se", "1%", "--max-runs", 39), "--max-runs 39: it must be at least 50"),
-        (("--max-runs", 100), "--max-runs needs --until-se."),
+        (("--precision", "x"), "--precision x: it must be between 0 and 1"),
+        (("--precision", "1%", "--max-runs", 39), "--max-runs 39: it must be at least 50"),
+        (("--max-runs", 100), "--max-runs needs --precision."),
         (("--time", "soon"), "--time soon: give a time such as 90s, 10min or 2h."),
         (("--time", "0"), "--time 0: give a time"),
         (("--part", "4/3"), "--part 4/3: parts are numbered from 1 to 3."),

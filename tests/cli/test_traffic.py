@@ -128,7 +128,7 @@ def test_files_of_rates_and_packets(cli: Cli) -> None:
         cli("traffic", 2, 2, "--matrix", "rates.csv", "--load", 0.2, "--slots", 999, "--json").out
     )
     assert facts["arrivals"].startswith("bernoulli matrix")
-    Path("packets.csv").write_text("slot,source,destination\n0,0,3\n0,1,2\n5,3,0\n")
+    Path("packets.csv").write_text("slot,source,destination\n1,0,3\n1,1,2\n6,3,0\n")
     facts = json.loads(cli("traffic", 2, 2, "--packets", "packets.csv", "--json").out)
     assert facts["network"]["n"] == 4
 

@@ -188,9 +188,9 @@ def test_a_precision_of_runs_does_not_apply(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sweep.toml").write_text(TRAFFIC)
-    finished = cli("sweep", "sweep.toml", "--until-se", "1%")
+    finished = cli("sweep", "sweep.toml", "--precision", "1%")
     assert (finished.code, finished.out) == (2, "")
-    assert "--until-se 1%: it applies to runs, and there are none." in finished.err
+    assert "--precision 1%: it applies to runs, and there are none." in finished.err
     assert not Path("results.sqlite").exists()
 
 

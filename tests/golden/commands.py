@@ -84,7 +84,7 @@ COMMANDS = (
     "view t.jsonl --out t.html --no-open",
     "sweep sweep.toml",
     "sweep sweep.toml --store parts.sqlite --part 1/3",
-    "sweep sweep.toml --store precise.sqlite --until-se 5% --max-runs 60",
+    "sweep sweep.toml --store precise.sqlite --precision 9.8% --max-runs 60",
     "results list",
     "results list --router mei-rizzi --n 16:64",
     "results list --store parts.sqlite --scheduler tdm",

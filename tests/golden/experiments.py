@@ -190,7 +190,7 @@ def experiment_of(keys: Keys) -> Value:
         else:
             given[name] = arrays.get((name, value), value) if isinstance(value, str) else value
     del given["d"], given["g"]
-    if "load" in keys or "packets" in keys:
+    if "load" in keys or "scheduler" in keys:
         return TrafficExperiment(d, g, **given)
     return Experiment(d, g, **given)
 
@@ -198,7 +198,7 @@ def experiment_of(keys: Keys) -> Value:
 def described(keys: Keys) -> str:
     """Return a name for a case."""
     rest = (f"{name}={value}" for name, value in keys.items() if name not in ("d", "g"))
-    kind = "traffic" if "load" in keys or "packets" in keys else "route"
+    kind = "traffic" if "load" in keys or "scheduler" in keys else "route"
     return " ".join([f"{kind} {keys['d']} {keys['g']}", *rest])
 
 

@@ -36,7 +36,7 @@ COMMANDS = (
     ("traffic", "traffic 2 2 --scheduler tdm --saturation --slots 500", 0),
     ("check", "check f.jsonl", 0),
     ("sort", "sort 2 4 --out v.csv", 0),
-    ("sweep", "sweep sweep.toml --until-se 5% --max-runs 60", 0),
+    ("sweep", "sweep sweep.toml --precision 9.8% --max-runs 60", 0),
     ("sweep", "sweep sweep.toml --part 1/2", 0),
     ("results list", "results list --router mei-rizzi --n 16:64", 0),
     ("results export", "results export r.csv --per-run", 0),

@@ -47,8 +47,8 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=complaint):
             popsnet.schedule(net, **wrong)
-    with pytest.raises(InputError, match="network = 4: give a Network"):
-        popsnet.schedule(4, 3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="g is missing beside d = 4; give a network"):
+        popsnet.schedule(4)  # type: ignore[call-overload]
 
 
 def test_packets_that_start_where_they_go_are_not_sent() -> None:

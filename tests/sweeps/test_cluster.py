@@ -172,7 +172,7 @@ def test_until_a_precision(cluster: ClusterExecutor, tmp_path: Path) -> None:
     wanted = [Experiment(4, 4), Experiment(8, 8)]
     for name, executor in (("here", None), ("there", cluster)):
         store = tmp_path / name
-        collect(wanted, until_se="2%", store=store, executor=executor, progress=False)
+        collect(wanted, precision="3.92%", store=store, executor=executor, progress=False)
     assert results(tmp_path / "there") == results(tmp_path / "here")
 
 

@@ -6,7 +6,8 @@ all of them; a test compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,12 +18,14 @@ class Renamed(NamedTuple):
     """A spelling of an earlier version."""
 
     kind: str
-    """Where it is written: ``option``, ``argument``, ``parameter``, ``key``, ``value``, ``column`` or
+    """What it is: ``option``, ``argument``, ``parameter``, ``key``, ``value``, ``column`` or
     ``name``."""
     context: str
     """The commands, functions, tables of a sweep file or outputs that had it, with commas."""
     old: str
     new: str
+    times: float = 1.0
+    """By which a percentage given before must be multiplied."""
 
 
 INPUTS: tuple[Renamed, ...] = (
@@ -38,6 +41,10 @@ INPUTS: tuple[Renamed, ...] = (
     ),
     Renamed("parameter", "schedule", "demand", "permutation or packets"),
     Renamed("key", "grid", "demands", "packets"),
+    Renamed("value", "faults, --fault, Selection", "coupler:1,0@5", "coupler:0-1@5"),
+    Renamed("value", "couplers", "(1, 0, 5)", "0-1@5"),
+    Renamed("option", "sweep", "--until-se", "--precision", 1.96),
+    Renamed("parameter", "collect", "until_se", "precision", 1.96),
 )
 """What users write. Each gives an error with the new spelling."""
 
@@ -45,22 +52,32 @@ OUTPUTS: tuple[Renamed, ...] = ()
 """Columns of CSV files and data frames, and keys of JSON objects."""
 
 
-def new_spelling(kind: str, old: str, context: str) -> str | None:
-    """Return the new spelling of what an earlier version accepted, or None."""
+def new_spelling(kind: str, old: str, context: str, value: object = "") -> str | None:
+    """Return the new spelling of what an earlier version accepted, or None.
+
+    A value that means something else now is there as it must be written.
+
+    >>> new_spelling("option", "--until-se", "sweep", "1%")
+    '--precision 1.96%'
+    """
     for renamed in INPUTS:
         if (renamed.kind, renamed.old) == (kind, old) and context in renamed.context.split(", "):
-            return renamed.new
+            number = re.fullmatch(r"([\d.]{1,20})\s*%", str(value).strip())
+            if renamed.times == 1 or number is None:
+                return renamed.new
+            now = f"{renamed.times * float(number[1]):.6g}%"
+            return f"{renamed.new} {now}" if kind == "option" else f"{renamed.new}={now!r}"
     return None
 
 
-def unexpected(function: str, names: Iterable[str]) -> TypeError:
+def unexpected(function: str, given: Mapping[str, object]) -> TypeError:
     """Return the error of parameters that a function does not have, as Python itself words it.
 
-    >>> print(unexpected("route", ["demand"]))
+    >>> print(unexpected("route", {"demand": [[0, 1]]}))
     route() got an unexpected keyword argument 'demand'. It is now packets.
     """
-    name = next(iter(names))
-    new = new_spelling("parameter", name, function)
+    name = min(given)
+    new = new_spelling("parameter", name, function, given[name])
     now = f". It is now {new}." if new else ""
     return TypeError(f"{function}() got an unexpected keyword argument {name!r}{now}")
 
@@ -71,7 +88,10 @@ def refusing_old(function: _Function) -> _Function:
 
     @wraps(function)
     def called(*values: Any, **parameters: Any) -> Any:
-        if old := [key for key in parameters if new_spelling("parameter", key, name)]:
+        old = {
+            key: value for key, value in parameters.items() if new_spelling("parameter", key, name)
+        }
+        if old:
             raise unexpected(name, old)
         return function(*values, **parameters)
 

@@ -76,7 +76,7 @@ def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml")],
     store: Path = STORE,
     workers: int | None = None,
-    until_se: Annotated[str | None, typer.Option(metavar="ERROR")] = None,
+    precision: Annotated[str | None, typer.Option(metavar="SHARE")] = None,
     max_runs: int | None = None,
     time: Annotated[str | None, typer.Option(metavar="TIME")] = None,
     part: Annotated[str | None, typer.Option(metavar="I/N")] = None,
@@ -94,11 +94,12 @@ def sweep(
         What to run.
     workers
         Shards and points to run at once; one per processor by default.
-    until_se
-        Run until the standard error of the mean slots is at most this: 1% of the mean, or 0.05
-        slots. The runs of the file are done in any case. It does not apply to points of traffic.
+    precision
+        Run until half the width of the 95 % interval of the mean slots is at most this, relative
+        to the mean: 2% or 0.02. The runs of the file are done in any case. It does not apply to
+        points of traffic.
     max_runs
-        The most runs of an experiment with --until-se. (default: 10000)
+        The most runs of an experiment with --precision. (default: 10000)
     time
         Stop after this time: 90s, 10min, 2h.
     part
@@ -109,15 +110,15 @@ def sweep(
     from popsnet.sweeps.reports import progress_in_words, sweep_report
     from popsnet.sweeps.runner import Workers, deadline_after, pursue, require_workers
 
-    if max_runs is not None and until_se is None:
-        raise InputError("--max-runs needs --until-se.")
+    if max_runs is not None and precision is None:
+        raise InputError("--max-runs needs --precision.")
     seconds = _seconds(time)
     require_workers(workers)
     if cluster is not None and workers is not None:
         raise InputError("--workers and --cluster: a cluster has its own workers. Give only one.")
     try:
         wanted = popsnet.Sweep.read(file)
-        goals = Goals.of(wanted, until_se=until_se, max_runs=max_runs, part=part)
+        goals = Goals.of(wanted, precision=precision, max_runs=max_runs, part=part)
         _require_usable(store)
         opened = ExitStack()
         executor = None if cluster is None else opened.enter_context(open_cluster(cluster))

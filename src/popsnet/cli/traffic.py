@@ -63,7 +63,8 @@ class TrafficOptions(opt.Keywords):
     slots
         Slots to measure. (default: until the mean delay is precise)
     precision
-        Precise is a 95 % interval of ± this share of the mean. (default: 0.02)
+        Half the width of the 95 % interval of the mean delay, relative to it: 2% or 0.02.
+        (default: 2%)
     max_slots
         The most slots to measure.
     overload
@@ -91,7 +92,7 @@ class TrafficOptions(opt.Keywords):
     packets: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None
     buffer: int = 0
     slots: int | None = None
-    precision: float | None = None
+    precision: Annotated[str | None, typer.Option(metavar="SHARE")] = None
     max_slots: int | None = None
     wavelengths: opt.Wavelengths = 1
     overload: bool = False

@@ -61,7 +61,7 @@ class Command(TyperCommand):
             _refuse_number(error, self._values(ctx, typed))
             raise
         except Exception as error:
-            _refuse_option(ctx, error)
+            _refuse_option(ctx, error, typed)
             if found := re.match(r"Got unexpected extra arguments? ?\S* \((.*)\)$", str(error)):
                 self._refuse_more(ctx, found[1].split())
             raise
@@ -145,13 +145,14 @@ def _without_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def _refuse_option(ctx: Any, error: Any) -> None:
+def _refuse_option(ctx: Any, error: Any, typed: Sequence[str] = ()) -> None:
     """Refuse an option that does not exist, if that is what is wrong."""
     if not hasattr(error, "possibilities"):
         return
     known = [name for one in ctx.command.get_params(ctx) for name in one.opts]
     where, option = f"popsnet {words_of(ctx)}".strip(), error.option_name
-    if new := new_spelling("option", option, words_of(ctx)):
+    _, _, value = " ".join(typed).replace("=", " ").partition(f"{option} ")
+    if new := new_spelling("option", option, words_of(ctx), value.partition(" ")[0]):
         raise InputError(f"{where} has no option {option}. It is now {new}.")
     if option in _ELSEWHERE:
         raise InputError(f"{where} has no option {option}. {_ELSEWHERE[option]}")

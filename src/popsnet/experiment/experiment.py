@@ -27,7 +27,7 @@ from popsnet.base.spellings import new_spelling, refusing_old
 from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults
 from popsnet.model.faults.faults import as_recorded, faults_of, from_record
-from popsnet.model.network import Network
+from popsnet.model.network import Network, network_of
 from popsnet.model.slot import Ints
 from popsnet.programs.router import Route, Router, Variant, find_variant
 from popsnet.programs.schedules.demand import Demand
@@ -158,7 +158,7 @@ class Experiment:
     Parameters
     ----------
     d, g : int
-        Processors per group, and groups, each at least 1.
+        Processors per group, and groups, each at least 1; or a network alone.
     router : str, Path, Router or generator function
         The name of a registered router, a file ``name.py`` that registers one, a
         :class:`Router`, or a generator function. ``"NAME:VARIANT"`` names the variant as well.
@@ -242,8 +242,8 @@ class Experiment:
     @refusing_old
     def __init__(
         self,
-        d: int,
-        g: int,
+        d: Network | int,
+        g: int | None = None,
         *,
         router: str | Path | Router | Route = "mei-rizzi",
         variant: str | None = None,
@@ -257,7 +257,8 @@ class Experiment:
         fault_seed: int = 0,
         wavelengths: int = 1,
     ) -> None:
-        network = Network(d, g, wavelengths)
+        is_whole = isinstance(d, Network) and wavelengths == 1
+        network = network_of(d, g, None if is_whole else wavelengths)
         found, variant = find_variant(router, variant)
         workload: Workload
         if packets is None and matrix is None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 from matplotlib.typing import LineStyleType
 
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 from popsnet.plots import style
 from popsnet.plots.network import Coupler, SlotDiagram, Stroke, messages_of
 from popsnet.trace import Event
@@ -53,6 +53,7 @@ def hops_of(network: Network, events: Sequence[Event]) -> Iterator[Hop]:
             yield Hop(column, sender, coupler, receivers, kind, packet)
 
 
+@on_network
 @style.styled()
 def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figure:
     """Draw some slots side by side, with one packet in colour and all others in grey.
@@ -62,8 +63,8 @@ def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figu
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     events : sequence of Event
         The slots, as an observer of a run receives them.
     packet : int

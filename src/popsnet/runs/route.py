@@ -55,7 +55,7 @@ class ExperimentParameters(SharedParameters, total=False):
 def require_known(function: str, known: type, given: Mapping[str, object]) -> None:
     """Refuse a parameter that a function does not take, as Python itself does."""
     if names := given.keys() - get_type_hints(known).keys():
-        raise unexpected(function, sorted(names))
+        raise unexpected(function, {name: given[name] for name in names})
 
 
 def route(

@@ -23,7 +23,7 @@ from popsnet.hardware.shown import shown_rate, with_elapsed
 from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults, WorkingParts
 from popsnet.model.faults.faults import PARTS, faults_of
-from popsnet.model.network import Network, require_network
+from popsnet.model.network import Network, on_network, require_network
 from popsnet.programs.router import get_router
 from popsnet.programs.schedules.bounds import lower_bound, matrix_bound
 from popsnet.programs.schedules.demand import Demand
@@ -372,6 +372,7 @@ class ScheduledParameters(TypedDict, total=False):
     fault_seed: int
 
 
+@on_network
 def schedule(
     network: Network,
     permutation: npt.ArrayLike | str | Path | None = None,
@@ -389,8 +390,8 @@ def schedule(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     permutation : str, Path or array, optional
         The name of a permutation, a file with one, or n destinations.
     packets : Demand, str, Path or array, optional

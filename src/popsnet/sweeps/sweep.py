@@ -279,7 +279,7 @@ class TrafficTable(_ExperimentsTable, frozen=True):
     burst: Several[float] = ()
     buffer: Several[Annotated[int, Meta(ge=0)]] = (0,)
     slots: _Positive = 0  # as long as the precision needs
-    precision: float | None = None  # by default
+    precision: float | str | None = None  # by default
     max_slots: _Positive = 0  # by default
     arrival_seed: Several[int] = (0,)
     known_faults: Several[bool] = (False,)

@@ -99,7 +99,9 @@ def require_known(
     """Refuse a key that is not known; of others it is known where they belong."""
     for key in table:
         if key not in known:
-            for new in filter(None, (new_spelling("key", key, kind) for kind in ("grid", "traffic"))):
+            for new in filter(
+                None, (new_spelling("key", key, kind) for kind in ("grid", "traffic"))
+            ):
                 raise InputError(f"{where}: there is no key {key!r} here; it is now {new!r}.")
             close = closest(key, [*known, *others])
             meant = f"did you mean {close!r}?" if close else f"give {', '.join(known)}."

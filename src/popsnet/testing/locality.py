@@ -33,7 +33,7 @@ from popsnet.model.faults.faults import faults_of
 from popsnet.model.machine import Machine
 from popsnet.model.medium import make_medium
 from popsnet.model.memory import Memory, mixed
-from popsnet.model.network import Network
+from popsnet.model.network import Network, then_network
 from popsnet.model.slot import Ints
 from popsnet.model.traffic_memory import Arrived
 from popsnet.programs.router import AnyRouter, Route, Router, find_variant
@@ -67,6 +67,7 @@ class _Journal(Journal, Memory):
         self._entries = entries
 
 
+@then_network
 @refusing_old
 def check_locality(
     router: AnyRouter,
@@ -87,8 +88,8 @@ def check_locality(
     router : str, Path, Router or function
         The name of a router (or ``NAME:VARIANT``), a file ``name.py`` that registers one, a
         :class:`Router`, or a generator function that is not registered.
-    network : Network
-        The network to run it on.
+    network : Network, or int and int
+        The network to run it on, or its d and g.
     variants : sequence of str, optional
         The variants to check; a schedule is one, too. By default all named variants that apply to
         the network, and the default variant. Idealized variants are left out, since they assume
@@ -247,6 +248,7 @@ def _moments(
         yield from journal.moments()
 
 
+@then_network
 def check_scheduler_locality(
     scheduler: str | Path | Scheduler | Schedule,
     network: Network,
@@ -269,8 +271,8 @@ def check_scheduler_locality(
     scheduler : str, Path, Scheduler or generator function
         The name of a scheduler (or ``NAME:VARIANT``), a file ``name.py`` that registers one, a
         :class:`~popsnet.traffic.Scheduler`, or a generator function.
-    network : Network
-        The network to run it on.
+    network : Network, or int and int
+        The network to run it on, or its d and g.
     variants : sequence of str, optional
         The variants to check, by default the one that is named, or all that have names.
     load : float

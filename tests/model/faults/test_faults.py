@@ -78,7 +78,9 @@ def test_parts_must_exist(text: str) -> None:
 def test_all_couplers_can_be_drawn_and_none_twice() -> None:
     network, every = Network(2, 4), Faults.parse("coupler:0-0 random:couplers=15")
     drawn = every.drawn(network, Coins(5))
-    assert [part[:2] for part in drawn.dead("couplers")] == list(itertools.product(range(4), range(4)))
+    assert [part[:2] for part in drawn.dead("couplers")] == list(
+        itertools.product(range(4), range(4))
+    )
     assert not drawn.random
 
 

@@ -258,7 +258,7 @@ def test_flows_of_a_matrix_and_of_a_list(tmp_path: Path) -> None:
     np.testing.assert_allclose(groups_of(dealt, network), np.array([[0.5, 1.5], [1.0, 1.0]]))
     assert np.diag(dealt).sum() == 0
     path = tmp_path / "list.csv"
-    path.write_text("0,0,3,3\n4,2,1,1\n")
+    path.write_text("1,0,3,3\n5,2,1,1\n")
     listed = make_arrivals(network, packets=path).flows()
     assert (listed[0, 3], listed[2, 1], listed.sum()) == (3, 1, 4)
 

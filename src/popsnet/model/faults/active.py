@@ -45,8 +45,12 @@ class ActiveFaults:
     def __init__(self, network: Network, faults: Faults, coins: Coins) -> None:
         faults = faults.drawn(network, coins)
         self.faults, self.network, self._coins = faults, network, coins
-        self._sends_until = _ends(network.n, (*faults.dead("transmitters"), *faults.dead("processors")))
-        self._hears_until = _ends(network.n, (*faults.dead("receivers"), *faults.dead("processors")))
+        self._sends_until = _ends(
+            network.n, (*faults.dead("transmitters"), *faults.dead("processors"))
+        )
+        self._hears_until = _ends(
+            network.n, (*faults.dead("receivers"), *faults.dead("processors"))
+        )
         self._acts_until = _ends(network.n, faults.dead("processors"))
         dead = {to * network.g + by: slot for to, by, slot in faults.dead("couplers")}
         self._dead = np.array(sorted(dead), dtype=np.int64)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column, time_column
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 from popsnet.programs.scheduler import Scheduler, all_schedulers
 from popsnet.runs.delays import with_rules
 from popsnet.studies.traffic.saturation import UNIFORM, largest_load, load_in_any_case, pattern_of
@@ -147,6 +147,7 @@ _TIME_COLUMNS = (
 )
 
 
+@on_network
 def traffic_overview(
     network: Network,
     *,
@@ -159,8 +160,8 @@ def traffic_overview(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     pattern, burst, matrix
         As for :class:`TrafficExperiment`.
     seed : int

@@ -17,7 +17,7 @@ from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Report, Reported, Table
 from popsnet.experiment.experiment import whole_number
-from popsnet.model.network import Network
+from popsnet.model.network import Network, then_network
 from popsnet.studies.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.studies.adversaries.oblivious.attack import attack_paths
 from popsnet.studies.adversaries.oblivious.crossing import loads
@@ -89,6 +89,7 @@ class CongestionStudy(Reported):
         return report.plus("", Table("worst", title, columns, list(worst.values())))
 
 
+@then_network
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
     """Measure the mean congestion of uniform permutations.
 
@@ -96,8 +97,8 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
     ----------
     paths : PathSystem
         The paths that packets take.
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     runs : int
         The number of permutations, at least 1; each takes O(n) time.
     seed : int
