@@ -173,11 +173,13 @@ MODES: dict[str, list[Mode]] = {
     ],
     "check": [Mode("check trace.jsonl")],
     "sweep": [
-        Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time", SMALL: "part"}),
+        Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time_limit", SMALL: "part"}),
         Mode(
-            "sweep sweep.toml --precision 0.9", "", {ORDER: "workers time", SMALL: "part max_runs"}
+            "sweep sweep.toml --precision 0.9",
+            "",
+            {ORDER: "workers time_limit", SMALL: "part max_runs"},
         ),
-        Mode("sweep points.toml", "precision max_runs", {ORDER: "workers time"}),
+        Mode("sweep points.toml", "precision max_runs", {ORDER: "workers time_limit"}),
     ],
     "faults": [
         Mode(
@@ -249,10 +251,13 @@ MODES: dict[str, list[Mode]] = {
         ),
     ],
     "results export": [
-        Mode("results export NEW.csv --store store.sqlite"),
-        Mode("results export NEW.csv --store store.sqlite --per-run", "traffic scheduler arrivals"),
+        Mode("results export --out NEW.csv --store store.sqlite"),
         Mode(
-            "results export NEW.csv --store store.sqlite --traffic",
+            "results export --out NEW.csv --store store.sqlite --per-run",
+            "traffic scheduler arrivals",
+        ),
+        Mode(
+            "results export --out NEW.csv --store store.sqlite --traffic",
             "per_run router variant permutation faults wavelengths seed fault_seed",
         ),
     ],
@@ -299,7 +304,7 @@ VALUES = {
     "store": "other.sqlite", "sweep": "sweep.toml", "timing": "shale", "trace": "NEW.jsonl",
     "trace_slots": "5", "transmit": "1dBm", "transmitters": "one", "unit": "2",
     "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
-    "time": "1h",
+    "time_limit": "1h",
     "adversary oblivious router": "relay", "adversary rigid router": "datta",
     "adversary rigid slots": "1", "adversary rigid variant": "to-all",
     "adversary oblivious variant": "to-all", "faults router": "relay:S",
@@ -311,6 +316,7 @@ VALUES = {
     "results list scheduler": "tdm", "results plot scheduler": "tdm",
     "schedule hops": "2", "budget transmit": "1dBm",
     "results export n": "4", "results list n": "4", "results plot n": "4",
+    "results export out": "NEW.csv",
     "results export d": "4", "results list d": "4", "results plot d": "4",
 "distribution router": "relay:S", "distribution variant": "idealized",
     "exact permutation": "identity", "exact router": "relay", "exact variant": "T1",

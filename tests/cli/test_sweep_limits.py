@@ -63,14 +63,14 @@ def test_time_ends_a_sweep_and_the_same_command_does_the_rest(
 ) -> None:
     now = iter(range(10**9))
     monkeypatch.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
-    finished = cli("sweep", "sweep.toml", "--time", "2s", "--workers", 1)
+    finished = cli("sweep", "sweep.toml", "--time-limit", "2s", "--workers", 1)
     assert (finished.code, finished.err) == (0, "Running 12 shards of 3 experiments…\n")
     text = " ".join(finished.out.split())
     assert "Stopped after 2s: " in text
     assert re.search(r"\d of 12 shards of 10 runs (is|are) in results.sqlite. The same", text)
     monkeypatch.undo()
     monkeypatch.chdir(sweep)
-    finished = cli("sweep", "sweep.toml", "--time", "1h", "--workers", 1)
+    finished = cli("sweep", "sweep.toml", "--time-limit", "1h", "--workers", 1)
     assert "Stopped" not in finished.out
     assert cli("sweep", "sweep.toml", "--store", "whole").code == 0
     assert rows("results.sqlite") == rows("whole")
@@ -104,8 +104,8 @@ def test_a_csv_says_nothing_of_experiments_without_results(
         (("--precision", "x"), "--precision x: it must be between 0 and 1"),
         (("--precision", "1%", "--max-runs", 39), "--max-runs 39: it must be at least 50"),
         (("--max-runs", 100), "--max-runs needs --precision."),
-        (("--time", "soon"), "--time soon: give a time such as 90s, 10min or 2h."),
-        (("--time", "0"), "--time 0: give a time"),
+        (("--time-limit", "soon"), "--time-limit soon: give a time such as 90s, 10min or 2h."),
+        (("--time-limit", "0"), "--time-limit 0: give a time"),
         (("--part", "4/3"), "--part 4/3: parts are numbered from 1 to 3."),
         (("--part", "0/3"), "--part 0/3: parts are numbered from 1 to 3."),
         (("--part", "0/0"), "--part 0/0: there must be at least 1 part."),

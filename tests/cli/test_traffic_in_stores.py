@@ -85,7 +85,7 @@ def test_a_sweep_that_was_ended_says_what_is_missing(
     now = iter(range(10**9))
     with monkeypatch.context() as patched:
         patched.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
-        options = ("sweep.toml", "--store", "new", "--time", "2s", "--workers", 1)
+        options = ("sweep.toml", "--store", "new", "--time-limit", "2s", "--workers", 1)
         swept = said(cli, "sweep", *options)
         there, missing = swept.get("traffic", []), swept["traffic_without_results"]
         assert len(there) + len(missing) == 8  # type: ignore[arg-type]
@@ -127,7 +127,7 @@ def test_exports_say_the_same(cli: Cli, store: Path, both: bool) -> None:
     for name in ("t.csv", "t.json", "t.parquet"):
         finished = cli("results", "export", name, *option)
         assert f"8 points of traffic written to {name}." in finished.out
-    assert said(cli, "results export", "t.csv", *option)["points"] == 8
+    assert said(cli, "results export", "--out", "t.csv", *option)["points"] == 8
     assert json.loads(Path("t.json").read_text())["traffic"] == points
     assert parquet.read_table("t.parquet").to_pylist() == points
     with Path("t.csv").open(newline="") as file:

@@ -400,8 +400,8 @@ KINDS = {
     "store": Kind(
         (
             "results list --store FILE --json",
-            "results export out.csv --store FILE",
-            "results export out.json --per-run --store FILE",
+            "results export --out out.csv --store FILE",
+            "results export --out out.json --per-run --store FILE",
             "results plot --csv --store FILE",
             "results merge FILE --store out.sqlite",
             "results verify --store FILE --shards 1",

@@ -89,11 +89,11 @@ def test_a_network_and_its_sizes_are_the_same() -> None:
 
 
 def test_sizes_are_given_by_name_as_well() -> None:
-    by_name = popsnet.schedule(d=4, g=2, permutation="reversal")  # type: ignore[call-overload]
+    by_name = popsnet.schedule(d=4, g=2, permutation="reversal")
     assert by_name.slots == popsnet.schedule(NET, "reversal").slots
-    assert popsnet.schedule(4, g=2).slots == popsnet.schedule(NET).slots  # type: ignore[call-overload]
+    assert popsnet.schedule(4, g=2).slots == popsnet.schedule(NET).slots
     assert Experiment(Network(4, 2, 2), router="offline").wavelengths == 2
     with pytest.raises(InputError, match="has a number of wavelengths already"):
         Experiment(Network(4, 2, 2), router="offline", wavelengths=3)
     with pytest.raises(InputError, match="g is missing beside d = 2"):
-        popsnet.sort(2)  # type: ignore[call-overload]
+        popsnet.sort(2)

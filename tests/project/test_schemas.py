@@ -39,7 +39,7 @@ COMMANDS = (
     ("sweep", "sweep sweep.toml --precision 9.8% --max-runs 60", 0),
     ("sweep", "sweep sweep.toml --part 1/2", 0),
     ("results list", "results list --router mei-rizzi --n 16:64", 0),
-    ("results export", "results export r.csv --per-run", 0),
+    ("results export", "results export --out r.csv --per-run", 0),
     ("results plot", "results plot --figure r.svg", 0),
     ("exact", "exact 2 2 --router relay --upto 5", 0),
     ("distribution", "distribution 2 2 --runs 50 --no-exact --figure d.svg", 0),

@@ -51,6 +51,32 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
         popsnet.schedule(4)  # type: ignore[call-overload]
 
 
+def test_a_matrix_may_have_a_row_per_processor(tmp_path: Path) -> None:
+    net, counts = Network(3, 2), np.zeros((6, 6), dtype=np.int64)
+    counts[0, 4], counts[5, 1], counts[2, 2] = 2, 1, 1
+    packets = [[0, 4], [0, 4], [2, 2], [5, 1]]
+    Path(tmp_path / "m.csv").write_text("\n".join(",".join(map(str, row)) for row in counts))
+    for matrix in (counts, tmp_path / "m.csv"):
+        made = popsnet.schedule(net, matrix=matrix)
+        assert made.execute() == popsnet.schedule(net, packets=packets).execute()
+        assert made.demand.source.tolist() == [0, 0, 2, 5]
+        runs = popsnet.route(net, router="direct", matrix=matrix)
+        assert runs.slots == popsnet.route(net, router="direct", packets=packets).slots
+        found = popsnet.compare(net, routers="direct", matrix=matrix, runs=1)
+        assert found.lower_bound == made.lower_bound
+    experiment = popsnet.Experiment(net, router="direct", matrix=tmp_path / "m.csv")
+    assert (experiment.packets, experiment.way) == (4, "matrix")
+    alone = np.array([[0, 2], [1, 0]])
+    assert (
+        popsnet.schedule(1, 2, matrix=alone).slots
+        == popsnet.schedule(1, 2, packets=[[0, 1]] * 2).slots
+    )
+    with pytest.raises(InputError, match="must be 2 × 2, .*, or 6 × 6, for every processor"):
+        popsnet.schedule(net, matrix=np.ones((4, 4)))
+    with pytest.raises(InputError, match=r"\(from processor 0 to processor 3\)"):
+        popsnet.schedule(net, matrix=np.eye(6)[::-1] / 2 + np.eye(6)[[3, 1, 2, 0, 4, 5]] / 4)
+
+
 def test_packets_that_start_where_they_go_are_not_sent() -> None:
     net = Network(2, 2)
     for packets in ([[0, 0]], [[0, 0], [0, 0], [3, 3]]):

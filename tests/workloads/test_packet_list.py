@@ -107,7 +107,7 @@ def test_a_list_may_be_above_any_bound(tmp_path: Path) -> None:
         ("slot,,from\n0,7,1\n", "has the heading 'slot,from'; a list of packets must have"),
         ("1,1,2\n\n0,x,4\n", "line 3, column 2: 'x' is not a number"),
         ("1,1,2\n0,,4\n", "line 2, column 2 is empty"),
-        ("1,1,2\n0,1.5,4\n", "line 2, column 2: 1.5 is not an integer"),
+        ("1,1,2\n1,1.5,4\n", "line 2, column 2: 1.5 is not an integer"),
         ("1,1,2\n1e-3,1,4\n", "line 2, column 1: 0.001 is not an integer"),
         ("1,1,2\n0,٣,4\n", "line 2, column 2: '٣' is not a number"),
         (

@@ -43,6 +43,9 @@ INPUTS: tuple[Renamed, ...] = (
     Renamed("key", "grid", "demands", "packets"),
     Renamed("value", "faults, --fault, Selection", "coupler:1,0@5", "coupler:0-1@5"),
     Renamed("value", "couplers", "(1, 0, 5)", "0-1@5"),
+    Renamed("value", "a list of packets", "slot 0", "slots count from 1; add 1 to each slot"),
+    Renamed("option", "sweep", "--time", "--time-limit"),
+    Renamed("argument", "results export", "FILE", "--out FILE"),
     Renamed("option", "sweep", "--until-se", "--precision", 1.96),
     Renamed("parameter", "collect", "until_se", "precision", 1.96),
 )

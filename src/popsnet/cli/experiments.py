@@ -34,7 +34,7 @@ def _seconds(time: str | None) -> float | None:
         return None
     found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
     if found is None or float(found[1]) <= 0:
-        raise InputError(f"--time {time}: give a time such as 90s, 10min or 2h.")
+        raise InputError(f"--time-limit {time}: give a time such as 90s, 10min or 2h.")
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -78,7 +78,7 @@ def sweep(
     workers: int | None = None,
     precision: Annotated[str | None, typer.Option(metavar="SHARE")] = None,
     max_runs: int | None = None,
-    time: Annotated[str | None, typer.Option(metavar="TIME")] = None,
+    time_limit: Annotated[str | None, typer.Option(metavar="TIME")] = None,
     part: Annotated[str | None, typer.Option(metavar="I/N")] = None,
     cluster: Cluster = None,
 ) -> Report:
@@ -100,7 +100,7 @@ def sweep(
         points of traffic.
     max_runs
         The most runs of an experiment with --precision. (default: 10000)
-    time
+    time_limit
         Stop after this time: 90s, 10min, 2h.
     part
         Do part I of N parts of equal work, for job arrays.
@@ -112,7 +112,7 @@ def sweep(
 
     if max_runs is not None and precision is None:
         raise InputError("--max-runs needs --precision.")
-    seconds = _seconds(time)
+    seconds = _seconds(time_limit)
     require_workers(workers)
     if cluster is not None and workers is not None:
         raise InputError("--workers and --cluster: a cluster has its own workers. Give only one.")
@@ -138,7 +138,7 @@ def sweep(
         report = sweep_report(wanted, goals, results)
         if not goals.is_reached(results):
             message = f"{progress_in_words(goals, results)} The same command does the rest."
-            report = report.plus(f"Stopped after {time}: {message}")
+            report = report.plus(f"Stopped after {time_limit}: {message}")
         return report
 
 
@@ -331,16 +331,20 @@ def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | 
 @results.command()
 @reporting
 def export(
-    only: Only, file: Path, per_run: bool = False, traffic: bool = False, store: Path = STORE
+    only: Only,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE")],
+    per_run: bool = False,
+    traffic: bool = False,
+    store: Path = STORE,
 ) -> Report:
     """Write a table with one row per experiment, one row per run, or one per point of traffic.
 
-    Example: popsnet results export results.csv
+    Example: popsnet results export --out results.csv
 
     Parameters
     ----------
-    file
-        Ends in .csv, .json or .parquet.
+    out
+        The file to write: .csv, .json or .parquet.
     per_run
         Write a row per run, not a row per experiment.
     traffic
@@ -353,16 +357,16 @@ def export(
     with popsnet.Store(store) as results:
         points = len(results.traffic.points(only))
         if traffic or (points and not per_run and not results.experiments(only)):
-            count = results.export(file, only, traffic=True)
-            facts = Fact("file", str(file)), Fact("points", count), Fact("runs_not_counted", 0)
-            note = f"{counted(count, 'point')} of traffic written to {file}."
+            count = results.export(out, only, traffic=True)
+            facts = Fact("file", str(out)), Fact("points", count), Fact("runs_not_counted", 0)
+            note = f"{counted(count, 'point')} of traffic written to {out}."
             return Report("", facts, (note,))
-        count = results.export(file, only, per_run=per_run)
+        count = results.export(out, only, per_run=per_run)
         old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
         behind = results.runs_not_counted(only)
     what = "run" if per_run else "experiment"
-    facts = Fact("file", str(file)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
-    report = Report("", facts, (f"{counted(count, what)} written to {file}.",))
+    facts = Fact("file", str(out)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
+    report = Report("", facts, (f"{counted(count, what)} written to {out}.",))
     again = "Run the same sweep into a new store and merge it to add them."
     if old + deleted:
         report = report.plus(Fact("runs_without_counts", old + deleted))

@@ -22,8 +22,8 @@ packets
     A file with a row per packet (source, destination), or with amounts in a third column: .csv,
     .npy or .parquet.
 matrix
-    A file with G × G numbers of packets, a row per source group, or with rows source, destination,
-    amount: .csv, .npy or .parquet.
+    A file with numbers of packets, G × G (a row per source group) or N × N (a row per source), or
+    with rows source, destination, amount of groups: .csv, .npy or .parquet.
 unit
     The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
 engine

@@ -55,7 +55,8 @@ class TrafficOptions(opt.Keywords):
     burst
         Packets arrive in bursts of this mean length, one destination each.
     matrix
-        Rates instead of a pattern: n x n or g x g, a .csv or .npy file.
+        A file with rates instead of a pattern, G × G (a row per source group) or N × N (a row per
+        source): .csv, .npy or .parquet.
     packets
         A .csv file with a row per packet: slot,source,destination[,packets].
     buffer
@@ -326,7 +327,7 @@ def schedule(
     """Compute a collision-free schedule for known traffic.
 
     Without --permutation, --packets or --matrix the traffic is a random permutation. The processors
-    of a matrix, which counts packets between groups, are chosen by the schedule. With --fault the
+    of a matrix that counts packets between groups are chosen by the schedule. With --fault the
     schedule goes around dead parts, and lists the packets that have no path.
 
     Example: popsnet schedule 12 8 --permutation transpose --out schedule.csv

@@ -58,6 +58,8 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
+            if more := self.make_parser(ctx).parse_args(args=list(typed))[1]:
+                _refuse_argument(words_of(ctx), more)
             _refuse_number(error, self._values(ctx, typed))
             raise
         except Exception as error:
@@ -71,9 +73,9 @@ class Command(TyperCommand):
         arguments = [one for one in self.get_params(ctx) if one.param_type_name == "argument"]
         *others, last = [one.metavar or one.name for one in arguments] or ["no arguments"]
         takes = f"{', '.join(others)} and {last}" if others else last
-        typed = ", ".join(map(repr, more))
+        words, typed = words_of(ctx), ", ".join(map(repr, more))
         many = "is one too many" if len(more) == 1 else "are too many"
-        raise InputError(f"popsnet {words_of(ctx)} takes {takes}; {typed} {many}.")
+        raise InputError(f"popsnet {words} takes {takes}; {typed} {many}.")
 
     def _with_sizes(self, ctx: Any, args: Sequence[str]) -> list[str]:
         """Return the arguments with a space before negative sizes, which keeps them apart."""
@@ -143,6 +145,14 @@ def _without_types(parameters: list[Any]) -> list[Any]:
         if getattr(one, "is_flag", False) and one.metavar is None:
             one.metavar = ""
     return parameters
+
+
+def _refuse_argument(words: str, more: Sequence[str]) -> None:
+    """Refuse an argument that is an option now."""
+    if now := new_spelling("argument", "FILE", words):
+        raise InputError(
+            f"popsnet {words} takes no arguments; what was FILE is now {now}: give --out {more[0]}."
+        )
 
 
 def _refuse_option(ctx: Any, error: Any, typed: Sequence[str] = ()) -> None:

@@ -177,7 +177,8 @@ class Experiment:
         The packets of every run, any number per processor, instead of a permutation; or a file of
         them. The router must serve demands.
     matrix : str or Path, optional
-        A file with the packets from each group to each group, instead of a list.
+        A file with the packets from each group to each group, or from each processor to each,
+        instead of a list.
     faults : Faults or str, optional
         What does not work, as :class:`Faults` or as the text of it. By default everything works.
     fault_seed : int

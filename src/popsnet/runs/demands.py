@@ -100,6 +100,9 @@ def read_given(
         require_room(network, 0, traced=False, couplers=network.couplers)
         matrix = read_matrix(value, network, unit)
         require_room(network, int(matrix.counts.sum()), traced=False)
+        if len(matrix.counts) != network.g:
+            dealt = demand_of_matrix(network, matrix.counts)
+            return Given(network, dealt, None, matrix.rounding)
         return Given(network, None, matrix.counts, matrix.rounding)
     if isinstance(value, list | tuple):
         value = _array(name, value)

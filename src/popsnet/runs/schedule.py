@@ -399,7 +399,8 @@ def schedule(
         a file with such rows.
     matrix : str, Path or array, optional
         The number of packets from each group (row) to each group (column), or rows (source,
-        destination, amount), or a file with either. The schedule chooses the processors.
+        destination, amount), or a file with either. The schedule chooses the processors. Or the
+        number of packets from each processor to each processor.
     unit : float, optional
         The amount of one packet. By default amounts are numbers of packets; with a unit they are
         divided by it and rounded up.

@@ -64,7 +64,7 @@ def test_a_list_is_measured_until_its_last_delivery(tmp_path: Path) -> None:
     path = tmp_path / "batch.csv"
     path.write_text("1,1,2,10\n31,1,2,2\n")
     delivered = [6 + 16 * k for k in range(12)]
-    delays = [slot for slot in delivered[:10]] + [slot - 30 for slot in delivered[10:]]
+    delays = delivered[:10] + [slot - 30 for slot in delivered[10:]]
     for engine in ("slots", "fused"):
         result = popsnet.simulate(4, 4, scheduler="tdm", packets=path, engine=engine)
         assert (result.warm_up, result.slots, result.drain) == (0, 182, 0)

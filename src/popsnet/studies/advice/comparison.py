@@ -334,7 +334,7 @@ def compare(
         row (source, destination) per packet.
     matrix : array, Path or str, optional
         The same as the number of packets from each group (row) to each group (column), which are
-        dealt to the processors of a group in turn.
+        dealt to the processors of a group in turn, or from each processor to each processor.
     unit : float, optional
         The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
     faults : Faults or str, optional
