@@ -153,7 +153,7 @@ def test_files_of_rates_and_packets(cli: Cli) -> None:
         ("--packets torn.csv", "torn.csv"),
         ("--load 0.1 --buffer -1", "--buffer -1: it must be at least 0"),
         ("--load 0.1 --slots 0", "--slots 0: it must be at least 1"),
-        ("--load 0.1 --precision 2", "--precision 2.0"),
+        ("--load 0.1 --precision 2", "--precision 2"),
         ("--load 0.1 --burst 0.5", "--burst 0.5"),
         ("--load 0.1 --engine fast", "--engine 'fast'"),
         ("--load 0.1 --scheduler mine.py --engine fused", "Use --engine slots"),

@@ -100,7 +100,7 @@ def test_a_sweep_that_was_ended_says_what_is_missing(
 def test_the_label_is_shown_everywhere(cli: Cli, store: Path, both: bool) -> None:
     digests = {point["experiment"] for point in said(cli, "results list")["traffic"]}  # type: ignore[attr-defined]
     option = ("--traffic",) if both else ()
-    cli("results", "export", "t.json", *option)
+    cli("results", "export", "--out", "t.json", *option)
     for where, rows in {
         "sweep": said(cli, "sweep", "sweep.toml")["traffic"],
         "list": said(cli, "results list")["traffic"],
@@ -125,7 +125,7 @@ def test_exports_say_the_same(cli: Cli, store: Path, both: bool) -> None:
     points = said(cli, "results list")["traffic"]
     option = ("--traffic",) if both else ()
     for name in ("t.csv", "t.json", "t.parquet"):
-        finished = cli("results", "export", name, *option)
+        finished = cli("results", "export", "--out", name, *option)
         assert f"8 points of traffic written to {name}." in finished.out
     assert said(cli, "results export", "--out", "t.csv", *option)["points"] == 8
     assert json.loads(Path("t.json").read_text())["traffic"] == points
@@ -134,14 +134,14 @@ def test_exports_say_the_same(cli: Cli, store: Path, both: bool) -> None:
         rows = list(csv.DictReader(file))
     assert [one["experiment"] for one in rows] == [one["experiment"] for one in points]  # type: ignore[attr-defined]
     assert {one["arrival_seed"] for one in rows} == {str(2**64 - 1)}
-    text = cli("results", "export", "r.csv").out
+    text = cli("results", "export", "--out", "r.csv").out
     assert ("8 points of traffic left out" in text) is both
     if not both:
         listed = cli("results", "list", "--csv")
         assert (listed.out, listed.err) == (Path("t.csv").read_text(), "")
-        per_run = cli("results", "export", "r.csv", "--per-run")
+        per_run = cli("results", "export", "--out", "r.csv", "--per-run")
         assert (per_run.code, "no single runs" in per_run.err) == (2, True)
-    two = cli("results", "export", "r.csv", "--per-run", "--traffic")
+    two = cli("results", "export", "--out", "r.csv", "--per-run", "--traffic")
     assert (two.code, "give one of them" in two.err) == (2, True)
 
 
@@ -201,7 +201,7 @@ def test_damage_ends_every_command_with_code_2(cli: Cli, store: Path) -> None:
     store.write_bytes(content[:place] + other + content[place + 1 :])
     for command in (
         ("sweep", "sweep.toml"), ("results", "list"), ("results", "show", "abc"),
-        ("results", "export", "t.csv", "--traffic"),
+        ("results", "export", "--out", "t.csv", "--traffic"),
         ("results", "plot", "--measure", "delay", "--csv"),
         ("results", "merge", store, "--store", "all"),
     ):  # fmt: skip

@@ -71,7 +71,7 @@ def test_a_matrix_may_have_a_row_per_processor(tmp_path: Path) -> None:
         popsnet.schedule(1, 2, matrix=alone).slots
         == popsnet.schedule(1, 2, packets=[[0, 1]] * 2).slots
     )
-    with pytest.raises(InputError, match="must be 2 × 2, .*, or 6 × 6, for every processor"):
+    with pytest.raises(InputError, match=r"must be 2 × 2, .*, or 6 × 6, for every processor"):
         popsnet.schedule(net, matrix=np.ones((4, 4)))
     with pytest.raises(InputError, match=r"\(from processor 0 to processor 3\)"):
         popsnet.schedule(net, matrix=np.eye(6)[::-1] / 2 + np.eye(6)[[3, 1, 2, 0, 4, 5]] / 4)

@@ -112,7 +112,7 @@ def test_a_list_may_be_above_any_bound(tmp_path: Path) -> None:
         ("1,1,2\n0,٣,4\n", "line 2, column 2: '٣' is not a number"),
         (
             "0,1,2\n-1,1,2\n",
-            "line 1: slot 0 must be from 1 to 281474976710656; slots count from 1; add 1 to each slot",
+            "slot 0 must be from 1 to 281474976710656; slots count from 1; add 1 to each slot",
         ),
         ("1,1,2\n\n\n1,8,2\n", "line 4: source 8 must be from 0 to 7; POPS(2, 4) has n = 8"),
         ("slot,source,destination\n1,1,-2\n", "line 2: destination -2 must be from 0 to 7; POPS(2"),

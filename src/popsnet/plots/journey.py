@@ -141,7 +141,7 @@ def _draw_couplers(diagram: SlotDiagram, columns: int, hops: list[Hop], ours: li
     for column, coupler in product(range(columns), diagram.couplers):
         hop = named.get((column, coupler))
         stroke = Stroke(style.PALE, width=_THIN) if hop is None else hop.stroke._replace(width=1.6)
-        name = "c({},{})".format(*coupler) if hop else ""
+        name = "{1}→{0}".format(*coupler) if hop else ""
         text = "×" if load[column, coupler] > 1 else name
         x = (column + 0.5) * _PITCH
         diagram.add_coupler(x, coupler, stroke, text, size=5.5, color=style.GREY)

@@ -174,7 +174,7 @@ def draw_slot(
         colour = PALE if not load[coupler] else BLUE if load[coupler] == 1 else VERMILION
         text = "×" if load[coupler] > 1 else "" if packet is None else f"{packet}"
         diagram.add_coupler(_MIDDLE, coupler, Stroke(colour, width=1.4), text, size=9)
-        name = "c({},{})".format(*coupler)
+        name = "{1}→{0}".format(*coupler)
         axes.text(_MIDDLE + 0.55, y + 0.14, name, fontsize=6, color=GREY, zorder=3)
     for processor in range(network.n):
         for x in (_LEFT, _RIGHT):

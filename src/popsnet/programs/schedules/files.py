@@ -82,7 +82,7 @@ class ReadDemand:
 
 @dataclass(frozen=True, eq=False)
 class ReadMatrix:
-    """The counts of packets between groups, or processors, and, with a unit, how they are rounded."""
+    """The counts of packets between groups or processors, and how they were rounded by a unit."""
 
     counts: I64
     rounding: Rounding | None = None
@@ -230,8 +230,9 @@ def require_unit(unit: float | None) -> None:
 def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
     """Make a demand of a traffic matrix: packets from each group (row) to each group (column).
 
-    A matrix of n rows has packets from each processor to each processor. Others are dealt to the processors of a group in turn, so the numbers of packets of two
-    processors of a group differ by at most one. For d > 1 no processor sends a packet to itself:
+    A matrix of n rows has packets from each processor to each processor. Those between groups are
+    dealt to the processors of a group in turn, so the numbers of packets of two processors of a
+    group differ by at most one. For d > 1 no processor sends a packet to itself:
     the packets of a group for itself are dealt in the same order at both ends, so it is enough to
     shift the receivers by one.
     """

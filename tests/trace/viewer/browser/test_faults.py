@@ -54,7 +54,7 @@ def test_the_page_replays_faults(visit: Visit, router: str) -> None:
     assert tab.locator(".broken").count() == 0
     said = tab.locator(".faults").inner_text()
     assert said == (
-        "Dead: coupler c(1,0), coupler c(2,2) from slot 4 on, transmitter 8 from slot 3 on, "
+        "Dead: coupler 0→1, coupler 2→2 from slot 4 on, transmitter 8 from slot 3 on, "
         "processor 4. A message is lost with probability 0.2."
     )
 
@@ -81,5 +81,5 @@ def test_words_say_what_a_fault_did(visit: Visit) -> None:
         tab.fill("#packet", packet)
         tab.keyboard.press("Enter")
         told.append(tab.locator(".history").inner_text())
-    assert "on coupler c(1,0), which is dead." in told[0]
+    assert "on coupler 0→1, which is dead." in told[0]
     assert "its transmitter is dead, so it reaches no coupler." in told[1]
