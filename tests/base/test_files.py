@@ -50,7 +50,7 @@ def test_every_output_replaces_what_a_link_points_to(
     assert finished.code == 0, finished.err
     assert link.is_symlink()
     assert target.stat().st_size > 0
-    assert {one.name for one in tmp_path.iterdir()} == {"sweep.toml", link.name, "folder"}
+    assert {entry.name for entry in tmp_path.iterdir()} == {"sweep.toml", link.name, "folder"}
 
 
 def test_links_to_links_and_files_that_exist(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_other_hard_links_keep_the_old_file(tmp_path: Path) -> None:
 def test_a_read_only_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     path.write_text("old")
-    monkeypatch.setattr(os, "access", lambda one, mode: one != path)  # root may always write
+    monkeypatch.setattr(os, "access", lambda file, mode: file != path)  # root may always write
     with pytest.raises(InputError, match="file exists and cannot be written to; give another"):
         write(path)
     assert path.read_text() == "old"
@@ -121,8 +121,8 @@ def test_a_read_only_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @unix
 def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # a socket's name must be short
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind("socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
         with pytest.raises(InputError, match="socket could not be written: No such device"):
             write(Path("socket"))
 

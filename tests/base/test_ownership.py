@@ -41,7 +41,7 @@ def test_a_missing_folder_is_created_for_this_user_alone(tmp_path: Path) -> None
     finally:
         os.umask(mask)
     assert folder == Path(os.path.realpath(tmp_path)) / "a" / "b" / "c"
-    assert {one.stat().st_mode & 0o777 for one in (folder, *folder.parents[:2])} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in (folder, *folder.parents[:2])} == {0o700}
     assert open_private_folder(folder) == folder
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import popsnet
 from popsnet.base.errors import InputError
-from popsnet.base.spellings import INPUTS, Renamed, changelog_table
+from popsnet.base.spellings import INPUTS, OldSpelling, changelog_table
 from popsnet.cli.options import faults as fault_options
 from popsnet.sweeps import Selection
 from popsnet.testing import check_locality
@@ -57,7 +57,7 @@ def test_the_changelog_has_the_table_of_spellings() -> None:
     assert changelog_table() in Path(__file__).parents[2].joinpath("CHANGELOG.md").read_text()
 
 
-def refusals(row: Renamed, cli: Cli) -> list[str]:
+def refusals(row: OldSpelling, cli: Cli) -> list[str]:
     """Write a row's old spelling wherever the table says, and return what the errors say."""
     where = row.context.split(", ")
     if row.kind in ("option", "argument"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import popsnet.base.terminal
 from popsnet.base.report import Column, Report, Table
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from tests.each import examples
 
 HOSTILE = "\x1b]0;t\x07\x1b[2J\x9b31m\r\t\x7f\u202e\u2066\u200b\ufeff\u2028\x85\udcff\U000e0041"
@@ -18,7 +18,9 @@ HOSTILE = "\x1b]0;t\x07\x1b[2J\x9b31m\r\t\x7f\u202e\u2066\u200b\ufeff\u2028\x85\
 
 def hidden(text: str) -> set[str]:
     """Characters that are not seen; line breaks and spaces are."""
-    return {one for one in text if one != "\n" and category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    return {
+        char for char in text if char != "\n" and category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    }
 
 
 def test_examples() -> None:
@@ -28,17 +30,17 @@ def test_examples() -> None:
 @examples(40)
 @given(st.text(), st.booleans())
 def test_nothing_hidden_remains_and_nothing_else_changes(text: str, lines: bool) -> None:
-    shown = visible(text, lines)
+    shown = escape_controls(text, lines)
     assert not hidden(shown)
     assert lines or "\n" not in shown
-    assert visible(shown, lines) == shown
-    plain = "".join(one for one in text if one not in hidden(text) and (lines or one != "\n"))
-    assert visible(plain, lines) == plain
+    assert escape_controls(shown, lines) == shown
+    plain = "".join(char for char in text if char not in hidden(text) and (lines or char != "\n"))
+    assert escape_controls(plain, lines) == plain
 
 
 def test_ordinary_text_is_left_as_it_is() -> None:
     text = "é → 中文 عربي ≥ ± – “quoted” 🙂\u00a0\u3000end"
-    assert visible(text) == text
+    assert escape_controls(text) == text
 
 
 def test_reports() -> None:

@@ -68,7 +68,9 @@ def test_filters_are_those_of_list_export_and_plot(cli: Cli, store: Path) -> Non
     listed = json.loads(cli("results", "list", *options, "--json").out)["experiments"]
     assert [(one["router"], one["n"]) for one in listed] == [("mei-rizzi", 64)]
     assert "1 experiment written" in cli("results", "export", "--out", "r.csv", *options).out
-    assert "20 runs written" in cli("results", "export", "--out", "r.csv", "--per-run", *options).out
+    assert (
+        "20 runs written" in cli("results", "export", "--out", "r.csv", "--per-run", *options).out
+    )
     drawn = cli("results", "plot", "--figure", "f.svg", *options, "--json")
     points = json.loads(drawn.out)["points"]
     assert [(one["n"], one["mean"]) for one in points] == [(64, listed[0]["slots_mean"])]
@@ -104,7 +106,9 @@ def test_show_suggests_experiments_by_name(cli: Cli, store: Path) -> None:
 
 def test_rows_that_were_not_kept_are_said(cli: Cli, store: Path) -> None:
     change(as_format_2(store), "DELETE FROM runs WHERE shard = 0")
-    assert "its digest does not match" in cli("results", "export", "--out", "r.csv", "--per-run").err
+    assert (
+        "its digest does not match" in cli("results", "export", "--out", "r.csv", "--per-run").err
+    )
     change(store, "DROP TABLE digests")
     finished = cli("results", "export", "--out", "r.csv", "--per-run")
     assert "40 runs written to r.csv." in finished.out
@@ -141,7 +145,8 @@ def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
         "10 runs behind a missing shard are not counted. Run the sweep or merge the missing part."
     )
     for command in (
-        ("list",), ("show", point), ("export", "--out", "r.csv"), ("export", "--out", "r.csv", "--per-run"),
+        ("list",), ("show", point), ("export", "--out", "r.csv"),
+        ("export", "--out", "r.csv", "--per-run"),
         ("plot", "--figure", "f.svg"), ("verify", "--shards", 0),
     ):  # fmt: skip
         finished = cli("results", *command)
@@ -285,7 +290,10 @@ BAD = {
         ("show", ""),
         "4 experiments in results.sqlite have names that begin with ''. Give more of these: ",
     ),
-    "no format": (("export", "--out", "r.xls"), "r.xls: results are written to files ending in .csv"),
+    "no format": (
+        ("export", "--out", "r.xls"),
+        "r.xls: results are written to files ending in .csv",
+    ),
     "nowhere": (("export", "--out", "none/r.csv"), "There is no folder"),
     "itself": (("merge", "./results.sqlite"), "is the store to merge into"),
     "nothing to merge": (("merge", "none", "--store", "new"), "The store none does not exist"),

@@ -101,11 +101,11 @@ def _status(name: str) -> int:
 
 def _case(arguments: Sequence[str]) -> Case:
     """Return the case of these arguments, the inverse of ``Case.arguments``."""
-    values = zip(fields(Case), arguments, strict=False)
-    given: dict[str, Any] = {
-        one.name: int(text) if one.type == "int" else text for one, text in values
+    pairs = zip(fields(Case), arguments, strict=False)
+    values: dict[str, Any] = {
+        field.name: int(text) if field.type == "int" else text for field, text in pairs
     }
-    return Case(**given)
+    return Case(**values)
 
 
 if __name__ == "__main__":

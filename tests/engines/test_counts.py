@@ -152,8 +152,8 @@ def test_everything_that_prints_counts_prints_the_same(
     assert run["lost"] > 0
     assert run["destroyed"] > run["collisions"] > 0
     assert told["lost"] == run["lost"] == len(run["lost_packets"])
-    assert {one["count"]: one["max"] for one in told["summary"]}.items() <= run.items()
-    assert sum(one["delivered"] for one in told["steps"]) == run["delivered"]
+    assert {row["count"]: row["max"] for row in told["summary"]}.items() <= run.items()
+    assert sum(step["delivered"] for step in told["steps"]) == run["delivered"]
     assert len(told["steps"]) == run["steps"]
     (row,) = csv.DictReader(io.StringIO(cli(*network, *router, "--csv").out))
     again = {name: "" if value is None else str(value) for name, value in run.items()}

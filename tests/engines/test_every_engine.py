@@ -62,7 +62,11 @@ def experiment_of(case: str, **more: Any) -> Experiment:
 
 def as_counted_by(engine: Engine, outcomes: list[Outcome]) -> list[Outcome]:
     """Outcomes without buffers, where the engine does not count them."""
-    return outcomes if engine.messages else [replace(one, peak_buffers=None) for one in outcomes]
+    return (
+        outcomes
+        if engine.messages
+        else [replace(outcome, peak_buffers=None) for outcome in outcomes]
+    )
 
 
 def outcomes_of(engine: Engine, experiment: Experiment, runs: int, **more: Any) -> list[Outcome]:
@@ -79,11 +83,11 @@ def test_runs_are_those_of_slots_on_any_number_of_threads(
     expected = as_counted_by(engine, outcomes_of(ENGINES["slots"], experiment, 6))
     for threads in (1, 3):
         assert outcomes_of(engine, experiment, 6, threads=threads) == expected
-    for one in expected:
-        assert one.slots_delivered <= one.slots
-        assert one.steps <= max_steps
-        assert one.capped or one.delivered + one.lost == experiment.network.n
-        assert one.lost == 0 or "losses" in case
+    for outcome in expected:
+        assert outcome.slots_delivered <= outcome.slots
+        assert outcome.steps <= max_steps
+        assert outcome.capped or outcome.delivered + outcome.lost == experiment.network.n
+        assert outcome.lost == 0 or "losses" in case
 
 
 @each_case
@@ -213,7 +217,9 @@ def test_every_gap_is_one_of_a_test(request: pytest.FixtureRequest) -> None:
     if len(tests) < 300:
         pytest.skip("not all tests of this file were collected")
     engines = {engine for engine, _ in tests}
-    for one in UNSUPPORTED:
-        if not any(re.match(one[0], engine) for engine in engines):
+    for entry in UNSUPPORTED:
+        if not any(re.match(entry[0], engine) for engine in engines):
             continue  # an engine of a plug-in that is not tested
-        assert any(re.match(one[0], engine) and re.search(one[1], name) for engine, name in tests)
+        assert any(
+            re.match(entry[0], engine) and re.search(entry[1], name) for engine, name in tests
+        )

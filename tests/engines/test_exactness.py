@@ -98,9 +98,9 @@ def z_of_difference(mean: float, sd: float, runs: int, expected: float, error: f
 
 
 def sample(d: int, g: int, runs: int) -> tuple[float, float]:
-    one = summarize(route(d, g, seed=1, runs=runs, engine="slots").steps.tolist())
-    assert one.sd is not None
-    return one.mean, one.sd
+    summary = summarize(route(d, g, seed=1, runs=runs, engine="slots").steps.tolist())
+    assert summary.sd is not None
+    return summary.mean, summary.sd
 
 
 def test_the_sampled_mean_on_pops_2_2_agrees_with_the_exact_one() -> None:

@@ -72,7 +72,7 @@ def test_every_router_ends_with_a_report(router: str, variant: str, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("router", "variant"),
-    [(one.name, name) for one in popsnet.all_routers() for name in one.relations],
+    [(router.name, name) for router in popsnet.all_routers() for name in router.relations],
 )
 def test_every_router_of_demands_ends_with_a_report(
     router: str, variant: str, tmp_path: Path
@@ -129,15 +129,15 @@ def test_a_packet_is_held_until_its_path_is_dead(tmp_path: Path) -> None:
 
 
 def test_faults_are_part_of_the_experiment() -> None:
-    one = Experiment(4, 4, faults="coupler:0-1 loss:0.25", fault_seed=3)
-    assert Experiment.from_json(one.to_json()) == one
-    assert one.replaced(seed=4).faults == "coupler:0-1 loss:0.25"
-    assert one.replaced(faults=None) == Experiment(4, 4)
-    assert one != Experiment(4, 4)
-    assert one.digest != one.replaced(fault_seed=4).digest
-    assert Experiment.recorded(one.identity.values()) == one
-    assert eval(repr(one), {"Experiment": Experiment}) == one
-    assert one.storable
+    experiment = Experiment(4, 4, faults="coupler:0-1 loss:0.25", fault_seed=3)
+    assert Experiment.from_json(experiment.to_json()) == experiment
+    assert experiment.replaced(seed=4).faults == "coupler:0-1 loss:0.25"
+    assert experiment.replaced(faults=None) == Experiment(4, 4)
+    assert experiment != Experiment(4, 4)
+    assert experiment.digest != experiment.replaced(fault_seed=4).digest
+    assert Experiment.recorded(experiment.identity.values()) == experiment
+    assert eval(repr(experiment), {"Experiment": Experiment}) == experiment
+    assert experiment.storable
 
 
 def test_engines_without_faults_say_so() -> None:

@@ -89,7 +89,7 @@ def test_a_session_that_had_no_memory_can_be_used_again_and_closed(
 def _traced(case: Case) -> int:
     """Return the most that NumPy and Python hold during a run, the second of its kind."""
     case.run(case.d, case.g)
-    cache._kept = cache._Kept()
+    cache._kept = cache._ScheduleCache()
     tracemalloc.start()
     try:
         case.run(case.d, case.g)

@@ -100,10 +100,10 @@ def test_parts_do_not_depend_on_what_is_installed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiments = [Experiment(g, g, router=name) for g in (4, 8, 16) for name in ("relay", "datta")]
-    before = [Part(1, 2).share(experiments), [estimate_work(one) for one in experiments]]
+    before = [Part(1, 2).share(experiments), [estimate_work(subject) for subject in experiments]]
     write_plugin(folder, TINY.replace("1e-12", "1e6 / experiment.network.n**3"))
     install(monkeypatch, folder)
-    after = [Part(1, 2).share(experiments), [estimate_work(one) for one in experiments]]
+    after = [Part(1, 2).share(experiments), [estimate_work(subject) for subject in experiments]]
     assert before == after
     assert estimate_work(Experiment(4, 4), "tiny") > 1000 * estimate_work(Experiment(4, 4))
 
@@ -134,8 +134,8 @@ def test_one_that_cannot_be_loaded_is_a_warning_unless_it_is_named(
     finished = cli("route", 4, 4, "--engine", "broken")
     assert finished.code == 2
     assert "Error: --engine 'broken': the engine of broken-engine 1.5 cannot" in finished.err
-    row = next(one for one in json.loads(cli("doctor", "--json").out)["findings"]
-               if one["what"] == "plug-in broken")  # fmt: skip
+    row = next(finding for finding in json.loads(cli("doctor", "--json").out)["findings"]
+               if finding["what"] == "plug-in broken")  # fmt: skip
     assert not row["ok"]
     assert BROKEN[source] in row["detail"]
 

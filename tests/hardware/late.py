@@ -16,7 +16,7 @@ import numpy as np
 from popsnet import Network, Slot
 from popsnet.engines.traffic import MessageSession
 from popsnet.model.coins import Coins
-from popsnet.programs.scheduler import Running, Schedule, Scheduler, find_scheduler
+from popsnet.programs.scheduler import ProgramFunction, Running, Scheduler, find_scheduler
 from popsnet.programs.schedulers import aloha, hop3, rotor
 from popsnet.programs.schedulers.attempts import Attempts
 from popsnet.programs.schedulers.two_hops import deliver, deliver_or_keep, frame_slot
@@ -33,7 +33,7 @@ def up(tau: int, period: int) -> int:
     return tau
 
 
-def late_vlb(tau: int) -> Schedule:
+def late_vlb(tau: int) -> ProgramFunction:
     def schedule(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
         frame, own, relayed = Frame(network), Queues(), Queues()
         shift, heard = up(tau, 2), dict[int, Any]()
@@ -62,7 +62,7 @@ def late_vlb(tau: int) -> Schedule:
     return schedule
 
 
-def late_hop3(tau: int) -> Schedule:
+def late_hop3(tau: int) -> ProgramFunction:
     def schedule(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
         frame, own, index, group = Frame(network), Queues(), Queues(), Queues()
         shift = up(tau, 3)
@@ -72,7 +72,7 @@ def late_hop3(tau: int) -> Schedule:
             own.push(arrived.processors, 0 * arrived.packets, arrived.packets)
             phase = t % 3
             slot = t - phase * shift
-            for sent, at, kept in [one for one in heard.get(phase, []) if one[0] < slot]:
+            for sent, at, kept in [hop for hop in heard.get(phase, []) if hop[0] < slot]:
                 assert at <= t or not len(kept.packets), "it has not arrived yet"
                 hop3._sort(kept, frame, index, group, None)
                 heard[phase].remove((sent, at, kept))
@@ -99,12 +99,12 @@ def late_hop3(tau: int) -> Schedule:
             fixed = network.index(kept.receivers) % frame.residues == residue
             heard[1].append((slot, t + 1 + tau, kept.at(~fixed)))
             heard[2].append((slot, t + 1 + tau, kept.at(fixed)))
-            heard[2].sort(key=lambda one: one[0])
+            heard[2].sort(key=lambda hop: hop[0])
 
     return schedule
 
 
-def late_rotor(tau: int) -> Schedule:
+def late_rotor(tau: int) -> ProgramFunction:
     def schedule(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
         frame, relayed, heard = Frame(network), Queues(), dict[int, Any]()
         own = rotor._OwnQueues(frame, None)
@@ -123,7 +123,7 @@ def late_rotor(tau: int) -> Schedule:
     return schedule
 
 
-def late_aloha(tau: int) -> Schedule:
+def late_aloha(tau: int) -> ProgramFunction:
     def schedule(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
         g, processors = network.g, network.processors
         groups, residues = network.group(processors), network.index(processors) % g
@@ -168,12 +168,12 @@ def late_aloha(tau: int) -> Schedule:
     return schedule
 
 
-def interleaved(name: str, copies: int) -> Schedule:
+def interleaved(name: str, copies: int) -> ProgramFunction:
     """Run copies of a scheduler, of which copy j has the slots j, j + copies, …"""
 
     def schedule(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) -> Running:
-        _, one = find_scheduler(name).variant()
-        running = [one(network, public, coins, memory) for _ in range(copies)]
+        _, function = find_scheduler(name).variant()
+        running = [function(network, public, coins, memory) for _ in range(copies)]
         for each in running:
             next(each)
         for t in count():
@@ -186,7 +186,7 @@ def interleaved(name: str, copies: int) -> Schedule:
 
 
 def deliveries(
-    network: Network, schedule: Schedule | str, arrivals: list[Arrival], slots: int
+    network: Network, schedule: ProgramFunction | str, arrivals: list[Arrival], slots: int
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Return the slot of delivery, and the hops, of every packet, by its arrival and source."""
     scheduler = (
@@ -208,7 +208,9 @@ def random_arrivals(network: Network, load: float, slots: int, seed: int) -> lis
     draws = np.random.default_rng(seed)
     there = np.argwhere(draws.random((slots, network.n)) < load).tolist()
     to = draws.integers(0, network.n, len(there)).tolist()
-    return [(slot, source, one) for (slot, source), one in zip(there, to, strict=True)]
+    return [
+        (slot, source, destination) for (slot, source), destination in zip(there, to, strict=True)
+    ]
 
 
-Late = Callable[[int], Schedule]
+Late = Callable[[int], ProgramFunction]

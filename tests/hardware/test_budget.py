@@ -34,10 +34,10 @@ def test_the_largest_stars_of_the_presets(
 ) -> None:
     """The table of the design has powers of two: 256, 16, more than 1000."""
     many = budget(4, 4, preset=preset)
-    one = budget(4, 4, preset=preset, transmitters="one")
+    single = budget(4, 4, preset=preset, transmitters="one")
     assert many.link.available == pytest.approx(available)
     assert (many.largest_d, many.architecture().largest_d_power_of_two) == (d, power_of_two)
-    assert one.largest_d == d // 4  # a splitter of 4 counts as a star
+    assert single.largest_d == d // 4  # a splitter of 4 counts as a star
     assert d == int(10 ** (available / (10 + 0.3 * log2(10))))
 
 
@@ -53,14 +53,16 @@ def test_the_power_at_a_receiver_is_what_divisions_leave(
             "connectors": connectors, "excess": excess}  # fmt: skip
     keep = 10 ** (-excess / 10)  # of the power, per doubling
     for kind, parts in (("many", d), ("one", d * g)):
-        one = budget(d, g, **link, transmitters=kind).architecture()  # type: ignore[arg-type]
+        architecture = budget(d, g, **link, transmitters=kind).architecture()  # type: ignore[arg-type]
         received = 10 ** (transmit / 10) / parts * keep ** log2(parts) * 10 ** (-connectors / 10)
-        assert one.received_dbm == pytest.approx(10 * log10(received), abs=1e-9)
-        assert one.left_db == pytest.approx(one.received_dbm - sensitivity - margin, abs=1e-9)
-        if abs(one.left_db) > 1e-6:
-            assert one.closes == (received > 10 ** ((sensitivity + margin) / 10))
-        assert one.closes == (d <= one.largest_d)
-        assert one.largest_n == g * one.largest_d
+        assert architecture.received_dbm == pytest.approx(10 * log10(received), abs=1e-9)
+        assert architecture.left_db == pytest.approx(
+            architecture.received_dbm - sensitivity - margin, abs=1e-9
+        )
+        if abs(architecture.left_db) > 1e-6:
+            assert architecture.closes == (received > 10 ** ((sensitivity + margin) / 10))
+        assert architecture.closes == (d <= architecture.largest_d)
+        assert architecture.largest_n == g * architecture.largest_d
 
 
 @given(st.floats(-5, 60), st.floats(0, 1))
@@ -116,7 +118,7 @@ def test_every_figure_of_a_preset_has_a_source_or_is_an_assumption() -> None:
             assert basis.kind == "assumption" or found
         text = str(budget(4, 4, preset=name))
         assert text.count("assumption:") == sum(
-            one.kind == "assumption" for one in preset.bases.values()
+            basis.kind == "assumption" for basis in preset.bases.values()
         )
 
 
@@ -147,9 +149,9 @@ def test_exit_codes_of_the_command(cli: Cli) -> None:
     assert json.loads(failed.out)["ok"] is False
     assert "FAILED: 0.24 dB are missing." in failed.err
     assert "With 2 groups, d must be at most 285." in failed.err
-    one = cli("budget", 16, 16, "--preset", "silicon", "--transmitters", "one")
-    assert one.code == 1
-    assert "With --transmitters many the budget closes." in one.err
+    single = cli("budget", 16, 16, "--preset", "silicon", "--transmitters", "one")
+    assert single.code == 1
+    assert "With --transmitters many the budget closes." in single.err
     for options, message in (
         ([], "Give --transmit and --sensitivity"),
         (["--preset", "pon", "--transmit", "4"], "--transmit 4: it has no unit; give a power"),

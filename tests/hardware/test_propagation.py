@@ -152,8 +152,8 @@ def test_rules_of_routers_are_those_of_what_they_send() -> None:
 def first_hops(schedule: Schedule) -> dict[int, int]:
     return {
         int(packet): slot
-        for slot, one in enumerate(schedule.messages)
-        for packet in one.packets[one.to_relay]
+        for slot, messages in enumerate(schedule.messages)
+        for packet in messages.packets[messages.to_relay]
     }
 
 
@@ -161,8 +161,8 @@ def is_causal(schedule: Schedule, times: list[int], tau: int) -> bool:
     first = first_hops(schedule)
     return len(set(times)) == len(times) and all(
         times[slot] >= times[first[int(packet)]] + 1 + tau
-        for slot, one in enumerate(schedule.messages)
-        for packet in one.packets[one.from_relay]
+        for slot, messages in enumerate(schedule.messages)
+        for packet in messages.packets[messages.from_relay]
     )
 
 
@@ -200,8 +200,10 @@ def test_a_mixed_schedule_keeps_its_order_and_waits_only_for_relayed_packets(tau
     assert not schedule.in_rounds
     times: list[int] = []
     first = first_hops(schedule)
-    for one in schedule.messages:
-        needs = [times[first[int(packet)]] + 1 + tau for packet in one.packets[one.from_relay]]
+    for messages in schedule.messages:
+        needs = [
+            times[first[int(packet)]] + 1 + tau for packet in messages.packets[messages.from_relay]
+        ]
         times.append(max([times[-1] + 1 if times else 0, *needs]))
     assert is_causal(schedule, times, tau)
     assert schedule.slots_with_propagation(tau) == times[-1] + 1 + tau

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet.model.buffers import BufferTable, Cells, Hashed, make_buffers
+from popsnet.model.buffers import BufferTable, Cells, HashTable, make_buffers
 
 N, PACKETS = 5, 7
 pairs = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, PACKETS - 1)), max_size=12)
@@ -20,7 +20,7 @@ def columns(rows: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return table[:, 0].copy(), table[:, 1].copy()
 
 
-@pytest.mark.parametrize("kind", [Cells, Hashed])
+@pytest.mark.parametrize("kind", [Cells, HashTable])
 @given(st.integers(1, 6), st.lists(st.tuples(st.booleans(), pairs), max_size=12))
 def test_they_are_a_multiset(
     kind: type[BufferTable], most: int, changes: list[tuple[bool, list[tuple[int, int]]]]
@@ -54,7 +54,7 @@ def test_they_are_a_multiset(
         assert buffers.most_held(np.arange(N, dtype=np.int32)) == max(loads)
 
 
-@pytest.mark.parametrize("kind", [Cells, Hashed])
+@pytest.mark.parametrize("kind", [Cells, HashTable])
 def test_what_is_full_and_what_is_missing(kind: type[BufferTable]) -> None:
     buffers = kind(N, 2)
     assert buffers.put_in(*columns([(0, 1), (1, 1), (0, 2)])) == (-1, 2)
@@ -65,7 +65,7 @@ def test_what_is_full_and_what_is_missing(kind: type[BufferTable]) -> None:
 def test_many_packets_that_come_and_go() -> None:
     """The hash table grows, and stays searchable after 10,000 removals."""
     rng, buffers = np.random.default_rng(0), make_buffers(50, 10_000)
-    assert isinstance(buffers, Hashed)
+    assert isinstance(buffers, HashTable)
     packets = np.arange(20_000, dtype=np.int32)
     processors = rng.integers(0, 50, 20_000).astype(np.int32)
     assert buffers.put_in(processors, packets)[0] == -1

@@ -43,9 +43,9 @@ def test_scalar_and_array_draws_are_the_same(
     seed: int, bound: int, step: int, processor: int
 ) -> None:
     coins = Coins(seed)
-    one = coins.draw(bound, "test", step, processor)
-    assert one == coins.draws(bound, "test", step, np.array([processor]))[0]
-    assert 0 <= one < bound
+    number = coins.draw(bound, "test", step, processor)
+    assert number == coins.draws(bound, "test", step, np.array([processor]))[0]
+    assert 0 <= number < bound
 
 
 @given(seed=SEEDS, order=st.permutations(range(30)))

@@ -81,8 +81,8 @@ def test_a_collision_delivers_nothing_and_sounds_like_silence() -> None:
     after_collision = collided.execute(send([0, 1, 2], [1, 1, 1], [3, 4], [0, 0]))
     after_silence = silent.execute(slot_of(listeners=[3, 4], listened=[0, 0]))
     for name in Inbox.__dataclass_fields__:
-        one, other = getattr(after_collision, name), getattr(after_silence, name)
-        assert (one is None and other is None) or one.tolist() == other.tolist() == []
+        left, right = getattr(after_collision, name), getattr(after_silence, name)
+        assert (left is None and right is None) or left.tolist() == right.tolist() == []
     assert (collided.counters.collisions, collided.counters.destroyed) == (1, 3)
     assert (silent.counters.collisions, silent.counters.destroyed) == (0, 0)
 
@@ -208,7 +208,7 @@ def test_every_rule_of_the_machine_is_tested() -> None:
         Rule.KEEPS_WHAT_IT_HEARD,
         Rule.DROPS_WHAT_IT_HOLDS,
         Rule.BUFFERS,
-        Rule.DELIVERS_HOME,
+        Rule.DELIVERS_ONCE,
     }
     assert {rule for _, _, rule in BROKEN.values()} | in_memory == set(Rule)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from popsnet import Machine, Network, Rule, RuleViolation
-from popsnet.model.memory import Memory, Seen
+from popsnet.model.memory import Memory, VisitMarks
 from tests.conftest import slot_of
 from tests.each import each
 
@@ -74,7 +74,7 @@ def test_what_was_heard_a_slot_ago_cannot_be_stored() -> None:
         ("store", 2, 1, Rule.KEEPS_WHAT_IT_HEARD),
         ("store", 1, 0, Rule.KEEPS_WHAT_IT_HEARD),
         ("drop", 2, 0, Rule.DROPS_WHAT_IT_HOLDS),
-        ("deliver", 2, 0, Rule.DELIVERS_HOME),
+        ("deliver", 2, 0, Rule.DELIVERS_ONCE),
         ("deliver", 2, 1, Rule.KEEPS_WHAT_IT_HEARD),
         ("store", 4, 0, Rule.PROCESSOR_EXISTS),
         ("store", 0, 4, Rule.PACKET_EXISTS),
@@ -100,7 +100,7 @@ def test_a_packet_is_delivered_once_and_then_stays() -> None:
     memory = after_a_hop().memory
     memory.deliver(row(3), row(0))
     assert memory.delivered == 1
-    assert refused(memory, "deliver", 3, 0).rule is Rule.DELIVERS_HOME
+    assert refused(memory, "deliver", 3, 0).rule is Rule.DELIVERS_ONCE
     assert refused(memory, "drop", 3, 0).rule is Rule.DROPS_WHAT_IT_HOLDS
     memory.drop(row(0), row(0))
     assert len(memory.lost()) == 0
@@ -130,7 +130,7 @@ def test_a_packet_at_home_from_the_start_can_be_delivered_without_a_slot() -> No
     ("act", "processor", "rule"),
     [
         ("store", 2, Rule.KEEPS_WHAT_IT_HEARD),
-        ("deliver", 3, Rule.DELIVERS_HOME),
+        ("deliver", 3, Rule.DELIVERS_ONCE),
         ("drop", 0, Rule.DROPS_WHAT_IT_HOLDS),
     ],
 )
@@ -172,7 +172,7 @@ def test_places_are_cleared_when_the_numbers_of_loops_run_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("popsnet.model.memory._MOST_LOOPS", 2)
-    seen = Seen(3)
+    seen = VisitMarks(3)
     for expected in (1, 2, 1):
         places, loop = seen.next()
         assert loop == expected

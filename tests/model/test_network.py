@@ -51,7 +51,7 @@ def test_arrays_are_converted_like_numbers_and_keep_their_type(d: int, g: int, d
     assert group.tolist() == [network.group(j) for j in range(network.n)]
     assert index.tolist() == [network.index(j) for j in range(network.n)]
     assert network.processor(group, index).tolist() == processors.tolist()
-    assert {one.dtype for one in (group, index, network.processor(group, index))} == {
+    assert {array.dtype for array in (group, index, network.processor(group, index))} == {
         np.dtype(dtype)
     }
 

@@ -26,9 +26,9 @@ INBOX = Inbox(
 )
 
 
-def assert_same(one: Slot, other: Slot) -> None:
+def assert_same(slot: Slot, other: Slot) -> None:
     for field in fields(Slot):
-        left, right = getattr(one, field.name), getattr(other, field.name)
+        left, right = getattr(slot, field.name), getattr(other, field.name)
         np.testing.assert_array_equal(left, right, err_msg=field.name)
         if isinstance(left, np.ndarray):
             assert left.dtype == right.dtype, field.name

@@ -42,7 +42,7 @@ def test_a_packet_comes_goes_through_a_relay_and_leaves() -> None:
     memory.drop(one(3), one(0))
     assert memory.delivered_now().T.tolist() == [[1, 0, 2]]  # two hops
     assert (memory.settle(), memory.inside) == ([], 0)
-    assert [one.tolist() for one in memory.origins(np.array([0]))] == [[0], [0]]
+    assert [ends.tolist() for ends in memory.origins(np.array([0]))] == [[0], [0]]
 
 
 def test_a_packet_that_no_processor_holds_is_lost() -> None:
@@ -78,8 +78,8 @@ def test_full_relays_have_no_room() -> None:
     [
         ("store", 3, 0, Rule.KEEPS_WHAT_IT_HEARD),
         ("drop", 1, 0, Rule.DROPS_WHAT_IT_HOLDS),
-        ("deliver", 0, 0, Rule.DELIVERS_HOME),
-        ("deliver", 3, 7, Rule.DELIVERS_HOME),
+        ("deliver", 0, 0, Rule.DELIVERS_ONCE),
+        ("deliver", 3, 7, Rule.DELIVERS_ONCE),
         ("deliver", 1, 0, Rule.KEEPS_WHAT_IT_HEARD),
     ],
 )

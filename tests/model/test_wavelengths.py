@@ -70,7 +70,7 @@ def test_random_slots_equal_those_of_a_network_with_more_groups() -> None:
     """Wavelength w of coupler c(b, a) stands for the channel (b, a, w), counted by hand here."""
     rng = np.random.default_rng(5)
     for _ in range(200):
-        d, g, w = (int(one) for one in rng.integers(1, 5, size=3))
+        d, g, w = (int(size) for size in rng.integers(1, 5, size=3))
         running, n = machine(d, g, w), d * g
         senders = rng.permutation(n)[: int(rng.integers(0, n + 1))]
         groups, tuned = (rng.integers(0, top, size=len(senders)) for top in (g, w))
@@ -81,8 +81,10 @@ def test_random_slots_equal_those_of_a_network_with_more_groups() -> None:
             )
         )
         channels: dict[tuple[int, int, int], list[int]] = {}
-        for sender, group, one in zip(senders, groups, tuned, strict=True):
-            channels.setdefault((int(group), int(sender) // d, int(one)), []).append(int(sender))
+        for sender, group, wavelength in zip(senders, groups, tuned, strict=True):
+            channels.setdefault((int(group), int(sender) // d, int(wavelength)), []).append(
+                int(sender)
+            )
         expected = {}
         for listener in range(n):
             on = channels.get((listener // d, int(listened[listener]), int(heard[listener])), [])
@@ -90,7 +92,7 @@ def test_random_slots_equal_those_of_a_network_with_more_groups() -> None:
                 expected[listener] = on[0]
         found = dict(zip(inbox.receivers.tolist(), inbox.packets.tolist(), strict=True))
         assert found == expected
-        met = [len(one) for one in channels.values() if len(one) > 1]
+        met = [len(senders) for senders in channels.values() if len(senders) > 1]
         assert (running.counters.collisions, running.counters.destroyed) == (len(met), sum(met))
 
 
@@ -241,8 +243,8 @@ def test_the_checker_finds_the_counts_of_the_machine(tmp_path: Path, faults: str
         checked = popsnet.check_trace(path)
         assert checked.ok, checked.violations
         counted = checked.slots, checked.messages, checked.collisions, checked.destroyed
-        one = runs[0].outcome
-        assert counted == (one.slots, one.messages, one.collisions, one.destroyed)
+        outcome = runs[0].outcome
+        assert counted == (outcome.slots, outcome.messages, outcome.collisions, outcome.destroyed)
 
 
 def test_the_checker_refuses_wrong_wavelengths(tmp_path: Path) -> None:
@@ -252,8 +254,8 @@ def test_the_checker_refuses_wrong_wavelengths(tmp_path: Path) -> None:
     changed = [dict(line) for line in lines]
     changed[at]["send_wavelengths"] = [2, *lines[at]["send_wavelengths"][1:]]
     checked = popsnet.check_trace(rewritten(path, changed))
-    assert any("wavelengths are numbered 0 to W - 1, and it sends on 2" in str(one)
-               for one in checked.violations)  # fmt: skip
+    assert any("wavelengths are numbered 0 to W - 1, and it sends on 2" in str(violation)
+               for violation in checked.violations)  # fmt: skip
     changed[at] = {**lines[at], "listen_wavelengths": [-1] * len(lines[at]["listens"])}
     assert not popsnet.check_trace(rewritten(path, changed)).ok
     changed[at] = {**lines[at], "send_wavelengths": [0]}

@@ -21,7 +21,7 @@ from popsnet.engines import Tally
 from popsnet.model.slot import Ints, Slots
 from popsnet.paper.figures import PaperFigure, paper_figures
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed, make_plan
-from popsnet.paper.published import Printed, printed_rows
+from popsnet.paper.published import PrintedRow, printed_rows
 from popsnet.paper.report import headlines, write_pages
 from popsnet.paper.reproduce import carry_out
 from popsnet.paper.rows import PaperRows, make_rows
@@ -65,7 +65,7 @@ def test_the_papers_tables_differ_where_the_tail_is_heavy() -> None:
 
 
 @each("row", [row for row in printed_rows() if row.network.n <= 4096])
-def test_tails_are_heavy_where_they_are_said_to_be(row: Printed) -> None:
+def test_tails_are_heavy_where_they_are_said_to_be(row: PrintedRow) -> None:
     """The mean of a hundred runs has a tenth of the skewness of one; above 1/2 it is not normal."""
     d, g = row.network.d, row.network.g
     runs = route(d, g, variant="idealized", engine="fused", runs=1000)
@@ -79,8 +79,8 @@ def test_the_plan_has_every_row() -> None:
     assert len(plan.printed) == 33
     assert all(number >= 100 for n, number in runs.items() if n <= 2**20)
     assert all(runs % 10 == 0 for _, runs in plan.wanted)
-    assert {one.d // one.g for one, _ in plan.routers} == {1, 2, 4, 16}
-    assert all(one.network.n <= 2**14 for one, _ in plan.routers)
+    assert {experiment.d // experiment.g for experiment, _ in plan.routers} == {1, 2, 4, 16}
+    assert all(experiment.network.n <= 2**14 for experiment, _ in plan.routers)
     full = make_plan(full=True)
     assert min(runs for _, (_, runs) in full.printed) == 100
     few = make_plan(runs=20, max_n=64)
@@ -91,7 +91,7 @@ def test_the_plan_has_every_row() -> None:
 def test_the_rival_is_executed_where_time_allows() -> None:
     """On all small networks, by datta; its formula is there for the rest, and below the paper's."""
     plan = make_plan()
-    rivals = {(row.network, one.router) for row, (one, _) in plan.rivals}
+    rivals = {(row.network, experiment.router) for row, (experiment, _) in plan.rivals}
     assert {name for _, name in rivals} == {"batcher", "datta"}
     assert {row.network for row, _ in plan.printed if row.network.n <= 2**14} <= {
         network for network, _ in rivals
@@ -103,7 +103,9 @@ def test_the_rival_is_executed_where_time_allows() -> None:
 
 
 def results_of(plan: PaperPlan) -> dict[Wanted, Tally]:
-    return {(one, runs): route(one, runs=runs).tally for one, runs in plan.wanted}
+    return {
+        (experiment, runs): route(experiment, runs=runs).tally for experiment, runs in plan.wanted
+    }
 
 
 @pytest.mark.parametrize("wrong", [{"runs": 0}, {"runs": 15}, {"max_n": 3}, {"max_n": 2**24 + 1}])
@@ -118,21 +120,21 @@ def tally_of(steps: list[int]) -> Tally:
     return Tally(runs=len(steps), steps=histogram, slots=slots, lost=Counter({0: len(steps)}))
 
 
-def judged(papers: list[Printed], samples: list[list[int]]) -> PaperRows:
+def judged(papers: list[PrintedRow], samples: list[list[int]]) -> PaperRows:
     """The tables for made-up papers and made-up runs."""
     wanted = [(Experiment(2, 2, seed=i), len(sample)) for i, sample in enumerate(samples)]
-    tallies = {one: tally_of(steps) for one, steps in zip(wanted, samples, strict=True)}
+    tallies = {pair: tally_of(steps) for pair, steps in zip(wanted, samples, strict=True)}
     plan = PaperPlan(tuple(zip(papers, wanted, strict=True)), (), (), (), (), (), 2**24)
     return make_rows(plan, tallies)
 
 
-def printed(steps: list[int], other: list[int], g: int = 16) -> Printed:
+def printed(steps: list[int], other: list[int], g: int = 16) -> PrintedRow:
     """What a paper would print of two samples of a hundred runs: one of steps, one of slots."""
-    one, two = summarize_counts(Counter(steps)), summarize_counts(Counter(other))
-    assert one.sd is not None
+    summary, slots_summary = summarize_counts(Counter(steps)), summarize_counts(Counter(other))
+    assert summary.sd is not None
     network = Network(g, g)
-    mean, sd, slots = round(one.mean, 2), round(one.sd, 2), round(5 * two.mean, 2)
-    return Printed(network, mean, sd, one.max, slots, deterministic_slots(network))
+    mean, sd, slots = round(summary.mean, 2), round(summary.sd, 2), round(5 * slots_summary.mean, 2)
+    return PrintedRow(network, mean, sd, summary.max, slots, deterministic_slots(network))
 
 
 def test_the_family_wise_error_rate_is_as_stated() -> None:
@@ -191,7 +193,7 @@ def test_time_division_is_marked_and_not_counted_for_relay() -> None:
     assert [(row.d, row.g) for row in relayed] == [(16, 16)]
     share = f"{relayed[0].mean / (relayed[0].mei_rizzi or 0):.2f}"
     assert found.startswith(f"relay takes {share} times the slots of the paper's router on 1 net")
-    (headline,) = (one for one in headlines(plan, rows) if one.anchor == "own-router")
+    (headline,) = (line for line in headlines(plan, rows) if line.anchor == "own-router")
     assert headline.number == f"{share} times"
 
 
@@ -199,7 +201,9 @@ def test_headlines_are_what_the_rows_say() -> None:
     plan = replace(make_plan(runs=10, max_n=64), rivals=(), exact=())
     rows = make_rows(plan, results_of(plan))
     reproduced, lost = headlines(plan, rows)  # relay's plan is direct on all of them
-    judged = [{one.verdict, two.verdict} for one, two in zip(rows.steps, rows.slots, strict=True)]
+    judged = [
+        {left.verdict, right.verdict} for left, right in zip(rows.steps, rows.slots, strict=True)
+    ]
     assert reproduced.number == f"{judged.count({'agrees'})} of 6"
     assert reproduced.words == "rows agree with the paper"
     limits = "1 row has too few runs to compare; the paper has 33 rows."
@@ -207,8 +211,8 @@ def test_headlines_are_what_the_rows_say() -> None:
     most = max(row.lost_share for row in rows.routers)
     assert lost.number == f"up to {most:.1%}"
     assert "The variant deferred loses none." in lost.basis
-    one = replace(rows.slots[0], verdict="differs")
-    (changed, *_) = headlines(plan, replace(rows, slots=(one, *rows.slots[1:])))
+    row = replace(rows.slots[0], verdict="differs")
+    (changed, *_) = headlines(plan, replace(rows, slots=(row, *rows.slots[1:])))
     assert changed.number == f"{judged.count({'agrees'}) - 1} of 6"
     agreeing = PaperRows(
         tuple(replace(rows.steps[0], verdict="agrees") for _ in range(33)),
@@ -251,7 +255,7 @@ def test_the_table_of_steps_fits_a_terminal() -> None:
         return Tally(10_000, stalled, steps, steps, steps, Counter({0: 10_000}))
 
     plan = make_plan()
-    results = {one: runs(one[0].network) for one in plan.wanted}
+    results = {pair: runs(pair[0].network) for pair in plan.wanted}
     table = paper_tables(make_rows(plan, results))[0]
     written = str(table)
     words = written.split()
@@ -264,7 +268,7 @@ def test_the_table_of_steps_fits_a_terminal() -> None:
 def test_the_published_protocol_loses_packets_where_groups_are_large(tmp_path: Path) -> None:
     """About 12 % at d = 2g and 17 % at 4g; the repair loses none and takes a little longer."""
     plan = make_plan(runs=20, max_n=1024)
-    ours = tuple(one for one in plan.routers if (one[0].router, one[0].g) == ("mei-rizzi", 16))
+    ours = tuple(pair for pair in plan.routers if (pair[0].router, pair[0].g) == ("mei-rizzi", 16))
     plan = replace(plan, printed=(), rivals=(), relay=(), exact=(), routers=ours)
     rows = make_rows(plan, carry_out(plan.wanted, tmp_path, lambda done, total: None)[0])
     lost = {(row.n, row.variant): row.lost_share for row in rows.routers if row.g == 16}
@@ -294,7 +298,7 @@ def two_more_routers() -> Iterator[None]:
 @pytest.mark.usefixtures("two_more_routers")
 def test_routers_come_from_the_register() -> None:
     plan = make_plan(runs=10, max_n=64)
-    few = tuple(one for one in plan.routers if one[0].router in ("<lossy>", "direct"))
+    few = tuple(pair for pair in plan.routers if pair[0].router in ("<lossy>", "direct"))
     plan = replace(plan, routers=few, exact=())
     rows = make_rows(plan, results_of(plan))
     lossy = [row for row in rows.routers if row.router == "<lossy>"]
@@ -311,7 +315,7 @@ def test_variants_in_the_figure_of_routers_are_their_own() -> None:
     """Where d > g, mei-rizzi does not choose its first variant by itself."""
     plan = replace(make_plan(runs=10, max_n=32), printed=(), rivals=(), relay=(), exact=())
     rows = make_rows(plan, results_of(plan))
-    (figure,) = (one.figure for one in paper_figures(rows) if one.stem == "routers")
+    (figure,) = (part.figure for part in paper_figures(rows) if part.stem == "routers")
     drawn = {line.get_label(): np.asarray(line.get_xdata()) for line in figure.axes[0].lines}
     for variant in ("published", "deferred"):
         means = [row.mean for row in rows.routers if row.variant == variant]
@@ -410,7 +414,7 @@ def test_the_paper_in_small_from_end_to_end(
     assert "These networks are too small to relay" in text
     assert "Show the table: 6 rows" in text
     assert (out / "figures" / "separation.svg").exists() is False
-    assert {one.stem: cut for one in figures if (cut := texts_outside(one.figure))} == {}
+    assert {part.stem: cut for part in figures if (cut := texts_outside(part.figure))} == {}
     captions = re.findall(r"<(?:fig)?caption>(.*?)<(?:/caption|/figcaption|a )", text, re.DOTALL)
     assert len(captions) == len(FIGURES) + 7
     assert max(len(caption.split()) for caption in captions) <= 42
@@ -459,7 +463,7 @@ def test_the_run_to_watch_loses_what_the_explanation_says(tmp_path: Path) -> Non
         variant: Experiment(3, 2, variant=variant, seed=17, permutation_seed=17)
         for variant in ("published", "deferred")
     }
-    runs = {variant: route(one)[0] for variant, one in losses.items()}
+    runs = {variant: route(experiment)[0] for variant, experiment in losses.items()}
     assert {variant: run.outcome.lost for variant, run in runs.items()} == {
         "published": 2,
         "deferred": 0,

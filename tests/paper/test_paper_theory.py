@@ -97,7 +97,7 @@ def test_all_exact_rows_are_one_family() -> None:
         return Tally(1000, slots=Counter({4: once, 7: 1000 - once}))
 
     asked = [wanted("relay", 2, 2, 1000, seed) for seed in range(6)]
-    tallies = {one: of_stages(484 if one is asked[0] else 573) for one in asked}
+    tallies = {pair: of_stages(484 if pair is asked[0] else 573) for pair in asked}
     (alone,) = exact_rows(asked[:1], tallies)
     assert 0.005 < alone.p < LEVEL
     assert alone.verdict == "differs"
@@ -179,7 +179,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> tuple[SeparationRow, .
 
 def test_the_separation_is_that_of_the_adversary(attacked: tuple[SeparationRow, ...]) -> None:
     found = separation(Network(8, 8), list(FAMILIES.values()), 20)
-    assert attacked[0].reached == {name: one.slots for name, one in found.attacks.items()}
+    assert attacked[0].reached == {name: attack.slots for name, attack in found.attacks.items()}
     assert attacked[0].randomized_mean == sum(run.slots for run in found.randomized) / 20
     assert all(row.confirmed == len(FAMILIES) for row in attacked)
     assert all(min(row.reached.values()) >= row.guaranteed for row in attacked)
@@ -250,6 +250,6 @@ def test_the_plan_asks_for_what_can_be_solved_in_time() -> None:
     assert make_plan(max_n=100).attacked == (8,)
     assert make_plan(max_n=16).attacked == ()
     assert {runs for _, runs in plan.exact} == {5000}
-    assert {one.router for one, _ in plan.exact} == {"mei-rizzi", "relay"}
-    assert max(one.network.n for one, _ in plan.exact) == 16
-    assert {one.network.n for one, _ in make_plan(max_n=4).exact} == {4}
+    assert {subject.router for subject, _ in plan.exact} == {"mei-rizzi", "relay"}
+    assert max(subject.network.n for subject, _ in plan.exact) == 16
+    assert {subject.network.n for subject, _ in make_plan(max_n=4).exact} == {4}

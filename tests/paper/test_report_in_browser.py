@@ -31,7 +31,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report on a few runs with one figure of two panels, without its theory."""
     folder = tmp_path_factory.mktemp("report")
     plan = replace(make_plan(runs=10, max_n=16), rivals=(), exact=(), attacked=())
-    results = {(one, runs): route(one, runs=runs).tally for one, runs in plan.wanted}
+    results = {
+        (experiment, runs): route(experiment, runs=runs).tally for experiment, runs in plan.wanted
+    }
     rows = make_rows(plan, results)
     found = Reproduction(folder, plan, rows, Theory((), (), (), ()), ())
     series = [Series("ours", (4, 16), (15.0, 21.7))]
@@ -51,7 +53,7 @@ def opened(browser: Browser, report: Path, width: int, **options: Any) -> Iterat
         tab = context.new_page()
         tab.goto(report.as_uri())
         yield tab
-        assert [one for one in said if not one.startswith("data:")] == [report.as_uri()]
+        assert [address for address in said if not address.startswith("data:")] == [report.as_uri()]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

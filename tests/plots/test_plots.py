@@ -103,8 +103,9 @@ def comparators() -> Figure:
 
 
 def phases() -> Figure:
-    one = Experiment(32, 16)
-    return draw_phases(list(analyse_phases(one.network, one.destination(0), Coins(0).for_run(0))))
+    experiment = Experiment(32, 16)
+    network, destination = experiment.network, experiment.destination(0)
+    return draw_phases(list(analyse_phases(network, destination, Coins(0).for_run(0))))
 
 
 def distributions() -> Figure:
@@ -209,8 +210,8 @@ def test_dots_and_texts_of_a_row_do_not_cover_each_other() -> None:
     (axes,) = figure.axes
     points = [axes.transData.transform(line.get_xydata())[0] for line in axes.lines]
     size = axes.lines[0].get_markersize() * figure.dpi / 72
-    for one, other in combinations(points, 2):
-        assert np.hypot(*(one - other)) > size
+    for left, right in combinations(points, 2):
+        assert np.hypot(*(left - right)) > size
     (text,) = axes.texts
     box = text.get_window_extent().padded(size / 2)
     assert [point for point in points[1:] if box.contains(*point)] == []
@@ -241,9 +242,9 @@ def test_parts_of_a_figure_are_apart_and_inside(tmp_path: Path) -> None:
     for part in parts:
         assert -3 < part.left < part.left + part.width < width + 3
         assert -3 < part.top < part.top + part.height < height + 3
-    for one, other in combinations(parts, 2):
-        beside = other.left - one.left - one.width, one.left - other.left - other.width
-        above = other.top - one.top - one.height, one.top - other.top - other.height
+    for part, other in combinations(parts, 2):
+        beside = other.left - part.left - part.width, part.left - other.left - other.width
+        above = other.top - part.top - part.height, part.top - other.top - other.height
         assert max(*beside, *above) > -4  # the room around each
 
 
@@ -424,8 +425,8 @@ def _require_clear_labels(figure: Figure) -> None:
     """No label of what a processor holds touches a circle, whose edge may be thick."""
     figure.draw_without_rendering()
     (axes,) = figure.axes
-    circles = [one for one in axes.patches if isinstance(one, Circle)]
-    boxes = [one.get_window_extent().padded(1.5) for one in circles]
+    circles = [patch for patch in axes.patches if isinstance(patch, Circle)]
+    boxes = [circle.get_window_extent().padded(1.5) for circle in circles]
     labels = [text for text in axes.texts if text.get_text().startswith("holds")]
     assert len(circles) > len(labels) > 0
     for label in labels:
@@ -468,7 +469,7 @@ def test_pictures_of_relay_are_what_the_program_draws(
         pictures.draw_stage(tmp_path / "two.svg", pictures.RELAY[name])
         assert drawn == (tmp_path / "two.svg").read_text()
     kept = (ROOT / f"docs/images/relay-{name}.svg").read_text()
-    texts = [[one.text for one in ET.fromstring(svg).iter(SVG_TEXT)] for svg in (drawn, kept)]
+    texts = [[text.text for text in ET.fromstring(svg).iter(SVG_TEXT)] for svg in (drawn, kept)]
     assert texts[0] == texts[1]
 
 

@@ -34,7 +34,7 @@ def drawn(store: Path, **options: object) -> Figure:
 
 
 def bars_of(axes: Axes) -> list[ErrorbarContainer]:
-    return [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+    return [bars for bars in axes.containers if isinstance(bars, ErrorbarContainer)]
 
 
 def labels(figure: Figure) -> list[str]:
@@ -71,10 +71,10 @@ def test_lower_bounds_are_hollow_and_in_the_colour_of_their_line(store: Path) ->
     figure = drawn(store, only=Selection(router="mei-rizzi", d=8), x="g")
     (axes,) = figure.axes
     assert labels(figure)[-1] == "↑ lower bound: some runs were capped"
-    hollow = [one for one in axes.lines if one.get_markerfacecolor() == "white"]
-    arrows = [one for one in axes.lines if one.get_marker() == r"$\uparrow$"]
-    colours = [one.lines[0].get_color() for one in bars_of(axes)[:-1]]
-    assert [one.get_color() in colours for one in (hollow[0], arrows[0])] == [True, True]
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    arrows = [line for line in axes.lines if line.get_marker() == r"$\uparrow$"]
+    colours = [bars.lines[0].get_color() for bars in bars_of(axes)[:-1]]
+    assert [line.get_color() in colours for line in (hollow[0], arrows[0])] == [True, True]
 
 
 def test_a_router_has_one_colour_and_its_lines_differ(tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_a_router_has_one_colour_and_its_lines_differ(tmp_path: Path) -> None:
     collect(sweep, store=tmp_path / "r", progress=False)
     figure = drawn(tmp_path / "r")
     assert labels(figure)[:3] == ["direct, d = g", "direct, d/g = 4", "direct, d/g = 16"]
-    lines = [one.lines[0] for one in bars_of(figure.axes[0])][:6]
-    assert len({one.get_color() for one in lines[:3]}) == 1
-    assert len({one.get_color() for one in lines}) == 2
-    assert len({(one.get_color(), one.get_marker()) for one in lines}) == len(lines) == 6
+    lines = [bars.lines[0] for bars in bars_of(figure.axes[0])][:6]
+    assert len({line.get_color() for line in lines[:3]}) == 1
+    assert len({line.get_color() for line in lines}) == 2
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines) == 6
 
 
 def test_labels_of_near_values_do_not_overlap(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_wide_range_has_a_logarithmic_axis_and_lost_packets_none(
     assert drawn(store, x="d/g").axes[0].get_yscale() == "log"
     lost = drawn(store, measure="lost", only=Selection(router="direct"))
     assert lost.axes[0].get_ylim() == (0, 1)
-    assert not any(one.lines[0].get_clip_on() for one in bars_of(lost.axes[0]))
-    one = drawn(store, only=Selection(router="direct", n=16)).axes[0]
-    assert one.get_title() == "d = g, permutation random, 20 runs"
+    assert not any(bars.lines[0].get_clip_on() for bars in bars_of(lost.axes[0]))
+    axes = drawn(store, only=Selection(router="direct", n=16)).axes[0]
+    assert axes.get_title() == "d = g, permutation random, 20 runs"
 
 
 def test_too_many_lines_are_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from popsnet.programs.schedules.schedule import Paths, Schedule
 
 
 def legend(figure: Any) -> list[str]:
-    return [text.get_text() for one in figure.legends for text in one.get_texts()]
+    return [text.get_text() for box in figure.legends for text in box.get_texts()]
 
 
 def random_demand(d: int, g: int, packets: int) -> Demand:
@@ -79,7 +79,7 @@ def test_large_figures_show_what_couplers_carry() -> None:
     left, right, _ = figure.axes
     assert left.get_title() == "POPS(1, 10): 4 packets in 3 slots"
     assert right.get_title() == "use of each coupler"
-    tops = [one.get_data()[0] for one in left.patches if isinstance(one, StepPatch)]
+    tops = [patch.get_data()[0] for patch in left.patches if isinstance(patch, StepPatch)]
     assert [list(np.asarray(top) * 100) for top in tops] == [
         pytest.approx([1, 2, 0]), pytest.approx([2, 2, 0]), pytest.approx([2, 2, 1]),
     ]  # fmt: skip

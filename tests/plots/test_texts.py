@@ -34,7 +34,7 @@ def read_rows(name: str, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
     with (COMMITTED / f"{name}.csv").open(newline="") as file:
         texts = {field for field, of in kind.__annotations__.items() if of == "str"}
         rows = [
-            {field: one if one or field in texts else None for field, one in row.items()}
+            {field: cell if cell or field in texts else None for field, cell in row.items()}
             for row in csv.DictReader(file)
         ]
     return msgspec.convert(rows, tuple[kind, ...], strict=False)  # type: ignore[valid-type]
@@ -98,8 +98,8 @@ def load_curves() -> Figure:
 
 
 def one_step() -> Figure:
-    one = Experiment(9, 9)
-    steps = analyse_phases(one.network, one.destination(0), Coins(0).for_run(0))
+    experiment = Experiment(9, 9)
+    steps = analyse_phases(experiment.network, experiment.destination(0), Coins(0).for_run(0))
     return plots.draw_conflicts(next(iter(steps)))
 
 
@@ -173,8 +173,8 @@ def test_every_text_is_inside_its_figure(
     drawn = {f"{name} {number}": draw() for name, several in FIGURES.items()
              for number, draw in enumerate(several[:1] if few else several)}  # fmt: skip
     if not few:
-        drawn |= {one.stem: one.figure for one in paper_figures(committed())}
-    outside = {name: found for name, one in drawn.items() if (found := texts_outside(one))}
+        drawn |= {part.stem: part.figure for part in paper_figures(committed())}
+    outside = {name: found for name, figure in drawn.items() if (found := texts_outside(figure))}
     assert outside == {}
 
 
@@ -186,10 +186,10 @@ def test_a_text_that_is_cut_is_found() -> None:
 
 
 def test_a_router_has_one_entry_and_one_marker_for_a_family_of_variants() -> None:
-    (figure,) = (one.figure for one in paper_figures(committed()) if one.stem == "routers")
+    (figure,) = (part.figure for part in paper_figures(committed()) if part.stem == "routers")
     lines = {line.get_label(): line for line in figure.axes[0].lines}
     assert {"relay (survive)", "relay (survive-flooded)", "mei-rizzi (deferred)"} <= set(lines)
-    looks = {(one.get_marker(), one.get_fillstyle()) for one in lines.values()}
+    looks = {(line.get_marker(), line.get_fillstyle()) for line in lines.values()}
     assert len(looks) == len(lines)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == list(lines)

@@ -19,7 +19,7 @@ import popsnet.programs.routers
 from popsnet import Coins, Experiment, InputError, Memory, Network, check_trace, compare, recommend
 from popsnet.cli.options import complete_router
 from popsnet.model.slot import Ints, Slots
-from popsnet.programs.facts import Claims, Expectation, Words
+from popsnet.programs.facts import Claims, Expectation, Explanation
 from popsnet.programs.router import Router, Variant, all_routers, find_router, register, unregister
 from popsnet.runs.route import route
 from popsnet.studies.advice.recommendation import forecast
@@ -39,7 +39,7 @@ CAROUSEL = '''
 """carousel: one hop, a group at a time."""
 
 from popsnet.programs.routers.direct import direct, direct_slots
-from popsnet.programs.facts import Claims, Expectation, Words
+from popsnet.programs.facts import Claims, Expectation, Explanation
 from popsnet.programs.router import register
 from popsnet.theory.bounds import Bound
 
@@ -56,7 +56,7 @@ from popsnet.theory.bounds import Bound
                   slots=direct_slots),
         ),
     ),
-    words=Words(
+    words=Explanation(
         lambda network: f"Round {network.g} groups.", {"to *": "One hop, nothing can collide."}
     ),
 )
@@ -84,7 +84,7 @@ def one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Router
 def test_a_new_router_is_known_everywhere(cli: Cli) -> None:
     best = recommend(2, 2)
     assert (best.router, best.slots, best.best.reason) == ("carousel", 2.0, "formula: as direct")
-    assert "carousel" in {one.router.name for one in compare(2, 2, runs=1).done}
+    assert "carousel" in {row.router.name for row in compare(2, 2, runs=1).done}
     assert re.search(r"carousel +one hop, a group at a time", cli("routers").out)
     assert json.loads(cli("plan", 2, 2, "--json").out)["router"] == "carousel"
     bounds = json.loads(cli("theory", 3, 2, "--json").out)["bounds"]
@@ -118,7 +118,7 @@ def test_a_router_of_a_file_is_advised_when_it_is_given(tmp_path: Path) -> None:
     assert (found.slots, found.exact) == (3.0, True)
     assert recommend(2, 2).router != "carousel"
     assert recommend(2, 2, routers=[file, "direct", "offline"]).router == "carousel"
-    assert "carousel" not in {one.router.name for one in compare(2, 2, runs=1).done}
+    assert "carousel" not in {row.router.name for row in compare(2, 2, runs=1).done}
     (compared,) = compare(2, 2, routers=[given], runs=1).done
     assert compared.expected == forecast(given, Network(2, 2))
 
@@ -156,19 +156,19 @@ def test_the_summary_explains_where_nothing_else_does() -> None:
 
 def test_words_are_text() -> None:
     with pytest.raises(InputError, match="7 is not a string"):
-        Words(phases={"*": 7}).on(Network(2, 2))  # type: ignore[dict-item]
+        Explanation(phases={"*": 7}).on(Network(2, 2))  # type: ignore[dict-item]
     with pytest.raises(InputError, match="None is not a string"):
-        Words(lambda network: None).on(Network(2, 2))  # type: ignore[arg-type,return-value]
+        Explanation(lambda network: None).on(Network(2, 2))  # type: ignore[arg-type,return-value]
 
 
 def test_a_variant_has_the_words_of_the_first_unless_it_has_its_own() -> None:
-    words, other = Words("First."), Words("Other.")
+    words, other = Explanation("First."), Explanation("Other.")
     register("worded", summary="", slots="", buffers=1, words=words)(in_place)
     popsnet.register_variant("worded", "second")(in_place)
     popsnet.register_variant("worded", "third", words=other)(in_place)
     router = find_router("worded")
     unregister("worded")
-    assert [one.words for one in router.variants.values()] == [words, words, other]
+    assert [variant.words for variant in router.variants.values()] == [words, words, other]
 
 
 SHAPES = ((1, 1), (1, 4), (4, 1), (2, 5), (4, 4), (6, 3), (5, 2), (8, 1))
@@ -181,7 +181,7 @@ SCHEDULES = (
 def experiments(router: Router) -> Iterator[Experiment]:
     """Every variant, alone and with termination detection, where it applies."""
     for d, g in SHAPES:
-        for name in (*router.variants, *(SCHEDULES if router.schedules else ())):
+        for name in (*router.variants, *(SCHEDULES if router.parse_variant else ())):
             for asked in ("", "+or"):
                 try:
                     yield Experiment(d, g, router=router, variant=name + asked, max_steps=9)
@@ -262,7 +262,9 @@ def test_no_other_module_knows_a_router_by_name() -> None:
         path = module.relative_to(SOURCE)
         shown = path.as_posix()
         if not shown.startswith("programs/router") and any(map(names_in, strings_of(module))):
-            naming.add(next((one for one in EXCEPTIONS if shown.startswith(one)), shown))
+            naming.add(
+                next((exception for exception in EXCEPTIONS if shown.startswith(exception)), shown)
+            )
     assert naming == set(EXCEPTIONS)
 
 
@@ -272,10 +274,10 @@ def test_no_other_module_knows_a_router_by_name() -> None:
         (lambda: Expectation(7, True, "r"), "slots = 7: give a function"),  # type: ignore[arg-type]
         (lambda: Claims(5), "expected = 5: give an Expectation"),  # type: ignore[arg-type]
         (lambda: Claims(None, (3,)), "bounds must be"),  # type: ignore[arg-type]
-        (lambda: Words("a", ["x"]), "phases = "),  # type: ignore[arg-type]
-        (lambda: Words("a", {5: "x"}), "phases = "),  # type: ignore[dict-item]
-        (lambda: Words("a", conflict_graph="z"), "conflict_graph = 'z'"),  # type: ignore[arg-type]
-        (lambda: Words(lambda network: 1 / 0).on(Network(2, 2)), "fails on POPS"),  # type: ignore[arg-type, return-value]
+        (lambda: Explanation("a", ["x"]), "phases = "),  # type: ignore[arg-type]
+        (lambda: Explanation("a", {5: "x"}), "phases = "),  # type: ignore[dict-item]
+        (lambda: Explanation("a", conflict_graph="z"), "conflict_graph = 'z'"),  # type: ignore[arg-type]
+        (lambda: Explanation(lambda network: 1 / 0).on(Network(2, 2)), "fails on POPS"),  # type: ignore[arg-type, return-value]
     ],
 )
 def test_facts_of_the_wrong_type_are_refused(make: Callable[[], object], complaint: str) -> None:

@@ -179,7 +179,7 @@ def test_no_router_that_ships_is_silent_for_long(
 ) -> None:
     monkeypatch.setattr("popsnet.engines.slots._MOST_SILENT", 0)
     network = Network(*shape)
-    for router in [one for one in all_routers() if not one.file]:
+    for router in [router for router in all_routers() if not router.file]:
         if router.applies_to(network):
             route(network, router=router, permutation=permutation, engine="slots")
 

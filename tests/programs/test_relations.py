@@ -46,11 +46,11 @@ def at_random(d: int, g: int, packets: int, seed: int) -> Demand:
 
 def hot(d: int, g: int, packets: int, seed: int) -> Demand:
     """Most packets come from one processor or go to one."""
-    one = at_random(d, g, packets, seed)
-    source, destination = one.source.copy(), one.destination.copy()
+    demand = at_random(d, g, packets, seed)
+    source, destination = demand.source.copy(), demand.destination.copy()
     source[: packets // 3] = 0
-    destination[packets // 2 :] = one.network.n - 1
-    return Demand(one.network, source, destination)
+    destination[packets // 2 :] = demand.network.n - 1
+    return Demand(demand.network, source, destination)
 
 
 def run_of(router: str, demand: Demand, trace: Path | None = None, seed: int = 0) -> Run:
@@ -122,7 +122,9 @@ def test_the_order_of_packets_does_not_change_a_schedule() -> None:
     order = np.random.default_rng(2).permutation(60)
     other = Demand(demand.network, demand.source[order], demand.destination[order])
     runs = [
-        run_of(router, one) for router in ("offline", "direct:to-all") for one in (demand, other)
+        run_of(router, packets)
+        for router in ("offline", "direct:to-all")
+        for packets in (demand, other)
     ]
     assert runs[0].slots == runs[1].slots
     assert runs[2].slots == runs[3].slots
@@ -239,25 +241,25 @@ def test_packets_are_given_in_one_way() -> None:
 
 def test_an_experiment_with_a_demand_is_a_value() -> None:
     demand = at_random(4, 4, 30, 1)
-    one = Experiment(4, 4, router="relay", packets=demand)
+    experiment = Experiment(4, 4, router="relay", packets=demand)
     same = Experiment(4, 4, router="relay", packets=Demand(demand.network, *_ends(demand)))
-    assert one == same
-    assert one.digest == same.digest
-    assert one != Experiment(4, 4, router="relay", packets=at_random(4, 4, 30, 2))
-    assert (one.packets, one.variant) == (30, "folds")
-    received = pickle.loads(pickle.dumps(one))
-    assert received == one
-    assert route(received).slots == route(one).slots
-    assert one.replaced(seed=1).demand is not None
-    assert one.replaced(seed=1).seed == 1
+    assert experiment == same
+    assert experiment.digest == same.digest
+    assert experiment != Experiment(4, 4, router="relay", packets=at_random(4, 4, 30, 2))
+    assert (experiment.packets, experiment.variant) == (30, "folds")
+    received = pickle.loads(pickle.dumps(experiment))
+    assert received == experiment
+    assert route(received).slots == route(experiment).slots
+    assert experiment.replaced(seed=1).demand is not None
+    assert experiment.replaced(seed=1).seed == 1
     with pytest.raises(InputError, match="demand has no name"):
-        one.to_json()
+        experiment.to_json()
     with pytest.raises(InputError, match="its demand was not given as a file, and is not kept"):
-        Experiment.recorded(one.identity.values()).reopened()
+        Experiment.recorded(experiment.identity.values()).reopened()
     with pytest.raises(InputError, match="it routes permutations, and no demands"):
-        route(one, engine="fused")
+        route(experiment, engine="fused")
     with pytest.raises(InputError, match="it routes permutations, and no demands"):
-        route(one, engine="objects")
+        route(experiment, engine="objects")
 
 
 def _ends(demand: Demand) -> tuple[Ints, Ints]:
@@ -267,10 +269,10 @@ def _ends(demand: Demand) -> tuple[Ints, Ints]:
 def test_a_demand_is_not_changed_by_its_owner() -> None:
     source = np.array([0, 0, 1], dtype=np.int32)
     demand = Demand(Network(2, 2), source, np.array([3, 2, 3], dtype=np.int32))
-    one = Experiment(2, 2, router="direct", packets=demand)
+    experiment = Experiment(2, 2, router="direct", packets=demand)
     source[:] = 2
-    assert one.demand is not None
-    assert one.demand.source.tolist() == [0, 0, 1]
+    assert experiment.demand is not None
+    assert experiment.demand.source.tolist() == [0, 0, 1]
 
 
 def test_the_report_tells_of_the_demand() -> None:

@@ -269,15 +269,15 @@ ENDS_AT_ONCE = (
 def test_the_version_of_a_router_from_a_file_has_the_text_of_the_file(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.py", tmp_path / "b.py"
     path.write_text(ENDS_AT_ONCE.format(step=1))
-    one = find_router(str(path))
-    assert one.version.startswith("7+")
-    assert (one.file, get_router("at-once")) == (str(path), one)
-    assert find_router(str(path)).version == one.version
+    router = find_router(str(path))
+    assert router.version.startswith("7+")
+    assert (router.file, get_router("at-once")) == (str(path), router)
+    assert find_router(str(path)).version == router.version
     unregister("at-once")
     copy.write_text(path.read_text())
-    assert find_router(str(copy)).version == one.version
+    assert find_router(str(copy)).version == router.version
     copy.write_text(ENDS_AT_ONCE.format(step=2))
-    assert find_router(str(copy)).version != one.version
+    assert find_router(str(copy)).version != router.version
     unregister("at-once")
 
 
@@ -319,9 +319,10 @@ def test_buffers_may_depend_on_the_network(tmp_path: Path) -> None:
     with pytest.raises(RuleViolation, match="5 claimed"):
         slots.execute(replace(instance, router=tight))
     roomy, cramped = (
-        Experiment(5, 1, router=one, permutation="shift", max_steps=10) for one in (router, tight)
+        Experiment(5, 1, router=tested, permutation="shift", max_steps=10)
+        for tested in (router, tight)
     )
-    needed = [ENGINES["slots"].memory(one) for one in (roomy, cramped)]
+    needed = [ENGINES["slots"].memory(experiment) for experiment in (roomy, cramped)]
     assert needed[0] - needed[1] == 4 * network.n
     route(roomy, trace=tmp_path / "t", engine="slots")
     assert json.loads((tmp_path / "t").read_text().splitlines()[0])["buffers"] == 6
@@ -349,7 +350,7 @@ def test_claims_are_listed_in_words(cli: Cli) -> None:
     )(in_one_group)  # fmt: skip
     text, listed = cli("routers").out, json.loads(cli("routers", "--json").out)["routers"]
     unregister("claims")
-    of = {one["name"]: (one["buffers"], one["memory"], one["messages"]) for one in listed}
+    of = {row["name"]: (row["buffers"], row["memory"], row["messages"]) for row in listed}
     assert of["claims"] == (None, "⌈d/g⌉ packets", "counters of 9 bits")
     assert of["mei-rizzi"] == (3, "3 packets per processor", "acks of 1 bit")
     assert of["direct"] == (2, "2 packets per processor", "none")

@@ -13,7 +13,7 @@ import pytest
 
 import popsnet
 from popsnet import InputError, Network, RuleViolation, Slot
-from popsnet.programs.facts import Words
+from popsnet.programs.facts import Explanation
 from popsnet.programs.scheduler import Scheduler, register_scheduler, scheduler_label
 from popsnet.testing import check_scheduler_locality
 from popsnet.trace import read_trace
@@ -191,5 +191,5 @@ def test_a_scheduler_of_a_few_lines_works_and_is_local() -> None:
     result = popsnet.simulate(2, 3, scheduler=own_turn, load=0.05, slots=2000)
     assert result.stable is not False
     assert result.lost == result.undelivered == 0
-    scheduler = Scheduler("own-turn", "one in turn", {"standard": own_turn}, words=Words("x"))
+    scheduler = Scheduler("own-turn", "one in turn", {"standard": own_turn}, words=Explanation("x"))
     check_scheduler_locality(scheduler, Network(2, 3), max_slots=60)

@@ -119,7 +119,11 @@ def test_results_are_kept_under_the_canonical_name(cli: Cli, patient: Router) ->
     assert "(3, 2) P1" in finished.out
     assert "direct has no variant '3 2'" in finished.out
     with Store(Path("results.sqlite")) as store:
-        variants = {one.variant for one in store.experiments() if one.router == "patient"}
+        variants = {
+            experiment.variant
+            for experiment in store.experiments()
+            if experiment.router == "patient"
+        }
         tally = store.tally(Experiment(4, 4, router="patient.py", variant="(3,2)"), 10)
     assert variants == {"(3, 2) P1", "standard"}
     assert tally is not None

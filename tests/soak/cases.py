@@ -235,7 +235,7 @@ def variants_on(rng: Draw, router: Router, network: Network) -> list[str | None]
     A large one must be the default or have a compiled kernel: the slots of others are not known.
     """
     names = [name for name in router.variants if _applies(router, name, network)]
-    if router.schedules is not None:
+    if router.parse_variant is not None:
         drawn = [SCHEDULES[router.name](rng, network) for _ in range(3)]
         names += [text for text in drawn if _applies(router, text, network)]
     if network.n > _MOST_UNESTIMATED:

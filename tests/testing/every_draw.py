@@ -183,8 +183,8 @@ def _draws(network: Network, stage: RelayStage, packets: int) -> Iterator[tuple[
             yield (sets,)
     else:
         places = list(permutations(range(network.d)))
-        one = list(product(places, repeat=network.g))
-        yield from product(one, repeat=stage.bijections)
+        bijections = list(product(places, repeat=network.g))
+        yield from product(bijections, repeat=stage.bijections)
 
 
 def examine(network: Network, schedule: Sequence[RelayStage], case: Case) -> tuple[str | None, int]:
@@ -222,10 +222,12 @@ class _State(RelayState):
         return _Prescribed(self.prescribed.popleft())
 
     def public_draws(self, bound: int, number: int) -> Callable[[Ints], Ints]:
-        sets = [(*one, *one[:1] * (number - len(one))) for one in self.prescribed.popleft()]
+        sets = [
+            (*prefix, *prefix[:1] * (number - len(prefix))) for prefix in self.prescribed.popleft()
+        ]
 
         def draw(destinations: Ints) -> Ints:
-            chosen = [sets[self.rows[one]] for one in destinations.tolist()]
+            chosen = [sets[self.rows[destination]] for destination in destinations.tolist()]
             return np.array(chosen, dtype=np.int32).reshape(len(chosen), number)
 
         return draw

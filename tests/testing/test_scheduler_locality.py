@@ -21,12 +21,12 @@ from popsnet.workloads.arrivals import make_arrivals
 from tests.each import each
 
 SHAPES = [Network(3, 3), Network(2, 4), Network(4, 2), Network(1, 4), Network(4, 1)]
-ONLINE = [one for one in all_schedulers() if one.online]
-OFF_LINE = [one for one in all_schedulers() if not one.online]
+ONLINE = [scheduler for scheduler in all_schedulers() if scheduler.online]
+OFF_LINE = [scheduler for scheduler in all_schedulers() if not scheduler.online]
 
 
 @pytest.mark.parametrize("network", SHAPES, ids=str)
-@pytest.mark.parametrize("scheduler", ONLINE, ids=lambda one: one.name)
+@pytest.mark.parametrize("scheduler", ONLINE, ids=lambda scheduler: scheduler.name)
 def test_the_schedulers_that_ship_are_local(scheduler: Scheduler, network: Network) -> None:
     check_scheduler_locality(scheduler, network, max_slots=120)
 
@@ -158,7 +158,7 @@ def test_a_generator_that_yields_something_else_is_refused() -> None:
 
 def test_only_the_arrivals_of_the_pair_differ_and_only_from_a_slot_on() -> None:
     network = Network(3, 3)
-    usual, others = (make_arrivals(network, load=0.5, seed=one).block(0, 60) for one in (0, 1))
+    usual, others = (make_arrivals(network, load=0.5, seed=seed).block(0, 60) for seed in (0, 1))
     changed = _with_others(usual, others, (2, 7), 20)
     for t in range(60):
         rows = []

@@ -134,7 +134,7 @@ def test_relay_follows_the_fluid_limit(d: int, schedule: str) -> None:
 def test_one_window_is_a_special_case_of_several(d: int, g: int) -> None:
     network, rho = Network(d, g), np.array([1.0, 0.4, 0.1])
     for window in (1, 3, 8):
-        several = [after_windows(network, one, (window,)) for one in rho.tolist()]
+        several = [after_windows(network, fraction, (window,)) for fraction in rho.tolist()]
         assert several == pytest.approx(after_park(network, rho, window).tolist(), rel=0.01)
 
 
@@ -312,10 +312,12 @@ def test_a_census_takes_its_slots_in_four_runs_of_five() -> None:
 def test_no_lower_bound_is_above_an_upper_one_that_always_holds(d: int, g: int) -> None:
     """Not even on tiny networks; the router that knows all is no router of their kinds."""
     bounds = [
-        (one, slots) for one, slots in bounds_on(Network(d, g), all_bounds()) if slots is not None
+        (bound, slots)
+        for bound, slots in bounds_on(Network(d, g), all_bounds())
+        if slots is not None
     ]
-    always = [s for one, s in bounds if one.holds == "always" and one.name != "off-line"]
-    lower = [s for one, s in bounds if one.kind == "lower" and one.name != "rigid"]
+    always = [s for bound, s in bounds if bound.holds == "always" and bound.name != "off-line"]
+    lower = [s for bound, s in bounds if bound.kind == "lower" and bound.name != "rigid"]
     assert max(lower, default=0) <= min(always)
 
 

@@ -80,7 +80,7 @@ def test_a_false_trace_is_found(
     if says is None:  # more is heard than was kept, which breaks no rule
         assert found.ok
     else:
-        assert any(says in one.rule for one in found.violations), found.violations
+        assert any(says in violation.rule for violation in found.violations), found.violations
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,9 @@ def test_nothing_is_heard_from_dead_parts(faults: str, who: str, tmp_path: Path)
     text = faults.format(to=to, by=by, slot=slot)
     lines[0]["faults"] = popsnet.Faults.parse(text).to_dict()
     found = _check(lines, tmp_path)
-    assert any(one.slot == slot and one.processor == to for one in found.violations), who
+    assert any(
+        violation.slot == slot and violation.processor == to for violation in found.violations
+    ), who
     lines[0]["faults"] = popsnet.Faults.parse(f"processor:{to}@1000").to_dict()
     assert _check(lines, tmp_path).ok
 

@@ -274,7 +274,7 @@ def test_check_finds_a_packet_that_is_delivered_twice(cli: Cli, tmp_path: Path) 
 
 @pytest.mark.parametrize("buffer", [0, 1])
 @pytest.mark.parametrize(("d", "g"), [(3, 3), (4, 2), (2, 5)])
-@pytest.mark.parametrize("name", [one.name for one in all_schedulers()])
+@pytest.mark.parametrize("name", [scheduler.name for scheduler in all_schedulers()])
 def test_traces_of_schedulers_hold(name: str, d: int, g: int, buffer: int, tmp_path: Path) -> None:
     """The replay finds what the machine counted, though it shares no code with it."""
     network, scheduler = Network(d, g), find_scheduler(name)

@@ -92,11 +92,11 @@ def test_bursts_are_those_that_the_coins_define() -> None:
 @pytest.mark.parametrize("pattern", ["uniform", "gravity", "incast:2"])
 def test_bursts_of_one_packet_are_bernoulli_arrivals(pattern: str) -> None:
     network = Network(4, 3)
-    one, other = (
+    bernoulli, bursts = (
         make_arrivals(network, pattern=pattern, load=0.1, burst=burst, seed=2).block(0, 500)
         for burst in (None, 1)
     )
-    assert joined(one) == joined(other)
+    assert joined(bernoulli) == joined(bursts)
 
 
 @pytest.mark.parametrize("burst", [None, 8])

@@ -75,8 +75,8 @@ def test_a_matrix_has_the_bounds_of_the_pattern_that_it_spells_out() -> None:
     for text in ("uniform", "group-shift", "gravity", "hotspot:4:0.3", "random"):
         spelt = resolve_matrix(matrix_of(text, network, 0), network).bounds()
         named = resolve_pattern(text, network).bounds()
-        for one, other in zip(spelt.report_rows(), named.report_rows(), strict=True):
-            assert one.load == pytest.approx(other.load)
+        for row, other in zip(spelt.report_rows(), named.report_rows(), strict=True):
+            assert row.load == pytest.approx(other.load)
 
 
 def test_report_rows_name_every_bound_with_its_rule() -> None:

@@ -49,7 +49,7 @@ class CacheWarning(UserWarning):
 
 
 class Cache(NamedTuple):
-    """Where the machine code of some kernel sources is kept."""
+    """The place where the machine code of some kernel sources is kept."""
 
     folder: Path | None
     """None if it is not kept, and every program compiles it again."""
@@ -61,8 +61,8 @@ class Cache(NamedTuple):
     """Whether the reason is that another user could change that folder."""
 
     def __str__(self) -> str:
-        kept = "not kept" if self.folder is None else f"kept in {self.folder}"
-        return f"{kept}, because {self.reason}" if self.reason else kept
+        place = "not kept" if self.folder is None else f"kept in {self.folder}"
+        return f"{place}, because {self.reason}" if self.reason else place
 
 
 def kernel_digest(package: Path) -> str:
@@ -301,8 +301,8 @@ def _opened(folder: Path) -> Path:
 def _prune(newest: Path) -> None:
     """Remove the code of old sources. A process that still uses it compiles again."""
     digest = re.compile(f"[0-9a-f]{{{len(newest.name)}}}")
-    others = [one for one in newest.parent.iterdir() if digest.fullmatch(one.name)]
+    others = [folder for folder in newest.parent.iterdir() if digest.fullmatch(folder.name)]
     others.remove(newest)
-    others.sort(key=lambda one: one.stat().st_mtime, reverse=True)
-    for one in others[_OLD_FOLDERS_KEPT:]:
-        shutil.rmtree(one, ignore_errors=True)
+    others.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+    for folder in others[_OLD_FOLDERS_KEPT:]:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -65,10 +65,10 @@ class FunctionCode(CPUCodeLibrary):
     def finalize(self) -> None:
         """Link Numba's own functions, and what a part needs to be optimized by itself."""
         others = dict.fromkeys(self._linking_libraries)
-        self.callees = tuple(one for one in others if isinstance(one, FunctionCode))
+        self.callees = tuple(lib for lib in others if isinstance(lib, FunctionCode))
         _, *below = self.with_callees()
         is_leaf = not self.is_tiny and all(part.is_tiny for part in below)
-        linked = [*(below if is_leaf else ()), *(one for one in others if one not in self.callees)]
+        linked = [*(below if is_leaf else ()), *(lib for lib in others if lib not in self.callees)]
         for library in linked:
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         if is_leaf:
@@ -78,16 +78,16 @@ class FunctionCode(CPUCodeLibrary):
 
     def with_callees(self) -> list[FunctionCode]:
         """Return this part and all that it calls, directly or not."""
-        found = {self: None}
+        parts = {self: None}
         for part in (waiting := [self]):
-            fresh = [callee for callee in part.callees if callee not in found]
-            found.update(dict.fromkeys(fresh))
+            fresh = [callee for callee in part.callees if callee not in parts]
+            parts.update(dict.fromkeys(fresh))
             waiting.extend(fresh)
-        return list(found)
+        return list(parts)
 
 
 class PartCompiler(_FunctionCompiler):
-    """Compiles a function to a part for other kernels, and to machine code for Python."""
+    """A compiler of functions to parts for other kernels, and to machine code for Python."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -140,13 +140,13 @@ def _machine_code(part: CompileResult) -> CompileResult:
         environment=environment,
         metadata={},
     )
-    for one in result._find_referenced_environments():  # exceptions are raised with their help
-        library.codegen.set_env(one.env_name, one)
+    for env in result._find_referenced_environments():  # exceptions are raised with their help
+        library.codegen.set_env(env.env_name, env)
     return result
 
 
 class MachineCodeCache(FunctionCache):
-    """Keeps machine code on disk, and no parts."""
+    """A cache on disk of machine code, without parts."""
 
     def save_overload(self, signature: Any, result: CompileResult) -> None:
         """Save the code of a signature."""

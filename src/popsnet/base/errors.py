@@ -70,11 +70,11 @@ def lacks_memory(error: BaseException) -> bool:
     (True, False)
     """
     return any(
-        isinstance(one, MemoryError)
-        or (isinstance(one, OSError) and one.errno == errno.ENOMEM)
-        or (isinstance(one, RuntimeError) and "can't start new thread" in str(one))
-        or (isinstance(one, ImportError | OSError) and any(sign in str(one) for sign in _UNMAPPED))
-        for one in _with_causes(error)
+        isinstance(exc, MemoryError)
+        or (isinstance(exc, OSError) and exc.errno == errno.ENOMEM)
+        or (isinstance(exc, RuntimeError) and "can't start new thread" in str(exc))
+        or (isinstance(exc, ImportError | OSError) and any(sign in str(exc) for sign in _UNMAPPED))
+        for exc in _with_causes(error)
     )
 
 
@@ -140,7 +140,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like another one, if any is like it."""
     from difflib import get_close_matches
 
-    plain = {_plain(one): one for one in known}
+    plain = {_plain(candidate): candidate for candidate in known}
     close = get_close_matches(_plain(name), plain, n=1)
     return plain[close[0]] if close else None
 
@@ -288,7 +288,8 @@ class Rule(StrEnum):
     KEEPS_WHAT_IT_HEARD = "a processor stores only a packet it heard in the slot just past"
     DROPS_WHAT_IT_HOLDS = "a processor drops only packets it holds, and never a delivered one"
     BUFFERS = "a processor holds no more packets than its router claims buffers"
-    DELIVERS_HOME = "a packet is delivered once, at its destination"
+    DELIVERS_ONCE = "a packet is delivered once, at its destination"
+    DELIVERS_HOME = DELIVERS_ONCE
     BITS = "what a control message carries fits in the bits its slot has for it"
     CONFLICT_FREE = "two messages meet on a coupler in a slot declared free of conflicts"
 

@@ -35,44 +35,44 @@ def open_private_folder(path: Path) -> Path:
     """
     path = Path(os.path.realpath(path))
     for parent in reversed(path.parents):
-        _require_fixed(parent, _found(parent))
-    found = _found(path)
-    _require_owner(path, found)
-    if CHECKED and found.st_mode & 0o077:
-        mode = stat.S_IMODE(found.st_mode)
+        _require_fixed(parent, _status(parent))
+    status = _status(path)
+    _require_owner(path, status)
+    if CHECKED and status.st_mode & 0o077:
+        mode = stat.S_IMODE(status.st_mode)
         raise NotPrivate(f"{path} is open to other users (mode {mode:o}; chmod go= closes it)")
     _require_contents(path)
     return path
 
 
-def _found(folder: Path) -> os.stat_result:
+def _status(folder: Path) -> os.stat_result:
     """Create a folder if it is missing; say what it is then."""
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except FileNotFoundError:
         with suppress(FileExistsError):  # another process was faster
             folder.mkdir(mode=0o700)
-        found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode):
+        status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    return found
+    return status
 
 
-def _require_fixed(folder: Path, found: os.stat_result) -> None:
+def _require_fixed(folder: Path, status: os.stat_result) -> None:
     """Refuse a folder in which another user could replace what belongs to this one."""
     if not CHECKED:
         return
-    _require_owner(folder, found)
-    mode = stat.S_IMODE(found.st_mode)
+    _require_owner(folder, status)
+    mode = stat.S_IMODE(status.st_mode)
     if mode & 0o022 and not mode & stat.S_ISVTX:
         raise NotPrivate(
             f"{folder} can be written to by other users (mode {mode:o}; chmod go-w closes it)"
         )
 
 
-def _require_owner(path: Path | str, found: os.stat_result) -> None:
-    if CHECKED and found.st_uid not in (0, os.geteuid()):
-        raise NotPrivate(f"{path} belongs to another user (number {found.st_uid})")
+def _require_owner(path: Path | str, status: os.stat_result) -> None:
+    if CHECKED and status.st_uid not in (0, os.geteuid()):
+        raise NotPrivate(f"{path} belongs to another user (number {status.st_uid})")
 
 
 def _require_contents(folder: Path | str) -> None:
@@ -82,9 +82,9 @@ def _require_contents(folder: Path | str) -> None:
     with os.scandir(folder) as entries:
         for entry in entries:
             with suppress(FileNotFoundError):  # a temporary file of another process
-                found = entry.stat(follow_symlinks=False)
-                _require_owner(entry.path, found)
-                if stat.S_ISLNK(found.st_mode):
+                status = entry.stat(follow_symlinks=False)
+                _require_owner(entry.path, status)
+                if stat.S_ISLNK(status.st_mode):
                     raise NotPrivate(f"{entry.path} is a symbolic link")
-                if stat.S_ISDIR(found.st_mode):
+                if stat.S_ISDIR(status.st_mode):
                     _require_contents(entry.path)

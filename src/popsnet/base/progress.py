@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeAlias
 
 from popsnet.base.errors import wrong
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 
 _PATIENCE_SECONDS = 2.0
 _SECONDS_BETWEEN_UPDATES = 0.05
@@ -23,7 +23,7 @@ _Show: TypeAlias = Callable[[float, str], None]
 
 
 class Update(Protocol):
-    """Reports how much is done, or only shows people where the work is."""
+    """A report of how much is done, or only of where the work is, for people."""
 
     def __call__(self, done: int | None = None, detail: str = "") -> None:
         """Report the amount done, or a detail to show.
@@ -53,7 +53,7 @@ def patient_progress(
         )
     done_before = 0
     quiet = callable(progress) or progress is False
-    with nullcontext() if quiet else _display(visible(what, lines=False), total) as show:
+    with nullcontext() if quiet else _display(escape_controls(what, lines=False), total) as show:
 
         def update(done: int | None = None, detail: str = "") -> None:
             nonlocal done_before
@@ -63,13 +63,13 @@ def patient_progress(
                     progress(done, total)
             if show is not None:
                 counted = f"{done_before:,} of {total:,} {unit}" if unit else ""
-                show(done_before, visible(detail, lines=False) or counted)
+                show(done_before, escape_controls(detail, lines=False) or counted)
 
         yield update
 
 
 class _Detail:
-    """What to show beside a bar at the moment when it is shown: a compilation goes first."""
+    """The text beside a bar at the moment when it is shown: a compilation goes first."""
 
     def __init__(self, text: str) -> None:
         self._text = text

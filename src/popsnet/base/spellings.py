@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class Renamed(NamedTuple):
+class OldSpelling(NamedTuple):
     """A spelling of an earlier version."""
 
     kind: str
@@ -28,30 +28,30 @@ class Renamed(NamedTuple):
     """By which a percentage given before must be multiplied."""
 
 
-INPUTS: tuple[Renamed, ...] = (
-    Renamed(
+INPUTS: tuple[OldSpelling, ...] = (
+    OldSpelling(
         "option", "route, compare, faults, distribution, view, schedule", "--demand", "--packets"
     ),
-    Renamed("option", "traffic", "--arrivals", "--packets"),
-    Renamed(
+    OldSpelling("option", "traffic", "--arrivals", "--packets"),
+    OldSpelling(
         "parameter",
         "route, compare, survival, distribution, Experiment, replaced, check_locality",
         "demand",
         "packets",
     ),
-    Renamed("parameter", "schedule", "demand", "permutation or packets"),
-    Renamed("key", "grid", "demands", "packets"),
-    Renamed("value", "faults, --fault, Selection", "coupler:1,0@5", "coupler:0-1@5"),
-    Renamed("value", "couplers", "(1, 0, 5)", "0-1@5"),
-    Renamed("value", "a list of packets", "slot 0", "slots count from 1; add 1 to each slot"),
-    Renamed("option", "sweep", "--time", "--time-limit"),
-    Renamed("argument", "results export", "FILE", "--out FILE"),
-    Renamed("option", "sweep", "--until-se", "--precision", 1.96),
-    Renamed("parameter", "collect", "until_se", "precision", 1.96),
+    OldSpelling("parameter", "schedule", "demand", "permutation or packets"),
+    OldSpelling("key", "grid", "demands", "packets"),
+    OldSpelling("value", "faults, --fault, Selection", "coupler:1,0@5", "coupler:0-1@5"),
+    OldSpelling("value", "couplers", "(1, 0, 5)", "0-1@5"),
+    OldSpelling("value", "a list of packets", "slot 0", "slots count from 1; add 1 to each slot"),
+    OldSpelling("option", "sweep", "--time", "--time-limit"),
+    OldSpelling("argument", "results export", "FILE", "--out FILE"),
+    OldSpelling("option", "sweep", "--until-se", "--precision", 1.96),
+    OldSpelling("parameter", "collect", "until_se", "precision", 1.96),
 )
 """What users write. Each gives an error with the new spelling."""
 
-OUTPUTS: tuple[Renamed, ...] = ()
+OUTPUTS: tuple[OldSpelling, ...] = ()
 """Columns of CSV files and data frames, and keys of JSON objects."""
 
 

@@ -39,10 +39,10 @@ def available_memory() -> int:
     return max(min([system, *_left_by_limit(), *_left_in_cgroups()]), 0)
 
 
-def amount(size: int) -> str:
+def format_bytes(size: int) -> str:
     """Return a number of bytes as text.
 
-    >>> amount(2_345_678_901), amount(12_345_678), amount(0)
+    >>> format_bytes(2_345_678_901), format_bytes(12_345_678), format_bytes(0)
     ('2.3 GB', '12 MB', '0 MB')
     """
     return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

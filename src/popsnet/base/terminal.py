@@ -8,7 +8,7 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control and format characters, lone surrogates, and separators of lines and paragraphs."""
 
 
-def visible(text: str, lines: bool = True) -> str:
+def escape_controls(text: str, lines: bool = True) -> str:
     r"""Return a text with characters that a terminal would obey, or hide, written as escapes.
 
     These are control characters, among them ESC and those of C1; characters that change the
@@ -28,14 +28,14 @@ def visible(text: str, lines: bool = True) -> str:
 
     Examples
     --------
-    >>> print(visible("Zürich → 東京: \x1b[2J\u202e"))
+    >>> print(escape_controls("Zürich → 東京: \x1b[2J\u202e"))
     Zürich → 東京: \x1b[2J\u202e
-    >>> print(visible("relay\nOK", lines=False))
+    >>> print(escape_controls("relay\nOK", lines=False))
     relay\nOK
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_shown(one) if one != "\n" or not lines else one for one in text)
+    return "".join(_shown(char) if char != "\n" or not lines else char for char in text)
 
 
 def _shown(character: str) -> str:

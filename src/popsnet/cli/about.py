@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import popsnet
 from popsnet.base.errors import InputError, how_to_install
 from popsnet.base.progress import Update, patient_progress
-from popsnet.base.report import Column, Report, Table, counted
-from popsnet.base.system import amount
+from popsnet.base.report import Column, Report, Table, plural
+from popsnet.base.system import format_bytes
 from popsnet.cli.options import Cluster
 from popsnet.cli.output import reporting
 
@@ -84,7 +84,7 @@ _WORKER_COLUMNS = (
     Column("python", kind="text", show=lambda row: row.python or "–"),
     Column("threads", kind="integer"),
     Column(
-        "memory", kind="text", show=lambda row: amount(row.memory) if row.memory else "no limit"
+        "memory", kind="text", show=lambda r: format_bytes(r.memory) if r.memory else "no limit"
     ),
     Column("resources", kind="text", show=lambda row: row.resources or "–"),
 )
@@ -107,7 +107,7 @@ def _cluster(address: str) -> tuple[list[WorkerStatus] | None, Finding]:
         detail = f"there are no workers. Start some with 'dask worker {address}'."
         return workers, Finding(what, False, True, detail)
     threads = sum(one.threads for one in workers)
-    detail = f"{counted(len(workers), 'worker')} with {counted(threads, 'thread')}"
+    detail = f"{plural(len(workers), 'worker')} with {plural(threads, 'thread')}"
     return workers, Finding(what, True, True, "; ".join([detail, *_lacking(workers)]))
 
 

@@ -9,7 +9,7 @@ import typer
 
 import popsnet
 from popsnet.base.errors import wrong
-from popsnet.base.report import Report, counted
+from popsnet.base.report import Report, plural
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interrupted, reporting, with_figure
 
@@ -44,7 +44,7 @@ def compare(
     except KeyboardInterrupt as stop:
         if (kept := getattr(stop, "comparison", None)) is None:
             raise
-        message = f"Interrupted: {counted(len(kept.done), 'router')} finished."
+        message = f"Interrupted: {plural(len(kept.done), 'router')} finished."
         raise Interrupted(message, kept.report(timing) if kept.done else None) from None
     report = found.report(timing)
     if figure is not None and not found.done:

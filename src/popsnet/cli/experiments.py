@@ -14,7 +14,7 @@ import typer
 import popsnet
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.files import require_writable
-from popsnet.base.report import Column, Fact, Report, Table, counted
+from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Cluster, Figure
 from popsnet.cli.output import Interrupted, for_people, reporting, with_figure
@@ -51,14 +51,14 @@ def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> No
     experiments, points = sum(map(bool, left)), sum(missing)
     if not experiments + points or sys.stderr.isatty():
         return
-    what = counted(experiments, "experiment")
+    what = plural(experiments, "experiment")
     if goals.precision is None:
-        what = f"{counted(sum(left), 'shard')} of {what}"
-    parts = [what] * bool(experiments) + [f"{counted(points, 'point')} of traffic"] * bool(points)
+        what = f"{plural(sum(left), 'shard')} of {what}"
+    parts = [what] * bool(experiments) + [f"{plural(points, 'point')} of traffic"] * bool(points)
     where = ""
     if cluster is not None:
         there = cluster.workers
-        where = f" on {cluster.address}, {counted(there, 'worker')}"
+        where = f" on {cluster.address}, {plural(there, 'worker')}"
         where += " yet: the work begins when one comes" * (not there)
     typer.echo(f"Running {' and '.join(parts)}{where}…", err=True)
 
@@ -359,25 +359,25 @@ def export(
         if traffic or (points and not per_run and not results.experiments(only)):
             count = results.export(out, only, traffic=True)
             facts = Fact("file", str(out)), Fact("points", count), Fact("runs_not_counted", 0)
-            note = f"{counted(count, 'point')} of traffic written to {out}."
+            note = f"{plural(count, 'point')} of traffic written to {out}."
             return Report("", facts, (note,))
         count = results.export(out, only, per_run=per_run)
         old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
         behind = results.runs_not_counted(only)
     what = "run" if per_run else "experiment"
     facts = Fact("file", str(out)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
-    report = Report("", facts, (f"{counted(count, what)} written to {out}.",))
+    report = Report("", facts, (f"{plural(count, what)} written to {out}.",))
     again = "Run the same sweep into a new store and merge it to add them."
     if old + deleted:
         report = report.plus(Fact("runs_without_counts", old + deleted))
     if old:
         made = "popsnet 0.1 made them and kept only histograms."
-        report = report.plus(f"{counted(old, 'run')} left out: {made} {again}")
+        report = report.plus(f"{plural(old, 'run')} left out: {made} {again}")
     if deleted:
         gone = "their rows were deleted from the store."
-        report = report.plus(f"{counted(deleted, 'run')} left out: {gone} {again}")
+        report = report.plus(f"{plural(deleted, 'run')} left out: {gone} {again}")
     if points:
-        left = f"{counted(points, 'point')} of traffic left out"
+        left = f"{plural(points, 'point')} of traffic left out"
         report = report.plus(f"{left}: popsnet results export --traffic writes them.")
     return report.plus(*gap_notes(behind))
 

@@ -15,8 +15,8 @@ import typer
 
 import popsnet
 from popsnet.base.errors import InputError, PopsnetError, lacks_memory
-from popsnet.base.system import amount, available_memory
-from popsnet.base.terminal import visible
+from popsnet.base.system import available_memory, format_bytes
+from popsnet.base.terminal import escape_controls
 from popsnet.cli import (
     about,
     advice,
@@ -143,9 +143,9 @@ def _out_of_memory(error: Exception) -> int:
     """Say that memory ran out, and what takes less."""
     what = f": {error}" if isinstance(error, MemoryError) and str(error) else ""
     _complain(
-        f"Memory ran out{what.rstrip('.')}; {amount(available_memory())} are available here. Use a "
-        "smaller network, fewer runs or workers, another router or --engine fused, or allow more "
-        "memory (ulimit -v)."
+        f"Memory ran out{what.rstrip('.')}; {format_bytes(available_memory())} are available here. "
+        "Use a smaller network, fewer runs or workers, another router or --engine fused, or allow "
+        "more memory (ulimit -v)."
     )
     return ExitCode.FAILED
 
@@ -209,7 +209,7 @@ def _complain(text: str, most: int = 1_500) -> None:
 
     A line break in it is part of a name, and would begin a line of its own.
     """
-    text = visible(text, lines=False)
+    text = escape_controls(text, lines=False)
     if len(text) > most:
         text = f"{text[: most // 2]} … {text[-most // 2 :]}"
     say(f"Error: {text}")

@@ -18,7 +18,7 @@ import typer
 from popsnet.base.errors import InputError, PopsnetError
 from popsnet.base.progress import patient_progress
 from popsnet.base.report import Fact, Report, Table
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.cli import signals
 from popsnet.cli.options import Options, described, summary_of, texts_of
 from popsnet.cli.signals import ExitCode
@@ -145,7 +145,7 @@ def _failure_of_user_code(error: Exception) -> str:
 def say(text: str) -> None:
     """Print a text to standard error, with the line breaks that it has and no other controls."""
     with suppress(OSError):  # there is no one to tell
-        print(visible(text), file=sys.stderr, flush=True)
+        print(escape_controls(text), file=sys.stderr, flush=True)
 
 
 def in_flags(text: str, parameter: str = "", others: Iterable[str] = ()) -> str:

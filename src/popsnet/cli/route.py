@@ -141,8 +141,8 @@ def _require_schedules(router: str, variant: str | None) -> None:
 
     if variant is not None:
         raise InputError("A schedule is a variant; give --schedule or --variant, not both.")
-    if find_variant(router, None)[0].schedules is None:
-        able = ", ".join(one.name for one in popsnet.all_routers() if one.schedules is not None)
+    if find_variant(router, None)[0].parse_variant is None:
+        able = ", ".join(one.name for one in popsnet.all_routers() if one.parse_variant is not None)
         which = f"these do: {able}" if able else "no router here does"
         raise InputError(f"Router {router} takes no --schedule; {which}.")
 

@@ -14,8 +14,8 @@ import popsnet
 from popsnet.base.errors import InputError
 from popsnet.base.files import is_file
 from popsnet.base.progress import patient_progress
-from popsnet.base.report import Column, Fact, Report, Table, counted, facts_of
-from popsnet.base.terminal import visible
+from popsnet.base.report import Column, Fact, Report, Table, facts_of, plural
+from popsnet.base.terminal import escape_controls
 from popsnet.cli import options as opt
 from popsnet.cli.options import refuse_table
 from popsnet.cli.output import Interrupted, reporting, with_figure, with_file, with_trace
@@ -254,7 +254,7 @@ def _curves(
         curves = run_loads(points, engine=engine)
     except KeyboardInterrupt as stop:
         done = getattr(stop, "curves", LoadCurves(()))
-        message = f"Interrupted: {len(done.results)} of {counted(len(points), 'point')} finished."
+        message = f"Interrupted: {len(done.results)} of {plural(len(points), 'point')} finished."
         raise Interrupted(message, _drawn(done, figure, timing) if done.results else None) from None
     return _drawn(curves, figure, timing)
 
@@ -278,7 +278,7 @@ def _saturation(points: list[TrafficExperiment], engine: str, timing: Timing | N
     except KeyboardInterrupt as stop:
         kept = getattr(stop, "saturations", Saturations({}))
         finished = len(kept.brackets.keys() - set(kept.unfinished))
-        done = f"{finished} of {counted(len(points), 'scheduler')}"
+        done = f"{finished} of {plural(len(points), 'scheduler')}"
         message = f"Interrupted: {done} finished."
         raise Interrupted(message, kept.report(timing) if kept.brackets else None) from None
 
@@ -425,7 +425,7 @@ def _report(trace: Path, found: TraceCheck) -> Report:
     more = count - len(found.violations)
     caption = f"… and {more:,} more" if more else ""
     return Report(
-        visible(f"{trace}: {found.name} on {network}, n = {network.n:,}", lines=False),
+        escape_controls(f"{trace}: {found.name} on {network}, n = {network.n:,}", lines=False),
         known + facts,
         (_counts(found), Table("violations", "", columns, found.violations, caption)),
         _verdict(found),
@@ -448,7 +448,7 @@ def _counts(found: TraceCheck) -> str:
 
 def _verdict(found: TraceCheck) -> str:
     if not found.ok:
-        return f"FAILED: {counted(found.violation_count, 'violation')}"
+        return f"FAILED: {plural(found.violation_count, 'violation')}"
     if found.traffic:
         return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
     if found.undelivered:

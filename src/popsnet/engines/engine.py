@@ -52,10 +52,10 @@ def find_engine(name: str) -> Engine:
     if name in ENGINES:
         return ENGINES[name]
     if name in plugins.offered():
-        found = plugins.load(name)
-        if isinstance(found, str):
-            raise wrong("engine", repr(name))(f"{found}")
-        return found
+        engine = plugins.load(name)
+        if isinstance(engine, str):
+            raise wrong("engine", repr(name))(f"{engine}")
+        return engine
     known = ["auto", *engine_names()]
     cure = did_you_mean(name, known) or " Distributions with other engines must be installed."
     raise wrong("engine", repr(name))(
@@ -185,10 +185,10 @@ def _require_memory(
     needed += network.n * _TRACE_BYTES_PER_PROCESSOR * traced
     if needed > available:
         smaller = _smallest(experiment, engine, traced)
+        needs, has = map(system.format_bytes, (needed, available))
         raise SizeError(
-            f"{network} has n = {network.n:,} processors and needs about {system.amount(needed)} "
-            f"with engine {engine.name}{' and a trace' if traced else ''}; "
-            f"{system.amount(available)} are available here. "
+            f"{network} has n = {network.n:,} processors and needs about {needs} with engine "
+            f"{engine.name}{' and a trace' if traced else ''}; {has} are available here. "
             f"{smaller or 'Choose a smaller d or g, or allow more memory.'}",
             others=_CHOICES,
         )
@@ -217,4 +217,5 @@ def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | Non
     least = fused_engine.memory(computed)
     if least > system.available_memory():
         return None
-    return f"Use engine='fused' and permutation='keyed', which need about {system.amount(least)}."
+    size = system.format_bytes(least)
+    return f"Use engine='fused' and permutation='keyed', which need about {size}."

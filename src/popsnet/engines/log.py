@@ -8,7 +8,7 @@ from popsnet.model.network import I32, I64
 
 
 class FaultLog(NamedTuple):
-    """What faults did in the slots of a block."""
+    """The effects of faults in the slots of a block."""
 
     unreachable_rows: I64
     """The positions, in the block, of the arrivals for which the scheduler has no live path."""
@@ -23,7 +23,7 @@ class FaultLog(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What happened in the slots of a block. Engines return equal logs on the same seeds.
+    """The events in the slots of a block. Engines return equal logs on the same seeds.
 
     The first seven arrays have an entry per slot, the next five describe deliveries in order of
     slot, then destination.

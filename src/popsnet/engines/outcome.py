@@ -17,7 +17,7 @@ UNKNOWN = -1
 
 
 class FaultCounts(NamedTuple):
-    """What became of packets and messages in a run with faults.
+    """The effects of faults on the packets and messages of a run.
 
     A packet that is neither delivered nor lost is unreachable or held.
 
@@ -157,24 +157,24 @@ class Outcomes:
         """Return outcomes as columns."""
         done = list(outcomes)
         rows = [
-            [UNKNOWN if (value := getattr(one, name)) is None else int(value) for name in COLUMNS]
-            for one in done
+            [UNKNOWN if (value := getattr(run, name)) is None else int(value) for name in COLUMNS]
+            for run in done
         ]
         return cls(
             np.array(rows, dtype=np.int64).reshape(-1, len(COLUMNS)),
-            _joined(one.survivors for one in done),
-            _joined(one.lost_packets for one in done),
-            _joined(([one.faulty] for one in done if one.faulty is not None), _FAULT_COUNTS),
+            _joined(run.survivors for run in done),
+            _joined(run.lost_packets for run in done),
+            _joined(([run.faulty] for run in done if run.faulty is not None), _FAULT_COUNTS),
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
         """Concatenate the runs of several tables."""
         return cls(
-            _joined((one.table for one in parts), len(COLUMNS)),
-            _joined(one.survivors for one in parts),
-            _joined(one.lost_packets for one in parts),
-            _joined((one.faulty for one in parts), _FAULT_COUNTS),
+            _joined((part.table for part in parts), len(COLUMNS)),
+            _joined(part.survivors for part in parts),
+            _joined(part.lost_packets for part in parts),
+            _joined((part.faulty for part in parts), _FAULT_COUNTS),
         )
 
     def __len__(self) -> int:
@@ -239,14 +239,14 @@ def _pieces(values: I64, lengths: I64, places: I64) -> I64:
         return values
     starts, wanted = (lengths.cumsum() - lengths)[places], lengths[places]
     inside = np.arange(wanted.sum()) - np.repeat(wanted.cumsum() - wanted, wanted)
-    found: I64 = values[np.repeat(starts, wanted) + inside]
-    return found
+    pieces: I64 = values[np.repeat(starts, wanted) + inside]
+    return pieces
 
 
 def _joined(parts: Iterable[Any], *width: int) -> I64:
     """Concatenate numbers, or rows of this width."""
     none = np.empty((0, *width), np.int64)
-    return np.concatenate([none, *(np.asarray(one, dtype=np.int64) for one in parts)])
+    return np.concatenate([none, *(np.asarray(part, dtype=np.int64) for part in parts)])
 
 
 HISTOGRAMS = ("steps", "slots", "slots_delivered", "lost")
@@ -323,7 +323,7 @@ class Tally:
         return sum(value * runs for value, runs in histogram.items()) / histogram.total()
 
     def __add__(self, other: Tally) -> Tally:
-        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
         return Tally(*(mine + theirs for mine, theirs in pairs))
 
 

@@ -38,14 +38,14 @@ def offered() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     try:
-        found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+        points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     except Exception as error:  # what is installed can be damaged in any way
         _warn(f"Engines of other distributions cannot be found: {_brief(error)}.")
         return {}
-    for point in found:
+    for point in points:
         if point.name in _RESERVED:
             _warn(f"{origin_of(point)} offers an engine {point.name}, a name that is taken.")
-    return {point.name: point for point in found if point.name not in _RESERVED}
+    return {point.name: point for point in points if point.name not in _RESERVED}
 
 
 def origin_of(point: EntryPoint) -> str:
@@ -71,11 +71,11 @@ def load(name: str) -> Engine | str:
 @cache
 def usable() -> dict[str, Engine]:
     """Return the engines that can be loaded, and warn of the others."""
-    found = {name: load(name) for name in offered()}
-    for name, engine in found.items():
+    engines = {name: load(name) for name in offered()}
+    for name, engine in engines.items():
         if isinstance(engine, str):
             _warn(f"Engine {name} is left out: {engine}")
-    return {name: engine for name, engine in found.items() if isinstance(engine, Engine)}
+    return {name: engine for name, engine in engines.items() if isinstance(engine, Engine)}
 
 
 def is_worth(engine: Engine, experiment: Experiment, runs: int | None) -> bool:

@@ -168,11 +168,11 @@ class FaultWatch:
     def _split(self) -> tuple[Bools, Bools]:
         """Return which packets are unreachable, and which are held and have a path."""
         processors, packets = self._memory.content()
-        there, alive = (np.zeros(len(self._paths), dtype=np.bool_) for _ in range(2))
-        there[packets] = True
+        in_memory, alive = (np.zeros(len(self._paths), dtype=np.bool_) for _ in range(2))
+        in_memory[packets] = True
         alive[packets[self._live[processors]]] = True
-        waiting = there & ~self._memory.arrived
-        home = np.zeros_like(there)
+        waiting = in_memory & ~self._memory.arrived
+        home = np.zeros_like(in_memory)
         home[packets[self._destination[packets] == processors]] = True
         held = waiting & (home | (alive & self._paths))
         return waiting & ~held, held

@@ -16,7 +16,7 @@ from popsnet.model.faults import Faults
 from popsnet.model.machine import Counters, Machine
 from popsnet.model.network import I32, Network
 from popsnet.model.slot import Slot
-from popsnet.model.traffic_memory import Arrived, TrafficMemory
+from popsnet.model.traffic_memory import NewPackets, TrafficMemory
 from popsnet.programs.scheduler import Running, Scheduler
 from popsnet.programs.scheduler_faults import TrafficFaults
 from popsnet.trace import Observer
@@ -48,7 +48,7 @@ class TrafficExecution(Execution):
         self._require_pause(self.start(running))
         memory.settle()  # nothing is done before the first slot
 
-    def advance(self, arrived: Arrived) -> list[int]:
+    def advance(self, arrived: NewPackets) -> list[int]:
         """Let packets arrive, execute a slot, and return the packets that were lost in it."""
         slot = self._require_running(self.resume(arrived))
         if not isinstance(slot, Slot):
@@ -94,13 +94,13 @@ class MessageSession:
         self.network, self._faults = network, faults
         self.memory = faults.memory(network, buffer)
         self.machine = Machine.of(faults.medium, self.memory)
-        self.hopeless: set[int] = set()
+        self.unreachable: set[int] = set()
         """The packets inside that have no path."""
         self.lost: list[int] = []
         """The packets that were lost so far."""
         _, schedule = scheduler.variant(variant)
         coins = public_coins(seed), private_coins(seed)
-        running = scheduler.begin(schedule, network, *coins, self.memory, **faults.told)
+        running = scheduler.begin(schedule, network, *coins, self.memory, **faults.keywords)
         self._execution = TrafficExecution(scheduler.name, running, self.machine, observers)
 
     def advance(self, block: Block) -> Log:
@@ -112,12 +112,12 @@ class MessageSession:
             lost = self._execution.advance(arrived)
             self.lost += lost
             delivered = self.memory.delivered_now()
-            record.add(lost, delivered, self.hopeless)
-            if self.hopeless:
-                self.hopeless.difference_update(lost, delivered[1].tolist())
+            record.add(lost, delivered, self.unreachable)
+            if self.unreachable:
+                self.unreachable.difference_update(lost, delivered[1].tolist())
         return record.log()
 
-    def _admit(self, begin: int, end: int, block: Block, record: _Record) -> Arrived:
+    def _admit(self, begin: int, end: int, block: Block, record: _Record) -> NewPackets:
         """Let packets arrive, and note those that are refused and those that have no path."""
         slot = self._execution.slot
         ends = block.sources[begin:end].copy(), block.destinations[begin:end].copy()
@@ -126,16 +126,16 @@ class MessageSession:
             record.refused += (refused + begin).tolist()
             return arrived
         rows = np.arange(begin, end)
-        hopeless = self._faults.unreachable(slot, *ends)
-        record.unreachable += rows[hopeless].tolist()
-        offered = rows[~hopeless] if self._faults.known else rows
+        unreachable = self._faults.unreachable(slot, *ends)
+        record.unreachable += rows[unreachable].tolist()
+        offered = rows[~unreachable] if self._faults.known else rows
         arrived, refused = self.memory.admit(
             slot, block.sources[offered], block.destinations[offered]
         )
-        record.refused += np.setdiff1d(offered[refused], rows[hopeless]).tolist()
+        record.refused += np.setdiff1d(offered[refused], rows[unreachable]).tolist()
         if not self._faults.known:
             admitted = ~np.isin(np.arange(len(offered)), refused)
-            self.hopeless.update(arrived.packets[hopeless[admitted]].tolist())
+            self.unreachable.update(arrived.packets[unreachable[admitted]].tolist())
         return arrived
 
     @property
@@ -170,12 +170,12 @@ class _Record:
         of = self._counters
         return len(self.refused), len(self._lost), of.messages, of.collisions, of.destroyed
 
-    def add(self, lost: Sequence[int], delivered: I32, hopeless: Set[int]) -> None:
+    def add(self, lost: Sequence[int], delivered: I32, unreachable: Set[int]) -> None:
         """Note what happened in a slot, except to packets that have no path."""
         memory = self._memory
-        if hopeless:
-            lost = [packet for packet in lost if packet not in hopeless]
-            known = [packet not in hopeless for packet in delivered[1].tolist()]
+        if unreachable:
+            lost = [packet for packet in lost if packet not in unreachable]
+            known = [packet not in unreachable for packet in delivered[1].tolist()]
             delivered = delivered[:, np.array(known, dtype=np.bool_)]
         self._lost += lost
         self._deliveries.append(delivered)

@@ -24,7 +24,12 @@ from popsnet.model.coins import Coins
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import faults_of
 from popsnet.model.network import Network, network_of
-from popsnet.programs.scheduler import Schedule, Scheduler, find_scheduler_variant, scheduler_label
+from popsnet.programs.scheduler import (
+    ProgramFunction,
+    Scheduler,
+    find_scheduler_variant,
+    scheduler_label,
+)
 from popsnet.programs.scheduler_faults import TrafficFaults
 from popsnet.workloads.arrivals import Arrivals, make_arrivals
 from popsnet.workloads.bounds import Bounds, require_admissible
@@ -36,7 +41,7 @@ PRECISION = 0.02
 class TrafficParameters(TypedDict, total=False):
     """The parameters of :class:`TrafficExperiment` after ``d`` and ``g``."""
 
-    scheduler: str | Path | Scheduler | Schedule
+    scheduler: str | Path | Scheduler | ProgramFunction
     variant: str | None
     load: float | None
     pattern: str | Path | npt.ArrayLike
@@ -151,7 +156,7 @@ class TrafficExperiment(Experiment):
         d: Network | int,
         g: int | None = None,
         *,
-        scheduler: str | Path | Scheduler | Schedule = "rotor",
+        scheduler: str | Path | Scheduler | ProgramFunction = "rotor",
         variant: str | None = None,
         load: float | None = None,
         pattern: str | Path | npt.ArrayLike = "uniform",

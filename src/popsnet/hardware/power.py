@@ -19,7 +19,7 @@ from math import log2, log10
 from typing import Any, Literal, TypeAlias, get_args
 
 from popsnet.base.errors import InputError, abbreviated, wrong
-from popsnet.base.report import Column, Fact, Report, Reported, Table, counted
+from popsnet.base.report import Column, Fact, Report, Reported, Table, plural
 from popsnet.hardware.timing import LINKS, LinkPreset, find_preset
 from popsnet.hardware.units import GIVEN, LOSS, POWER, Basis, milliwatts
 from popsnet.model.network import Network, shape_of
@@ -80,8 +80,8 @@ class Link:
         name: str = "",
         bases: Mapping[str, Basis] | None = None,
     ) -> None:
-        given = transmit, sensitivity, margin, connectors, excess
-        for (key, dimension), value in zip(_FIGURES.items(), given, strict=True):
+        values = transmit, sensitivity, margin, connectors, excess
+        for (key, dimension), value in zip(_FIGURES.items(), values, strict=True):
             object.__setattr__(self, key, read := dimension.read(key, value))
             if dimension is LOSS and read < 0:
                 raise wrong(key, f"{read:g} dB")("it is a loss and must be at least 0.")
@@ -236,9 +236,9 @@ class PowerBudget(Reported):
 
     def report(self) -> Report:
         """Return the report that the command line prints."""
-        network, link, one = self.network, self.link, self.architecture()
+        network, link, design = self.network, self.link, self.architecture()
         title = (
-            f"{network}: {counted(network.couplers, 'coupler')}, each a {network.d:,} × "
+            f"{network}: {plural(network.couplers, 'coupler')}, each a {network.d:,} × "
             f"{network.d:,} star\nPower budget{f' ({link.name})' if link.name else ''}, "
             f"{_WAYS[self.transmitters]}"
         )
@@ -246,11 +246,13 @@ class PowerBudget(Reported):
             Fact("network", network.to_dict()),
             Fact("preset", link.name or None),
             Fact("available_db", link.available),
-            *(Fact(key, value) for key, value in asdict(one).items()),
+            *(Fact(key, value) for key, value in asdict(design).items()),
         )
-        left = f"{abs(one.left_db):.2f} dB" if abs(one.left_db) >= 0.005 else "less than 0.01 dB"
+        left = (
+            f"{abs(design.left_db):.2f} dB" if abs(design.left_db) >= 0.005 else "less than 0.01 dB"
+        )
         closes = f"OK: the budget closes, with {left} to spare."
-        verdict = closes if one.closes else f"FAILED: {left} are missing."
+        verdict = closes if design.closes else f"FAILED: {left} are missing."
         both = [asdict(self.architecture(kind)) for kind in get_args(Transmitters)]
         tables = (
             Table("architectures", "Both ways to reach g couplers", _COLUMNS, both),
@@ -258,7 +260,7 @@ class PowerBudget(Reported):
             Table("figures", "Figures", _FIGURE_COLUMNS, self._figures()),
         )
         notes, named = self._notes(), ("transmitters",)
-        return Report(title, facts, (*tables, *notes), verdict, one.closes, self._cure(), named)
+        return Report(title, facts, (*tables, *notes), verdict, design.closes, self._cure(), named)
 
     def _losses(self) -> list[dict[str, Any]]:
         """Return the parts of the loss of the architecture that is judged."""
@@ -281,8 +283,8 @@ class PowerBudget(Reported):
         return rows
 
     def _notes(self) -> list[str]:
-        one, groups = self.architecture(), counted(self.network.g, "group")
-        d, two, n = one.largest_d, one.largest_d_power_of_two, one.largest_n
+        design, groups = self.architecture(), plural(self.network.g, "group")
+        d, two, n = design.largest_d, design.largest_d_power_of_two, design.largest_n
         if not d:
             which = "No network" if self.transmitters == "many" else f"No d with {groups}"
             return [f"{which} closes this budget.", _LEFT_OUT]
@@ -293,10 +295,10 @@ class PowerBudget(Reported):
     def _cure(self) -> str:
         if self.closes:
             return ""
-        one, cures = self.architecture(), []
-        if one.largest_d:
-            groups = counted(self.network.g, "group")
-            cures.append(f"With {groups}, d must be at most {one.largest_d:,}.")
+        design, cures = self.architecture(), []
+        if design.largest_d:
+            groups = plural(self.network.g, "group")
+            cures.append(f"With {groups}, d must be at most {design.largest_d:,}.")
         if self.transmitters == "one" and self.architecture("many").closes:
             cures.append("With transmitters='many' the budget closes.")
         return " ".join(cures) or "Use a stronger transmitter or a more sensitive receiver."
@@ -387,15 +389,15 @@ def budget(
     if transmitters not in get_args(Transmitters):
         raise wrong("transmitters", abbreviated(transmitters))("give many or one.")
     figures = zip(_FIGURES, (transmit, sensitivity, margin, connectors, excess), strict=True)
-    given = {name: value for name, value in figures if value is not None}
+    overrides = {name: value for name, value in figures if value is not None}
     base = NO_PRESET if preset is None else find_preset("preset", preset, LINKS)
-    values: dict[str, Any] = {**base.figures, **given}
+    values: dict[str, Any] = {**base.figures, **overrides}
     if missing := [name for name in ("transmit", "sensitivity") if name not in values]:
         raise InputError(
             f"{' and '.join(missing)}: not given. Give both, such as transmit='4dBm' and "
             f"sensitivity='-28dBm', or a preset: {', '.join(LINKS)}."
         )
-    bases = {name: basis for name, basis in base.bases.items() if name not in given}
+    bases = {name: basis for name, basis in base.bases.items() if name not in overrides}
     return PowerBudget(network, Link(**values, name=base.name, bases=bases), transmitters)
 
 

@@ -63,7 +63,10 @@ def timing_notes(timing: Timing, *rules: str) -> tuple[str, ...]:
     """Return the timing in words, and rules of propagation if there is any."""
     if not timing.propagation_slots:
         return timing.notes()
-    return (*timing.notes(), *(f"Propagation, computed and not simulated: {one}." for one in rules))
+    return (
+        *timing.notes(),
+        *(f"Propagation, computed and not simulated: {rule}." for rule in rules),
+    )
 
 
 def with_elapsed(

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, TypeVar, cast
 
 from popsnet.base.errors import InputError, did_you_mean, require_text, wrong
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.hardware.units import GIVEN, LENGTH, RATE, TIME, Basis, BasisKind
 
 PER_METRE = 5e-9
@@ -82,8 +82,8 @@ class Timing:
         name: str = "",
         bases: Mapping[str, Basis] | None = None,
     ) -> None:
-        given = slot, guard, rate, fibre, per_metre
-        for (key, dimension), value in zip(_FIELDS.items(), given, strict=True):
+        values = slot, guard, rate, fibre, per_metre
+        for (key, dimension), value in zip(_FIELDS.items(), values, strict=True):
             is_left_out = value is None and key == "rate"
             object.__setattr__(self, key, None if is_left_out else dimension.read(key, value))
         object.__setattr__(self, "name", name)
@@ -104,7 +104,7 @@ class Timing:
                 value = _FIELDS[name].shown(getattr(self, name))
                 raise wrong(name, value)(f"it must be {rule}.")
 
-    def replaced(self, **given: float | str) -> Timing:
+    def replaced(self, **figures: float | str) -> Timing:
         """Return the timing with other figures, which count as given.
 
         Parameters
@@ -118,11 +118,11 @@ class Timing:
         >>> TIMINGS["sirius"].replaced(guard="10ns", fibre="20m").efficiency
         0.9
         """
-        if unknown := [name for name in given if name not in _FIELDS]:
+        if unknown := [name for name in figures if name not in _FIELDS]:
             raise InputError(f"{unknown[0]} is not a figure of a timing: {', '.join(_FIELDS)}.")
         values: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
-        bases = {name: one for name, one in self.bases.items() if name not in given}
-        return Timing(**{**values, **given}, name=self.name, bases=bases)
+        bases = {name: basis for name, basis in self.bases.items() if name not in figures}
+        return Timing(**{**values, **figures}, name=self.name, bases=bases)
 
     @property
     def efficiency(self) -> float:
@@ -207,8 +207,8 @@ class Timing:
             "payload_bytes": None if bits is None else bits / 8,
             "propagation_slots": self.propagation_slots,
             "bases": {
-                name: {"kind": one.kind, "text": one.text, "address": one.address}
-                for name, one in ((name, self.basis(name)) for name in _FIELDS)
+                name: {"kind": basis.kind, "text": basis.text, "address": basis.address}
+                for name, basis in ((name, self.basis(name)) for name in _FIELDS)
                 if getattr(self, name) is not None
             },
         }
@@ -223,7 +223,7 @@ class Timing:
         """Return the timing in a few lines, with what is assumed."""
         tau, bits = self.propagation_slots, self.payload_bits
         carries = "" if bits is None else f"; a message carries {_plain(bits / 8)} bytes"
-        fibre = f"; {LENGTH.shown(self.fibre)} of fibre delay a message by {counted(tau, 'slot')}"
+        fibre = f"; {LENGTH.shown(self.fibre)} of fibre delay a message by {plural(tau, 'slot')}"
         away = fibre if self.fibre else ""
         guard = f", {TIME.shown(self.guard)} of it guard" if self.guard else ""
         preset = f" ({self.name})" if self.name else ""
@@ -275,8 +275,10 @@ def _presets(kind: str, common: str = "") -> Iterator[LinkPreset]:
     known = tomllib.loads(text)
     for name, own in known[kind].items():
         figures = {**own, **known.get(common, {})}
-        values = {figure: one["value"] for figure, one in figures.items()}
-        yield LinkPreset(name, values, {figure: _basis(**one) for figure, one in figures.items()})
+        values = {figure: fields["value"] for figure, fields in figures.items()}
+        yield LinkPreset(
+            name, values, {figure: _basis(**fields) for figure, fields in figures.items()}
+        )
 
 
 def _basis(*, value: str, address: str = "", **text: str) -> Basis:
@@ -285,11 +287,12 @@ def _basis(*, value: str, address: str = "", **text: str) -> Basis:
     return Basis(cast("BasisKind", kind), words, address)
 
 
-LINKS = {one.name: one for one in _presets("links", common="losses")}
+LINKS = {preset.name: preset for preset in _presets("links", common="losses")}
 """Kinds of hardware for power budgets: 10 Gb/s passive optical networks, silicon, coherent."""
 
 TIMINGS = {
-    one.name: Timing(**one.figures, name=one.name, bases=one.bases) for one in _presets("timings")
+    preset.name: Timing(**preset.figures, name=preset.name, bases=preset.bases)
+    for preset in _presets("timings")
 }
 """Slots of three proposals, without fibre."""
 

@@ -104,25 +104,25 @@ class Dimension:
             raise wrong(name, value)(f"it must be finite; give {self._wanted}.")
         return self._in_range(name, value, Fraction(value))
 
-    def _in_range(self, name: str, given: object, value: Fraction) -> float:
+    def _in_range(self, name: str, original: object, value: Fraction) -> float:
         """Return a value in the base unit, and refuse one that no network has, or no float."""
         least, most = self.limits
         if value != 0 and not least <= abs(value) <= most:
             span = f"{least:g} to {most:g} {self.base}" if least else f"up to {most:g} {self.base}"
-            raise wrong(name, abbreviated(given))(
+            raise wrong(name, abbreviated(original))(
                 f"it is out of range, which is {span}. Give {self._wanted} in this range."
             )
         return float(value)
 
     def _of_text(self, name: str, text: str) -> float:
-        found = _QUANTITY.fullmatch(text.strip())
-        if found is None:
+        match = _QUANTITY.fullmatch(text.strip())
+        if match is None:
             raise wrong(name, text[:40])(f"this is not a quantity; give {self._wanted}.")
-        if len(found[1]) > _MOST_DIGITS:
+        if len(match[1]) > _MOST_DIGITS:
             raise wrong(name, text[:40])(
                 f"at most {_MOST_DIGITS} characters are read as a number; give {self._wanted}."
             )
-        number, unit = Fraction(found[1].replace("−", "-")), found[2]
+        number, unit = Fraction(match[1].replace("−", "-")), match[2]
         if not unit:
             raise wrong(name, text[:40])(f"it has no unit; give {self._wanted}.")
         if unit not in self.units:
@@ -158,11 +158,11 @@ class Dimension:
         if self.logarithmic or len(self.units) == 1:
             return f"{value:.{digits}g} {self.base}"
         size = abs(Fraction(repr(float(value))))
-        units = {unit: one for unit, one in self.units.items() if unit in _SHOWN}
+        units = {unit: factor for unit, factor in self.units.items() if unit in _SHOWN}
         unit = next(iter(units))
-        for one, factor in units.items():
+        for candidate, factor in units.items():
             if size >= factor:
-                unit = one
+                unit = candidate
         number = float(Fraction(repr(float(value))) / units[unit])
         return f"{_plain(number, digits)} {unit}"
 

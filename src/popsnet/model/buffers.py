@@ -54,7 +54,7 @@ class Cells:
         return processors.astype(np.int32), self._cells[rows, processors]
 
 
-class Hashed:
+class HashTable:
     """Many buffers: pairs of processor and packet in a hash table, with values if asked."""
 
     def __init__(self, n: int, buffers: int, valued: bool = False) -> None:
@@ -101,10 +101,10 @@ class Hashed:
         return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
 
 
-BufferTable: TypeAlias = Cells | Hashed
+BufferTable: TypeAlias = Cells | HashTable
 """The buffers of all processors."""
 
 
 def make_buffers(n: int, buffers: int) -> BufferTable:
     """Return free buffers for n processors."""
-    return Cells(n, buffers) if buffers <= MOST_CELLS else Hashed(n, buffers)
+    return Cells(n, buffers) if buffers <= MOST_CELLS else HashTable(n, buffers)

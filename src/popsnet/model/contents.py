@@ -110,10 +110,10 @@ class RaggedArray:
         """
         rows = []
         for number, row in enumerate(lists):
-            given = np.asarray(row)
-            if given.size and not np.can_cast(given.dtype, dtype, "same_kind"):
+            values = np.asarray(row)
+            if values.size and not np.can_cast(values.dtype, dtype, "same_kind"):
                 raise ValueError(
-                    f"list {number} has numbers of type {given.dtype}, which are not of type "
+                    f"list {number} has numbers of type {values.dtype}, which are not of type "
                     f"{np.dtype(dtype)}; give dtype=."
                 )
             rows.append(np.asarray(row, dtype=dtype))

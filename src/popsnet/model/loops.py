@@ -156,20 +156,20 @@ def take_out(cells: I32, processors: I32, packets: I32) -> int:
 def find(cells: I32, processors: I32, packets: I32, held: Bools) -> None:
     """Write down whether each packet is in a cell of its processor."""
     for k in range(len(processors)):
-        j, found = processors[k], False
+        j, is_held = processors[k], False
         for b in range(len(cells)):
-            found |= cells[b, j] == packets[k]
-        held[k] = found and packets[k] >= 0
+            is_held |= cells[b, j] == packets[k]
+        held[k] = is_held and packets[k] >= 0
 
 
 @compiled
 def hold_all(cells: I32, processors: I32, packets: I32) -> bool:
     """Return whether every packet is in a cell of its processor."""
     for k in range(len(processors)):
-        j, found = processors[k], False
+        j, is_held = processors[k], False
         for b in range(len(cells)):
-            found |= cells[b, j] == packets[k]
-        if not found or packets[k] < 0:
+            is_held |= cells[b, j] == packets[k]
+        if not is_held or packets[k] < 0:
             return False
     return True
 
@@ -262,8 +262,8 @@ def remove(table: Table, processors: I32, packets: I32) -> int:
 def look_up(pairs: I64, processors: I32, packets: I32, held: Bools) -> None:
     """Write down whether each pair is in a table."""
     for k in range(len(processors)):
-        found = pairs[_where(pairs, _pair(processors[k], packets[k]))] != FREE
-        held[k] = found and packets[k] >= 0
+        is_held = pairs[_where(pairs, _pair(processors[k], packets[k]))] != FREE
+        held[k] = is_held and packets[k] >= 0
 
 
 @compiled
@@ -274,14 +274,14 @@ def note(heard: I64, slot: int, receivers: I32, packets: I32) -> None:
 
 
 @compiled
-def take_heard(heard: I64, slot: int, there: int, processors: I32, packets: I32) -> bool:
+def take_heard(heard: I64, slot: int, count: int, processors: I32, packets: I32) -> bool:
     """Return whether all exist, are different, and have just heard their packets.
 
     If so, what they heard is taken, so that no processor can store it twice.
     """
     for k in range(len(processors)):
         j, packet = processors[k], packets[k]
-        fits = 0 <= j < len(heard) and 0 <= packet < there
+        fits = 0 <= j < len(heard) and 0 <= packet < count
         if not fits or heard[j] != slot << 32 | packet:
             for i in range(k):
                 heard[processors[i]] = slot << 32 | packets[i]
@@ -496,11 +496,11 @@ def silence(
 
 @compiled
 def may_send(
-    seen: I32, loop: int, senders: I32, groups: I32, packets: I32, g: int, least: int, there: int
+    seen: I32, loop: int, senders: I32, groups: I32, packets: I32, g: int, least: int, count: int
 ) -> bool:
     """Return whether senders exist and are different, and groups and packets, if any, exist."""
     exist = inside(senders, 0, len(seen)) and inside(groups, 0, g)
-    return exist and inside(packets, least, there) and differ(seen, loop, senders)
+    return exist and inside(packets, least, count) and differ(seen, loop, senders)
 
 
 @compiled

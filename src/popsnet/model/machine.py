@@ -12,8 +12,8 @@ from popsnet.model import loops
 from popsnet.model.contents import RaggedArray
 from popsnet.model.faults import ActiveFaults
 from popsnet.model.loops import I32, Bools, first_outside, plain
-from popsnet.model.medium import Light, Medium, SlotArrays, make_medium
-from popsnet.model.memory import Memory, Seen, Tolerant, first_repeat
+from popsnet.model.medium import Medium, SlotArrays, SlotOutcome, make_medium
+from popsnet.model.memory import Memory, Tolerant, VisitMarks, first_repeat
 from popsnet.model.network import Network
 from popsnet.model.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
@@ -120,7 +120,7 @@ class Machine:
         self.network, self.medium, self.memory = medium.network, medium, memory
         self.executed: Slot | None = None
         self.counters = Counters()
-        self._seen = Seen(self.network.n)
+        self._seen = VisitMarks(self.network.n)
 
     def execute(self, slot: Slot) -> Inbox:
         """Execute one slot and return what was received.
@@ -141,15 +141,15 @@ class Machine:
             If the slot breaks a rule of the model.
         """
         number = self.counters.slots + 1
-        slot = self.executed = self.memory.possible(slot)
+        slot = self.executed = self.memory.without_missing_packets(slot)
         arrays = SlotArrays.of(slot)
         self._check(number, slot, arrays)
-        light = self.medium.transmit(number, slot, arrays)
-        if slot.conflict_free and light.destroyed and not self.memory.tolerant:
+        outcome = self.medium.transmit(number, slot, arrays)
+        if slot.conflict_free and outcome.destroyed and not self.memory.tolerant:
             raise self.medium.conflict(number, slot)
-        self._count(slot, light)
-        inbox = self._inbox(slot, arrays, light.listeners, light.messages)
-        self.memory._hear(number, slot, light.messages, inbox)
+        self._count(slot, outcome)
+        inbox = self._inbox(slot, arrays, outcome.listeners, outcome.messages)
+        self.memory._hear(number, slot, outcome.messages, inbox)
         return inbox
 
     def _check(self, number: int, slot: Slot, arrays: SlotArrays) -> None:
@@ -166,12 +166,12 @@ class Machine:
                 _require_range(number, values, processors, bound, Rule.WAVELENGTH_EXISTS, what)
         _require_bits(number, slot)
 
-    def _count(self, slot: Slot, light: Light) -> None:
+    def _count(self, slot: Slot, outcome: SlotOutcome) -> None:
         self.counters.slots += 1
         self.counters.messages += len(slot.senders)
-        self.counters.collisions += light.collided
-        self.counters.destroyed += light.destroyed
-        self.counters.unheard += light.unheard
+        self.counters.collisions += outcome.collided
+        self.counters.destroyed += outcome.destroyed
+        self.counters.unheard += outcome.unheard
         self.counters.control_bits = max(self.counters.control_bits, slot.control_bits)
 
     def _inbox(self, slot: Slot, arrays: SlotArrays, at: I32, messages: I32) -> Inbox:
@@ -200,9 +200,9 @@ class Machine:
 
     def _obeys(self, arrays: SlotArrays, only: Kind) -> bool:
         """Check messages of one kind in one pass, and return whether they break no rule."""
-        g, there = self.network.g, len(self.memory._destination)
+        g, count = self.network.g, len(self.memory._destination)
         senders, groups, packets, listeners, listened = arrays
-        sent = loops.may_send(*self._seen.next(), senders, groups, packets, g, NO_PACKET, there)
+        sent = loops.may_send(*self._seen.next(), senders, groups, packets, g, NO_PACKET, count)
         if not sent or (only is _PACKET and not self.memory.hold_all(senders, packets)):
             return False
         return loops.may_listen(*self._seen.next(), listeners, listened, g)
@@ -219,8 +219,8 @@ class Machine:
         if owners is not None:
             _require_sets(number, slot, owners, g)
         what = "it sends packet"
-        there = len(self.memory._destination)
-        _require_range(number, packets, senders, there, Rule.PACKET_EXISTS, what, low=NO_PACKET)
+        count = len(self.memory._destination)
+        _require_range(number, packets, senders, count, Rule.PACKET_EXISTS, what, low=NO_PACKET)
         if not is_packet.all():
             senders, packets = senders[is_packet], packets[is_packet]
         missing = ~self.memory.holds(senders, packets)
@@ -292,7 +292,7 @@ def _require_bits(number: int, slot: Slot) -> None:
     if isinstance(contents, RaggedArray):
         messages, numbers = contents.flatten()
     if isinstance(shares, int):
-        shares = (shares // slot.numbers_a_message,) * slot.numbers_a_message
+        shares = (shares // slot.numbers_per_message,) * slot.numbers_per_message
     numbers = numbers.reshape(-1, len(shares))
     if not numbers.size:
         return

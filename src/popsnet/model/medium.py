@@ -17,7 +17,7 @@ _CELL_BYTES = 12
 _PADDING = 16  # without it, if g is a power of two, a column would share a few cache lines
 
 
-class Light(NamedTuple):
+class SlotOutcome(NamedTuple):
     """What the couplers did in a slot. The arrays are valid until the next slot."""
 
     listeners: I32
@@ -93,7 +93,7 @@ class Medium:
         if _has_table(network):
             self._table = np.full(network.g * self._row, SILENT, dtype=np.int32)
 
-    def transmit(self, number: int, slot: Slot, arrays: SlotArrays) -> Light:
+    def transmit(self, number: int, slot: Slot, arrays: SlotArrays) -> SlotOutcome:
         """Send all messages of a slot, then find what each listener hears from its group.
 
         A coupler with two or more messages on one wavelength delivers none of them.
@@ -120,7 +120,7 @@ class Medium:
             loops.silence(table, sent_row, *self._divisor, senders, groups)
         heard = self._heard[:count]
         messages = heard if owners is None else plain(owners[heard])
-        return Light(self._at[:count], messages, collided, destroyed)
+        return SlotOutcome(self._at[:count], messages, collided, destroyed)
 
     def conflict(self, number: int, slot: Slot) -> RuleViolation:
         """Return the error for a slot that is declared free of conflicts and has some."""
@@ -164,12 +164,12 @@ class FaultyMedium(Medium):
         super().__init__(network)
         self._faults = faults
 
-    def transmit(self, number: int, slot: Slot, arrays: SlotArrays) -> Light:
+    def transmit(self, number: int, slot: Slot, arrays: SlotArrays) -> SlotOutcome:
         """Send the messages of working transmitters, then find what each listener hears."""
         sends, reaching = self._reaching(number, slot)
         arrays = arrays if reaching is slot else SlotArrays.of(reaching)
-        light = super().transmit(number, reaching, arrays)
-        at, messages = light.listeners, light.messages
+        outcome = super().transmit(number, reaching, arrays)
+        at, messages = outcome.listeners, outcome.messages
         wavelengths = slot.listen_wavelengths
         wavelengths = None if wavelengths is None else wavelengths[at]
         hears = self._faults.hear(number, slot.listeners[at], slot.listened[at], wavelengths)
@@ -177,7 +177,7 @@ class FaultyMedium(Medium):
         unheard = int(len(at) - hears.sum())
         if sends is not None:
             messages = np.flatnonzero(sends).astype(np.int32)[messages]
-        return light._replace(listeners=at[hears], messages=messages[hears], unheard=unheard)
+        return outcome._replace(listeners=at[hears], messages=messages[hears], unheard=unheard)
 
     def conflict(self, number: int, slot: Slot) -> RuleViolation:
         """Return the error for messages that reach their couplers, and meet there."""

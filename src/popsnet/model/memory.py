@@ -74,7 +74,7 @@ class Memory:
         self._start = None if start is None else plain(start)
         self._heard = np.full(network.n, NOTHING, dtype=np.int64)  # when, and which packet
         self._arrived = np.zeros(self._packets, dtype=np.bool_)
-        self._seen = Seen(network.n)
+        self._seen = VisitMarks(network.n)
         if start is None:
             self._peak = self._buffers.put_in(network.processors, network.processors)[1]
         else:
@@ -91,7 +91,7 @@ class Memory:
     duplicated: int = 0
     """Deliveries of packets that had been delivered before, if these are skipped."""
 
-    def possible(self, slot: Slot) -> Slot:
+    def without_missing_packets(self, slot: Slot) -> Slot:
         """Return the slot as processors can execute it: as it is, except after faults."""
         return slot
 
@@ -115,7 +115,7 @@ class Memory:
         A packet that is stored and another that is dropped after the same slot are not held at
         once, in whatever order the router says so.
         """
-        return max([self._peak, *(self._buffers.most_held(one) for one in self._crowded)])
+        return max([self._peak, *(self._buffers.most_held(holders) for holders in self._crowded)])
 
     @property
     def delivered(self) -> int:
@@ -236,7 +236,7 @@ class Memory:
 
     def _require_due(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
-        rule = Rule.DELIVERS_HOME
+        rule = Rule.DELIVERS_ONCE
         wrong = _first(self._arrived[packets] | (self._destination[packets] != processors))
         what = "delivers packet {packet}, which is not for it or was delivered before"
         self._refuse(wrong, processors, packets, rule, what)
@@ -422,7 +422,7 @@ class Tolerant(Memory):
     tolerant = True
     _faults: ActiveFaults | None = None  # a dead processor does nothing
 
-    def possible(self, slot: Slot) -> Slot:
+    def without_missing_packets(self, slot: Slot) -> Slot:
         """Return the slot without messages for which the sender lacks the packet."""
         senders, packets = slot.senders, slot.packet_numbers
         rows = np.flatnonzero(
@@ -476,11 +476,11 @@ class Tolerant(Memory):
         return processors[able], packets[able]
 
     def _exist(self, processors: Ints, packets: Ints) -> Bools:
-        there: Bools = (processors >= 0) & (processors < self._n)
-        return there & (packets >= 0) & (packets < self._packets)
+        is_processor: Bools = (processors >= 0) & (processors < self._n)
+        return is_processor & (packets >= 0) & (packets < self._packets)
 
 
-class Seen:
+class VisitMarks:
     """An array with an entry per processor, for loops that look for repeated processors.
 
     A loop writes its own number where it has been, so nothing has to be cleared for the next.

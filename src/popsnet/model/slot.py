@@ -431,12 +431,12 @@ class Slot:
         >>> slot.only(sending=slot.senders == 2).packets
         array([2])
         """
-        kept = dict.fromkeys((*_INTEGERS, "contents"), sending)
-        kept |= dict.fromkeys(_LISTENING, listening)
-        kept |= {"groups": None if sending is None else sending[self.owners]}
+        rows_of = dict.fromkeys((*_INTEGERS, "contents"), sending)
+        rows_of |= dict.fromkeys(_LISTENING, listening)
+        rows_of |= {"groups": None if sending is None else sending[self.owners]}
         fewer: dict[str, Any] = {
             name: values[rows]
-            for name, rows in kept.items()
+            for name, rows in rows_of.items()
             if isinstance(values := getattr(self, name), np.ndarray | RaggedArray)
             and rows is not None
         }
@@ -461,9 +461,11 @@ class Slot:
             raise ValueError(f"contents of {bits} bits must be integers, not of type {of}.")
 
     @property
-    def numbers_a_message(self) -> int:
+    def numbers_per_message(self) -> int:
         """The number of numbers in the contents of a message."""
         return 0 if self.contents is None else prod(self.contents.shape[1:])
+
+    numbers_a_message = numbers_per_message
 
     @property
     def control_bits(self) -> int:
@@ -480,7 +482,7 @@ class Slot:
             return self.bits
         if self.contents is None:
             return 1
-        return 8 * self.contents.dtype.itemsize * self.numbers_a_message
+        return 8 * self.contents.dtype.itemsize * self.numbers_per_message
 
     @property
     def total_control_bits(self) -> int:

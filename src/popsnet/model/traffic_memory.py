@@ -9,7 +9,7 @@ import numpy as np
 
 from popsnet.base.errors import InputError, Rule
 from popsnet.model import loops
-from popsnet.model.buffers import Hashed
+from popsnet.model.buffers import HashTable
 from popsnet.model.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, plain_each
 from popsnet.model.memory import Memory, first_of_each, pairs
 from popsnet.model.network import I32, I64, Bools, Ints, Network
@@ -18,7 +18,7 @@ from popsnet.model.slot import Inbox, Kind, Slot
 _PACKET = Kind.PACKET  # members of an Enum are slow to look up
 
 
-class Arrived(NamedTuple):
+class NewPackets(NamedTuple):
     """Packets that arrive at the beginning of a slot. Each is known to its source alone."""
 
     processors: Ints
@@ -66,7 +66,8 @@ class TrafficMemory(Memory):
         super().__init__(network, nothing, 0, nothing)
         self.network = network
         self._most = buffer or np.iinfo(np.int64).max
-        self._buffers: Hashed = Hashed(network.n, self._most, valued=True)  # not of its source
+        # copies that are not at the source of their packet
+        self._buffers: HashTable = HashTable(network.n, self._most, valued=True)
         self._facts = np.zeros((5, 64), dtype=np.int32)
         self._flags = np.zeros(64, dtype=np.bool_)  # whether each packet was delivered
         self._hops = np.zeros(network.n, dtype=np.int32)  # of what was heard
@@ -94,7 +95,7 @@ class TrafficMemory(Memory):
         """The packets that are inside."""
         return self.inside
 
-    def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[Arrived, I64]:
+    def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[NewPackets, I64]:
         """Let packets arrive, and return those that their sources hold, and the others' rows.
 
         Only the engine calls this. A packet is refused if its source holds as many packets of its
@@ -111,10 +112,10 @@ class TrafficMemory(Memory):
         self.inside += count
         packets = np.arange(first, end)
         if count == offered:
-            return Arrived(sources, packets, destinations), np.empty(0, dtype=np.int64)
+            return NewPackets(sources, packets, destinations), np.empty(0, dtype=np.int64)
         admitted = rows[:count]
         refused = np.delete(np.arange(offered), admitted)
-        return Arrived(sources[admitted], packets, destinations[admitted]), refused
+        return NewPackets(sources[admitted], packets, destinations[admitted]), refused
 
     def _make_room(self, packets: int) -> None:
         while packets > len(self._flags):
@@ -205,7 +206,7 @@ class TrafficMemory(Memory):
         wrong = loops.take_due(self._facts, self._arrived, *both)
         if wrong >= 0:
             what = "delivers packet {packet}, which is not for it or was delivered before"
-            self._refuse(wrong, *both, Rule.DELIVERS_HOME, what)
+            self._refuse(wrong, *both, Rule.DELIVERS_ONCE, what)
         hops = np.empty(len(packets), dtype=np.int32)
         heard = self._heard, self._hops, self._slot
         absent = loops.find_hops(self._buffers.table, *heard, *both, hops)
@@ -274,9 +275,9 @@ class TrafficMemory(Memory):
         return may
 
     def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
-        there = self._buffers.find(*plain_each(processors, packets))
+        holds = self._buffers.find(*plain_each(processors, packets))
         due: Bools = self._destination[packets] == processors
-        return due & (there | self._hear_now(processors, packets))
+        return due & (holds | self._hear_now(processors, packets))
 
     def settle(self) -> list[int]:
         """End the slot, and return the packets that were lost in it. Only the engine calls this.

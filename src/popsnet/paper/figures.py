@@ -132,9 +132,9 @@ def _series(
     look: int = 0,
 ) -> Iterator[Series]:
     """Return the values of rows against their n, where there are any."""
-    there = [(row.n, float(one)) for row in rows if (one := value(row)) is not None]
-    if there:
-        n, means = zip(*there, strict=True)
+    points = [(row.n, float(y)) for row in rows if (y := value(row)) is not None]
+    if points:
+        n, means = zip(*points, strict=True)
         yield Series(label, n, means, kind=kind, look=look)
 
 
@@ -146,7 +146,7 @@ def _ours(label: str, rows: Sequence[StepsRow] | Sequence[SlotsRow]) -> Series:
 
 def _headline(rows: Sequence[SlotsRow]) -> list[Series]:
     """Return the paper's router, printed and measured, and relay."""
-    direct, relays = ([row for row in rows if row.time_division is one] for one in (True, False))
+    direct, relays = ([row for row in rows if row.time_division is flag] for flag in (True, False))
     return [
         *_series("paper's router, ours", rows, lambda row: row.mean),
         *_series("paper's router, printed", rows, lambda row: row.published_slots, _PAPER),
@@ -201,25 +201,25 @@ def _routers(rows: Sequence[RouterRow]) -> Iterator[PaperFigure]:
     """Draw every router on every network, without idealized variants, which are statistics."""
     others = sorted({row.router for row in rows} - set(_LOOKS))
     looks = _LOOKS | dict(zip(others, cycle(set(range(len(LOOKS))) - set(_LOOKS.values()))))
-    found: dict[str, list[Dot]] = {}
+    networks: dict[str, list[Dot]] = {}
     variants: dict[str, dict[str, int]] = {}
     for row in rows:
         if not row.idealized and (label := _label(row)):
             known = variants.setdefault(row.router, {_first_label(row.router): 0})
             variant = known.setdefault(label, len(known))
             lost = f"{row.lost_share:.0%} lost" if row.lost_share else ""
-            dots = found.setdefault(f"{row.network}\nd = {shape(row.d, row.g)}", [])
+            dots = networks.setdefault(f"{row.network}\nd = {shape(row.d, row.g)}", [])
             dots.append(Dot(label, row.mean, looks[row.router], variant, lost))
-    if found:
-        yield _figure("routers", plots.draw_dots(found))
+    if networks:
+        yield _figure("routers", plots.draw_dots(networks))
 
 
 def _label(row: RouterRow) -> str:
     """Name a router and variant, or return nothing for what another router does as well."""
     router = find_router(row.router)
-    if router.schedules is not None and row.variant == router.choose_variant(None, row.network):
+    if router.parse_variant is not None and row.variant == router.choose_variant(None, row.network):
         return _first_label(row.router)
-    if router.schedules is not None and row.variant == DIRECT:
+    if router.parse_variant is not None and row.variant == DIRECT:
         return ""
     family = row.variant.partition(":")[0]  # of schedules that are planned for each network
     return f"{row.router} ({family})" if len(router.variants) > 1 else row.router
@@ -228,7 +228,7 @@ def _label(row: RouterRow) -> str:
 def _first_label(name: str) -> str:
     """Name the first variant of a router; one that plans has as many as there are networks."""
     router = find_router(name)
-    if router.schedules is not None:
+    if router.parse_variant is not None:
         return f"{name}, as planned"
     first, *others = router.variants
     return f"{name} ({first})" if others else name

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from popsnet.base.errors import wrong
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.network import Network
-from popsnet.paper.published import LARGEST, RUNS, SMALLEST, Printed, printed_rows
+from popsnet.paper.published import LARGEST, RUNS, SMALLEST, PrintedRow, printed_rows
 from popsnet.programs.router import Router, all_routers
 from popsnet.studies.advice.recommendation import forecast
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS
@@ -60,11 +60,11 @@ Wanted: TypeAlias = tuple[Experiment, int]
 
 @dataclass(frozen=True)
 class PaperPlan:
-    """Everything that has to be run."""
+    """All experiments that have to be run."""
 
-    printed: tuple[tuple[Printed, Wanted], ...]
+    printed: tuple[tuple[PrintedRow, Wanted], ...]
     """The rows of the paper, and the runs to compare with each."""
-    rivals: tuple[tuple[Printed, Wanted], ...]
+    rivals: tuple[tuple[PrintedRow, Wanted], ...]
     """Deterministic routers on the networks of the paper."""
     routers: tuple[Wanted, ...]
     """Every router and variant on networks small enough to execute every message."""
@@ -81,7 +81,7 @@ class PaperPlan:
         """All experiments, the small networks first."""
         pairs = [wanted for _, wanted in (*self.printed, *self.rivals)]
         all_of_them = (*pairs, *self.routers, *self.relay, *self.exact)
-        return sorted(all_of_them, key=lambda one: one[0].network.n)
+        return sorted(all_of_them, key=lambda pair: pair[0].network.n)
 
     @property
     def left_out(self) -> int:
@@ -117,8 +117,8 @@ def make_plan(runs: int | None = None, max_n: int | None = None, full: bool = Fa
     return PaperPlan(
         # The paper's tables count survivors of slots 1 and 2.
         printed=tuple(
-            (row, (Experiment(one.d, one.g, variant="idealized"), runs or _runs(one, full)))
-            for row, one in zip(rows, networks, strict=True)
+            (row, (Experiment(net.d, net.g, variant="idealized"), runs or _runs(net, full)))
+            for row, net in zip(rows, networks, strict=True)
         ),
         rivals=tuple((row, rival) for row in rows for rival in _rivals(row.network, few)),
         routers=tuple(_others(largest, runs or RUNS)),
@@ -188,17 +188,18 @@ def _others(max_n: int, runs: int) -> Iterator[Wanted]:
         for g in _OTHER_GROUPS:
             network = Network(ratio * g, g)
             if network.n <= min(max_n, _MOST_MESSAGES):
-                for router in (one for one in _routers() if _can_be_executed(one, network)):
+                for router in (kind for kind in _routers() if _can_be_executed(kind, network)):
                     enough = SHARD_RUNS if router.randomness == "none" else runs
                     yield from _variants(router, network, enough)
 
 
 def _variants(router: Router, network: Network, runs: int) -> Iterator[Wanted]:
     """Every variant of a router that applies to the network, its own choice among them."""
-    names = [name for name, one in router.variants.items() if one.obstacle(network) is None]
-    if router.schedules is not None:
+    names = [name for name, variant in router.variants.items() if variant.obstacle(network) is None]
+    if router.parse_variant is not None:
         names.append(router.choose_variant(None, network))
     for name in dict.fromkeys(names):
         experiment = Experiment(network.d, network.g, router=router, variant=name)
-        slow = router.schedules is not None and name in router.variants  # every message executed
+        # every message executed:
+        slow = router.parse_variant is not None and name in router.variants
         yield experiment, min(runs, SHARD_RUNS) if slow else runs

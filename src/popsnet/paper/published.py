@@ -33,8 +33,8 @@ _ROUNDING = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
-    """What the paper prints for one network."""
+class PrintedRow:
+    """A row of the paper's tables: the values for one network."""
 
     network: Network
     mean_steps: float
@@ -62,7 +62,7 @@ class Printed:
 
 
 @cache
-def printed_rows() -> tuple[Printed, ...]:
+def printed_rows() -> tuple[PrintedRow, ...]:
     """Return all rows, by ratio and then by size."""
     steps, slots = (
         {(int(row["d_over_g"]), int(row["n"])): row for row in csv.DictReader(text.splitlines())}
@@ -71,11 +71,11 @@ def printed_rows() -> tuple[Printed, ...]:
     return tuple(_row(*where, steps[where] | slots[where]) for where in sorted(steps))
 
 
-def _row(ratio: int, n: int, row: dict[str, str]) -> Printed:
+def _row(ratio: int, n: int, row: dict[str, str]) -> PrintedRow:
     g = math.isqrt(n // ratio)
     mean, sd, slots = (float(row[name]) for name in ("mean_steps", "sd_steps", "randomized_slots"))
     most, deterministic = int(row["max_steps"]), int(row["deterministic_slots"])
-    return Printed(Network(ratio * g, g), mean, sd, most, slots, deterministic)
+    return PrintedRow(Network(ratio * g, g), mean, sd, most, slots, deterministic)
 
 
 def read_data(name: str) -> str:

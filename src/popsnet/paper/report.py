@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 import popsnet
 from popsnet.base.files import write_whole
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.base.system import threads_here
 from popsnet.experiment.experiment import Experiment
 from popsnet.paper.figures import PaperFigure
@@ -91,17 +91,17 @@ def write_pages(out: Path) -> dict[str, str]:
     seed = _LOSING_SEED
     repairs = ("published", "deferred")
     runs = (
-        [Experiment(3, 2, variant=one, seed=seed, permutation_seed=seed) for one in repairs],
+        [Experiment(3, 2, variant=name, seed=seed, permutation_seed=seed) for name in repairs],
         [Experiment(8, 8), Experiment(8, 8, router="relay", variant="S")],
     )
     captions = texts("pages")
     for name, experiments in zip(captions, runs, strict=True):
-        Page.of([record(one, 0)[1] for one in experiments]).save(out / name)
+        Page.of([record(experiment, 0)[1] for experiment in experiments]).save(out / name)
     return captions
 
 
 def write_report(
-    found: Reproduction,
+    reproduction: Reproduction,
     figures: Mapping[str, Mapping[str, str]],
     facts: Sequence[tuple[str, str]],
     pages: Mapping[str, str],
@@ -118,24 +118,24 @@ def write_report(
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    tables = {table.name: table for table in (*found.tables, *found.theory_tables)}
+    tables = {table.name: table for table in (*reproduction.tables, *reproduction.theory_tables)}
     folded = {name for name, table in tables.items() if len(table.rows) >= _FOLDED_FROM}
-    if only_time_division(found.rows.relay):
+    if only_time_division(reproduction.rows.relay):
         folded.add("relay")
     about = metadata("popsnet")
     page = environment.from_string(text.read_text(encoding="utf-8")).render(
-        found=found, tables=tables, figures=figures, facts=facts, pages=pages,
+        reproduction=reproduction, tables=tables, figures=figures, facts=facts, pages=pages,
         folded=folded, icon=b64encode(icon.read_bytes()).decode(), version=popsnet.__version__,
         author=about["Author"], licence=about["License-Expression"],
     )  # fmt: skip
-    with write_whole(found.report_file) as file:
+    with write_whole(reproduction.report_file) as file:
         file.write(page)
 
 
 def provenance(plan: PaperPlan) -> list[tuple[str, str]]:
     """Return the provenance of the results, fact by fact."""
-    seeds = sorted({(one.seed, one.permutation_seed) for one, _ in plan.wanted})
-    caps = sorted({one.max_steps for one, _ in plan.wanted})
+    seeds = sorted({(subject.seed, subject.permutation_seed) for subject, _ in plan.wanted})
+    caps = sorted({subject.max_steps for subject, _ in plan.wanted})
     return [
         ("program", f"popsnet {popsnet.__version__}"),
         ("Python", f"{platform.python_version()}"),
@@ -157,11 +157,11 @@ def _runs(plan: PaperPlan) -> int:
     return sum(most.values())
 
 
-def _with_own_names(svg: str, prefix: str, kept: Set[str]) -> str:
+def _with_own_names(svg: str, prefix: str, names: Set[str]) -> str:
     """Make the names of parts unique on the page, and remove other unused ones and metadata."""
     svg = _METADATA.sub("", svg)
-    used = kept | {name for _, name in _USE.findall(svg)}
-    svg = _NAME.sub(lambda found: f' id="{prefix}{found[1]}"' if found[1] in used else "", svg)
+    used = names | {name for _, name in _USE.findall(svg)}
+    svg = _NAME.sub(lambda match: f' id="{prefix}{match[1]}"' if match[1] in used else "", svg)
     return _USE.sub(rf"\g<1>{prefix}\g<2>", svg)
 
 
@@ -200,13 +200,13 @@ def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
     limits = []
     if still_open:
         has = "has" if still_open == 1 else "have"
-        limits.append(f"{counted(still_open, 'row')} {has} too few runs to compare")
+        limits.append(f"{plural(still_open, 'row')} {has} too few runs to compare")
     if plan.left_out:
-        limits.append(f"the paper has {counted(len(pairs) + plan.left_out, 'row')}")
-    said = "; ".join(limits)
+        limits.append(f"the paper has {plural(len(pairs) + plan.left_out, 'row')}")
+    text = "; ".join(limits)
     basis = (
         "Rows where steps and slots both agree with the printed values (family-wise error rate "
-        f"{LEVEL:.0%}).{f' {said[0].upper()}{said[1:]}.' if limits else ''}"
+        f"{LEVEL:.0%}).{f' {text[0].upper()}{text[1:]}.' if limits else ''}"
     )
     words = "rows agree with the paper" if limits else "rows of the paper reproduced"
     agreeing = sum(pair == {AGREES} for pair in pairs)
@@ -225,7 +225,7 @@ def _lost(rows: Sequence[RouterRow]) -> Iterator[Headline]:
     yield Headline(
         f"up to {worst.lost_share:.1%}",
         f"of packets lost by {'the published protocol' if worst.variant == 'published' else name}",
-        f"{name} on {worst.network}, mean of {counted(worst.runs, 'run')}.{repair}",
+        f"{name} on {worst.network}, mean of {plural(worst.runs, 'run')}.{repair}",
         "losses",
     )
 
@@ -237,7 +237,7 @@ def _relay(rows: Sequence[RelayRow]) -> Iterator[Headline]:
         yield Headline(
             f"{slots_ratio(relayed)} times",
             "the slots with relay, our own router",
-            f"Compared with the paper's router on {counted(len(relayed), 'network')}. relay lost "
-            f"{counted(sum(row.lost for row in rows), 'packet')}.",
+            f"Compared with the paper's router on {plural(len(relayed), 'network')}. relay lost "
+            f"{plural(sum(row.lost for row in rows), 'packet')}.",
             "own-router",
         )

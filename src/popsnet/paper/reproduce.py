@@ -94,13 +94,13 @@ class Reproduction(Reported):
         rows, theory = self.rows, self.theory
         formulas = sum(not row.formula_agrees for row in rows.slots)
         attacks = sum(len(row.reached) - row.confirmed for row in theory.separation)
-        found = {
+        counts = {
             "of the comparisons with the paper": rows.differing,
             "of the values of the published formula": formulas,
             "of the comparisons with exact chains": theory.differing,
             "of the delays of two-hop algorithms": attacks,
         }
-        return [f"{count} {what}" for what, count in found.items() if count]
+        return [f"{count} {what}" for what, count in counts.items() if count]
 
     @property
     def growth(self) -> list[str]:
@@ -199,10 +199,10 @@ def reproduce(
         separation = attack_all(plan.attacked, folder, lambda doing: update(0, doing))
     fluid = fluid_rows(rows, exact)
     theory = Theory(exact, fluid, growth_rows(fluid), separation)
-    found = Reproduction(folder, plan, rows, theory, tuple(origin))
-    for table in found.theory_tables[1:]:
+    reproduction = Reproduction(folder, plan, rows, theory, tuple(origin))
+    for table in reproduction.theory_tables[1:]:
         show(table)
-    return _write(found)
+    return _write(reproduction)
 
 
 def _require_libraries() -> None:
@@ -214,23 +214,23 @@ def _require_libraries() -> None:
         )
 
 
-def _write(found: Reproduction) -> Reproduction:
+def _write(result: Reproduction) -> Reproduction:
     """Write all files; return the same with the pages that play runs."""
     from popsnet.paper.figures import paper_figures, theory_figures
     from popsnet.paper.report import embed, provenance, write_pages, write_report
 
-    folder = found.folder / "figures"
+    folder = result.folder / "figures"
     make_folder(folder)
     with patient_progress("drawing", None):
-        figures = (*paper_figures(found.rows), *theory_figures(found.theory))
-        drawn = {one.stem: embed(number, one, folder) for number, one in enumerate(figures, 1)}
-    for table in (*found.tables, *found.theory_tables):
-        table.write_csv(found.folder)
-    facts, pages = [*provenance(found.plan), *found.origin], write_pages(found.folder)
-    write_report(found, drawn, facts, pages)
-    with write_whole(found.folder / "provenance.json") as file:
-        json.dump({"summary": found.summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
-    return replace(found, pages=tuple(found.folder / name for name in pages))
+        figures = (*paper_figures(result.rows), *theory_figures(result.theory))
+        drawn = {fig.stem: embed(number, fig, folder) for number, fig in enumerate(figures, 1)}
+    for table in (*result.tables, *result.theory_tables):
+        table.write_csv(result.folder)
+    facts, pages = [*provenance(result.plan), *result.origin], write_pages(result.folder)
+    write_report(result, drawn, facts, pages)
+    with write_whole(result.folder / "provenance.json") as file:
+        json.dump({"summary": result.summary, **dict(facts)}, file, indent=2, ensure_ascii=False)
+    return replace(result, pages=tuple(result.folder / name for name in pages))
 
 
 def carry_out(
@@ -247,12 +247,12 @@ def carry_out(
 
 def _origin(store: Store) -> list[tuple[str, str]]:
     """Return when, how long and with what the runs of a store were made, earlier calls included."""
-    made = [origin for one in store.experiments() for origin in store.provenances(one)]
+    made = [origin for subject in store.experiments() for origin in store.provenances(subject)]
     with_what = (
-        f"{name} {', '.join(sorted({getattr(one, name) for one in made}))}"
+        f"{name} {', '.join(sorted({getattr(origin, name) for origin in made}))}"
         for name in ("popsnet", "python", "numpy", "numba")
     )
-    finished, seconds = [one.finished for one in made], sum(one.seconds for one in made)
+    finished, seconds = [origin.finished for origin in made], sum(origin.seconds for origin in made)
     return [
         ("runs made", f"{min(finished)} to {max(finished)}"),
         ("runs made with", "; ".join(with_what)),

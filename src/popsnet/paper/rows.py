@@ -17,7 +17,7 @@ from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.verdicts import Judged, Pair, compare_with_print, sd_of, verdicts_of
+from popsnet.paper.verdicts import Pair, VerdictRows, compare_with_print, sd_of, verdicts_of
 from popsnet.programs.routers.deterministic import batcher_slots, datta_slots
 from popsnet.programs.routers.relay import expected_slots
 from popsnet.theory import deterministic_slots
@@ -200,7 +200,7 @@ class RelayRow(NetworkRow):
 
 
 @dataclass(frozen=True, slots=True)
-class PaperRows(Judged):
+class PaperRows(VerdictRows):
     """The rows of the paper's tables, and of those that it does not have."""
 
     steps: tuple[StepsRow, ...]
@@ -217,19 +217,19 @@ class PaperRows(Judged):
 def make_rows(plan: PaperPlan, results: Results) -> PaperRows:
     """Return all rows of a plan whose runs are done."""
     pairs = [Pair(row, results[wanted]) for row, wanted in plan.printed]
-    found = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
-    found += [compare_with_print(one, one.our_slots, one.printed.slots_in_print) for one in pairs]
-    verdicts = verdicts_of([one.p for one in found], [pair.can_be_judged for pair in 2 * pairs])
+    tests = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
+    tests += [compare_with_print(row, row.our_slots, row.printed.slots_in_print) for row in pairs]
+    verdicts = verdicts_of([test.p for test in tests], [pair.can_be_judged for pair in 2 * pairs])
     executed, theirs = _executed(plan, results), {pair.network: pair for pair in pairs}
-    relays = {one.network: (one, results[one, runs]) for one, runs in plan.relay}
+    relays = {subject.network: (subject, results[subject, runs]) for subject, runs in plan.relay}
     judged = [
-        (pair, _judged(pair, one, verdict, relays.get(pair.network)), relays.get(pair.network))
-        for pair, one, verdict in zip(2 * pairs, found, verdicts, strict=True)
+        (pair, _judged(pair, test, verdict, relays.get(pair.network)), relays.get(pair.network))
+        for pair, test, verdict in zip(2 * pairs, tests, verdicts, strict=True)
     ]
     return PaperRows(
-        tuple(_steps_row(*one) for one in judged[: len(pairs)]),
-        tuple(_slots_row(*one, executed.get(one[0].network)) for one in judged[len(pairs) :]),
-        tuple(_router_row(one, results[one, runs]) for one, runs in plan.routers),
+        tuple(_steps_row(*entry) for entry in judged[: len(pairs)]),
+        tuple(_slots_row(*entry, executed.get(entry[0].network)) for entry in judged[len(pairs) :]),
+        tuple(_router_row(subject, results[subject, runs]) for subject, runs in plan.routers),
         tuple(_relay_row(*relay, theirs.get(network)) for network, relay in relays.items()),
     )
 
@@ -238,8 +238,8 @@ def _executed(plan: PaperPlan, results: Results) -> dict[Network, tuple[float, s
     """Find the deterministic router with the fewest executed slots on each network."""
     best: dict[Network, tuple[float, str]] = {}
     for row, wanted in plan.rivals:
-        found = results[wanted].mean(), f"{wanted[0].router} ({wanted[0].variant})"
-        best[row.network] = min(found, best.get(row.network, found))
+        candidate = results[wanted].mean(), f"{wanted[0].router} ({wanted[0].variant})"
+        best[row.network] = min(candidate, best.get(row.network, candidate))
     return best
 
 
@@ -268,11 +268,11 @@ def _steps_row(pair: Pair, judged: dict[str, Any], relay: Relay) -> StepsRow:
     )  # fmt: skip
 
 
-def _judged(pair: Pair, found: MeanComparison, verdict: str, relay: Relay) -> dict[str, Any]:
+def _judged(pair: Pair, comparison: MeanComparison, verdict: str, relay: Relay) -> dict[str, Any]:
     """Return the columns that rows of steps and of slots have in common."""
     return {
         "runs": pair.tally.runs, "capped": pair.tally.capped,
-        "standard_errors": found.standard_errors, "p": found.p, "verdict": verdict,
+        "standard_errors": comparison.standard_errors, "p": comparison.p, "verdict": verdict,
         "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.tables_differ,
         "time_division": _is_direct(relay),
     }  # fmt: skip

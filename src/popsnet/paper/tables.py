@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from popsnet.base.report import Column, Row, Table, counted
+from popsnet.base.report import Column, Row, Table, plural
 from popsnet.base.report.table import NOTHING
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.published import RUNS, read_data
@@ -36,8 +36,8 @@ class PaperTable(Table):
 @cache
 def texts(kind: str) -> dict[str, Any]:
     """Return what the report says of its ``"tables"`` or ``"figures"``, by their names."""
-    found: dict[str, Any] = tomllib.loads(read_data("texts.toml"))[kind]
-    return found
+    entries: dict[str, Any] = tomllib.loads(read_data("texts.toml"))[kind]
+    return entries
 
 
 def explained(
@@ -198,7 +198,7 @@ def findings(plan: PaperPlan, rows: PaperRows) -> dict[str, str]:
         f"The paper's own two tables differ by more than chance in {doubted} of these "
         f"{len(rows.steps)} rows.",
     ]
-    open_ones = f"Too few runs for a verdict: {counted(still_open, 'comparison')}."
+    open_ones = f"Too few runs for a verdict: {plural(still_open, 'comparison')}."
     left_out = f"Not run: {plan.left_out} rows above n = {plan.max_n:,}."
     missing = left_out if plan.left_out else "", open_ones if still_open else ""
     return {
@@ -248,11 +248,11 @@ def _gain(rows: Sequence[RelayRow]) -> str:
     if relayed:
         sentences.append(
             f"relay takes {slots_ratio(relayed)} times the slots of the paper's router on "
-            f"{counted(len(relayed), 'network')}."
+            f"{plural(len(relayed), 'network')}."
         )
     if direct:
         sentences.append(
-            f"On {counted(len(direct), 'network')} relay's plan is direct, time division: "
+            f"On {plural(len(direct), 'network')} relay's plan is direct, time division: "
             f"{slots_ratio(direct)} times the slots."
         )
     if compared:

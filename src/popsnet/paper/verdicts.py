@@ -21,7 +21,7 @@ from popsnet.base.stats.inference import Estimate, MeanComparison, Summary
 from popsnet.engines import Tally
 from popsnet.model.network import Network
 from popsnet.paper.plan import heavy_tailed
-from popsnet.paper.published import SLOTS_A_STEP, Printed, printed_rows
+from popsnet.paper.published import SLOTS_A_STEP, PrintedRow, printed_rows
 
 LEVEL = 0.01
 """The family-wise error rate of the comparisons with the paper."""
@@ -36,7 +36,7 @@ FEWEST_FOR_A_TAIL = 1000
 """The fewest runs for a verdict where the tail is heavy: a smaller sample may miss the tail."""
 
 
-class Judged(ABC):
+class VerdictRows(ABC):
     """Rows with verdicts."""
 
     @property
@@ -59,7 +59,7 @@ class Judged(ABC):
 class Pair:
     """A row of the paper and our runs of it."""
 
-    printed: Printed
+    printed: PrintedRow
     tally: Tally
 
     @property
@@ -118,13 +118,13 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanCom
     """
     heavy = heavy_tailed(pair.network)
     theirs = replace(printed, sd=max(ours.sd, printed.sd)) if heavy else printed
-    found = inference.compare_means(ours, theirs)
-    if not heavy and found.p > LEVEL:
-        return found  # a larger p would say the same
-    excess = max(0.0, abs(found.difference) - ours.rounding - printed.rounding)
-    in_steps = -math.copysign(excess, found.difference) * pair.ours.mean / ours.mean
+    comparison = inference.compare_means(ours, theirs)
+    if not heavy and comparison.p > LEVEL:
+        return comparison  # a larger p would say the same
+    excess = max(0.0, abs(comparison.difference) - ours.rounding - printed.rounding)
+    in_steps = -math.copysign(excess, comparison.difference) * pair.ours.mean / ours.mean
     p = inference.resampled_p(pair.tally.steps, in_steps, printed.runs)
-    return replace(found, p=p if heavy else max(p, found.p))
+    return replace(comparison, p=p if heavy else max(p, comparison.p))
 
 
 def verdicts_of(p_values: Sequence[float], can_be_judged: Sequence[bool]) -> list[str]:

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from popsnet.base.report import counted
-from popsnet.base.terminal import visible
+from popsnet.base.report import plural
+from popsnet.base.terminal import escape_controls
 from popsnet.plots.style import (
     BLUE,
     GREY,
@@ -50,27 +50,27 @@ def draw_comparison(found: Comparison) -> Figure:
     """
     done = found.done
     figure, (axes,) = row_of_axes(1, 1.3 + 0.3 * len(done))
-    what = counted(found.runs, "permutation")
+    what = plural(found.runs, "permutation")
     if found.demand is not None:
-        what = counted(found.demand.packets, "packet")
+        what = plural(found.demand.packets, "packet")
     axes.set_title(f"{found.network}, {what}")
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(plain_number)
     axes.xaxis.set_minor_formatter(LogFormatter())  # without powers, if decades are few
-    capped = ",\ncapped runs, so at least this (hollow dot)" * any(one.capped for one in done)
+    capped = ",\ncapped runs, so at least this (hollow dot)" * any(row.capped for row in done)
     bounds = [] if found.lower_bound is None else [found.lower_bound]
     dashes = ",\nlower bound for any schedule (dashes)" * len(bounds)
     axes.set_xlabel(f"slots: mean (dot), worst (tick){dashes}{capped}")
     axes.grid(axis="y", visible=False)
     places = range(len(done))
-    for place, one in enumerate(done):
-        _draw_router(axes, place, one)
+    for place, row in enumerate(done):
+        _draw_router(axes, place, row)
     for bound in bounds:
         axes.axvline(max(bound, 0.5), color=GREY, linestyle="--", linewidth=0.8)
-    labels = [visible(one.label) + ("" if one.router.online else ", off-line") for one in done]
-    axes.set_yticks(places, labels)
+    labels = [row.label + ("" if row.router.online else ", off-line") for row in done]
+    axes.set_yticks(places, list(map(escape_controls, labels)))
     axes.set_ylim(len(done) - 0.4, -0.6)  # the fastest on top, and room above and below
-    _leave_room(axes, [*bounds, *(max(one.mean_slots, one.worst_slots) for one in done)])
+    _leave_room(axes, [*bounds, *(max(row.mean_slots, row.worst_slots) for row in done)])
     return settled(figure)
 
 
@@ -81,12 +81,12 @@ def _leave_room(axes: Axes, values: Sequence[float]) -> None:
     axes.set_xlim(least / span**0.08, most * span**0.25)
 
 
-def _draw_router(axes: Axes, place: int, one: Compared) -> None:
-    colour, mean = BLUE if one.router.online else GREY, max(one.mean_slots, 0.5)
-    inside = "white" if one.capped else colour
+def _draw_router(axes: Axes, place: int, row: Compared) -> None:
+    colour, mean = BLUE if row.router.online else GREY, max(row.mean_slots, 0.5)
+    inside = "white" if row.capped else colour
     axes.scatter([mean], [place], s=36, facecolor=inside, edgecolor=colour, zorder=3)
-    end = mean if one.capped else max(one.worst_slots, 0.5)
-    if not one.capped:
+    end = mean if row.capped else max(row.worst_slots, 0.5)
+    if not row.capped:
         axes.plot([end], [place], "|", color=VERMILION, markersize=11)
-    text = f"{'≥ ' * one.capped}{one.mean_slots:,.1f}"
+    text = f"{'≥ ' * row.capped}{row.mean_slots:,.1f}"
     beside(axes, text, (end, place), (6, 0), va="center", fontsize=7)

@@ -84,7 +84,7 @@ def draw_conflicts(step: StepAnalysis) -> Figure:
     for axes, (title, shown, bold) in zip(row, panels, strict=True):
         axes.set_title(title)
         _draw_panel(axes, network, places, shown, bold)
-    handles = [Line2D([], [], label=f"{one}", **_look(one).curve) for one in range(network.g)]
+    handles = [Line2D([], [], label=f"{group}", **_look(group).curve) for group in range(network.g)]
     options: dict[str, Any] = {"title": "intermediate group, chosen at random", "title_fontsize": 7}
     style.legend_below(figure, handles, 9, handlelength=3.5, **options)
     return style.settled(figure)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
 
@@ -48,21 +48,21 @@ def draw_congestion(found: CongestionStudy) -> Figure:
     2
     """
     means, worst = [], []
-    for look, name in enumerate(dict.fromkeys(one.paths for one in found.points)):
-        of = [one for one in found.points if one.paths == name]
-        sizes = tuple(one.g for one in of)
-        y, errors = tuple(one.mean for one in of), tuple(one.standard_error for one in of)
+    for look, name in enumerate(dict.fromkeys(point.paths for point in found.points)):
+        of = [point for point in found.points if point.paths == name]
+        sizes = tuple(point.g for point in of)
+        y, errors = tuple(point.mean for point in of), tuple(point.standard_error for point in of)
         means.append(Series(name, sizes, y, errors, look=look))
-        built = {one.g: one.worst for one in of if one.worst is not None}
+        built = {point.g: point.worst for point in of if point.worst is not None}
         if built:
             worst.append(Series(name, tuple(built), tuple(built.values()), look=look))
-    means.append(_formula("log g / log log g", sizes, [one.curve for one in of]))
-    bound = [one.guaranteed for one in of]
+    means.append(_formula("log g / log log g", sizes, [point.curve for point in of]))
+    bound = [point.guaranteed for point in of]
     worst.append(_formula("the bound for every path system", sizes, bound))
     figure, (left, right) = style.row_of_axes(2, 3.3)
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter(style.plain_number)
-    largest = max((max(one.x) for one in worst[:-1]), default=max(sizes))
+    largest = max((max(line.x) for line in worst[:-1]), default=max(sizes))
     until = f", up to g = {largest:g}" if largest < max(sizes) else ""
     _plot_over_g(left, f"the permutation that was built{until}", worst)
     _plot_over_g(right, "random permutations, mean", means, formulas=1)
@@ -93,15 +93,15 @@ def draw_growth(attack: RigidAttack) -> Figure:
     >>> draw_growth(attack_rigid("batcher", None, Network(1, 8))).axes[0].get_xlabel()
     'slot t'
     """
-    n, slots = attack.network.n, tuple(one.slot for one in attack.growth)
+    n, slots = attack.network.n, tuple(point.slot for point in attack.growth)
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
-    axes.set_title(visible(f"{attack.router} ({attack.variant}) on {attack.network}"))
+    axes.set_title(escape_controls(f"{attack.router} ({attack.variant}) on {attack.network}"))
     axes.set_yscale("log", base=2)
     axes.set_ylim(0.9, 1.6 * n)
     axes.yaxis.set_major_formatter(style.plain_number)
     axes.axhline(n, color=style.GREY, linewidth=0.7)
     axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
-    sizes = {name: tuple(getattr(one, name) for one in attack.growth) for name in _SIZES}
+    sizes = {name: tuple(getattr(point, name) for point in attack.growth) for name in _SIZES}
     lines = [Series(name, slots, sizes[name], look=look) for look, name in enumerate(_SIZES)]
     doubling = range(attack.guaranteed + 1)
     _plot(axes, [*lines, _formula("2^t", doubling, [2**t for t in doubling])])
@@ -136,12 +136,12 @@ def draw_separation_study(found: SeparationStudy) -> Figure:
     """
     points = found.points
     return draw_separation(
-        [one.network.g for one in points],
-        {name: [one.attacks[name].slots for one in points] for name in points[0].attacks},
-        [one.guaranteed for one in points],
-        [one.randomized_mean for one in points],
+        [point.network.g for point in points],
+        {name: [point.attacks[name].slots for point in points] for name in points[0].attacks},
+        [point.guaranteed for point in points],
+        [point.randomized_mean for point in points],
         limit=2 * found.most_rounds,
-        capped=[one.randomized_capped > 0 for one in points],
+        capped=[point.randomized_capped > 0 for point in points],
     )
 
 

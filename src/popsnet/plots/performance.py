@@ -305,18 +305,18 @@ def _dot_axes(axes: Axes, rows: Mapping[str, Sequence[Dot]]) -> None:
 def _lanes(axes: Axes, dots: Sequence[Dot]) -> list[float]:
     """Return the lane of each dot of a row: the first one with room, dots with a text first."""
     taken: dict[float, list[tuple[float, float]]] = {lane: [] for lane in _LANES}
-    found: dict[int, float] = {}
+    lanes: dict[int, float] = {}
 
     def room(lane: float, start: float, end: float) -> float:
         return min((max(left - end, start - right) for left, right in taken[lane]), default=np.inf)
 
-    for place in sorted(range(len(dots)), key=lambda one: (not dots[one].text, dots[one].slots)):
+    for place in sorted(range(len(dots)), key=lambda k: (not dots[k].text, dots[k].slots)):
         x = axes.transData.transform((dots[place].slots, 0))[0] * 72 / axes.figure.dpi
         span = x - _DOT_ROOM, x + _DOT_ROOM + _CHARACTER * len(dots[place].text)
         free = [lane for lane in _LANES if room(lane, *span) >= 0]
-        found[place] = free[0] if free else max(_LANES, key=lambda lane: room(lane, *span))
-        taken[found[place]].append(span)
-    return [found[place] for place in range(len(dots))]
+        lanes[place] = free[0] if free else max(_LANES, key=lambda lane: room(lane, *span))
+        taken[lanes[place]].append(span)
+    return [lanes[place] for place in range(len(dots))]
 
 
 @style.styled()
@@ -424,12 +424,12 @@ def draw_undelivered(panels: Mapping[str, Sequence[Decline]], least: float) -> F
         axes.yaxis.set_major_locator(LogLocator(base=100, numticks=99))
         axes.tick_params(labelleft=True)  # each panel can be read alone
         axes.set_xlabel("slots")
-        for one in declines:
-            look, slots = style.LOOKS[one.look], (0, *one.slots)
-            label = f"{one.label}, fluid limit"
-            axes.plot(slots, (1.0, *one.fluid), linewidth=0.9, label=label, **look.curve)
-            label = f"{one.label}, measured"
-            axes.plot(slots, (1.0, *one.measured), label=label, **look.marks(3.5))
+        for decline in declines:
+            look, slots = style.LOOKS[decline.look], (0, *decline.slots)
+            label = f"{decline.label}, fluid limit"
+            axes.plot(slots, (1.0, *decline.fluid), linewidth=0.9, label=label, **look.curve)
+            label = f"{decline.label}, measured"
+            axes.plot(slots, (1.0, *decline.measured), label=label, **look.marks(3.5))
     row[0].set_ylabel("undelivered, of all packets")
     return style.with_legend(figure, columns=2)
 
@@ -456,16 +456,16 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
     'POPS(2, 2), 100 runs'
     """
     figure, row = style.row_of_axes(len(distributions), 2.7)
-    for axes, one in zip(row, distributions, strict=True):
-        exact, runs = np.array(one.exact), sum(one.measured.values())
+    for axes, bars in zip(row, distributions, strict=True):
+        exact, runs = np.array(bars.exact), sum(bars.measured.values())
         steps = np.arange(len(exact))
-        seen = np.array([one.measured.get(int(s), 0) for s in steps]) / runs
+        seen = np.array([bars.measured.get(int(s), 0) for s in steps]) / runs
         error = 2 * np.sqrt(exact * (1 - exact) / runs)
         axes.bar(steps, exact, color=style.BLUE, alpha=0.45, label="exact")
         dots = style.Look(style.VERMILION, "o", "-").marks(2.5, elinewidth=0.8, capsize=2)
         axes.errorbar(steps, seen, error, label="runs (± 2 standard errors)", **dots)
-        axes.set_title(f"{one.title}, {runs:,} runs")
-        axes.set_xlabel(one.what)
+        axes.set_title(f"{bars.title}, {runs:,} runs")
+        axes.set_xlabel(bars.what)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     row[0].set_ylabel("probability")
     return style.with_legend(figure, columns=2)
@@ -482,10 +482,10 @@ def _power_of_two(n: float, _: object) -> str:
 
 def _plot(axes: Axes, series: Sequence[Series], title: str = "") -> None:
     axes.set_title(title)
-    sizes = sorted({n for one in series for n in one.x})
+    sizes = sorted({n for line in series for n in line.x})
     style.log2_axis(axes, "number of processors n", _ticks(sizes), _power_of_two)
-    for one in series:
-        axes.errorbar(one.x, one.y, yerr=one.error, label=_label(one), **_looks(one))
+    for line in series:
+        axes.errorbar(line.x, line.y, yerr=line.error, label=_label(line), **_looks(line))
     if len(sizes) == 1:
         axes.set_xlim(sizes[0] / 2, sizes[0] * 2)
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from popsnet.base.errors import InputError
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.sweeps.curves import CurvePoint, Curves, number_text, result_curves
 from popsnet.sweeps.selection import EVERYTHING, Selection
@@ -91,13 +91,15 @@ def draw_curves(curves: Curves) -> Figure:
     axes.set_title(curves.title)
     _set_x(axes, curves)
     for look, (label, line) in zip(_looks(curves), curves.lines.items(), strict=True):
-        reach = [0.0 if one.capped or one.runs < 2 else one.high - one.mean for one in line]
-        x, means = [float(one.x) for one in line], [one.mean for one in line]
+        reach = [
+            0.0 if point.capped or point.runs < 2 else point.high - point.mean for point in line
+        ]
+        x, means = [float(point.x) for point in line], [point.mean for point in line]
         looks = look.marked(4, linewidth=1.1, **style.BARS)
-        drawn = axes.errorbar(x, means, reach, label=visible(label), **looks)
+        drawn = axes.errorbar(x, means, reach, label=escape_controls(label), **looks)
         drawn.lines[0].set_clip_on(False)  # or the axis would cut markers at 0
         _mark_lower_bounds(axes, line, look)
-    if any(one.capped for one in curves.points):
+    if any(point.capped for point in curves.points):
         looks = style.Look(style.GREY, "o", "-").marks(4, markerfacecolor="white")
         label = "↑ lower bound: some runs were capped"
         axes.errorbar([], [], label=label, **looks)  # not plot: its label would be the first
@@ -127,7 +129,7 @@ def _looks(curves: Curves) -> list[style.Look]:
 
 def _mark_lower_bounds(axes: Axes, line: Sequence[CurvePoint], look: style.Look) -> None:
     """Draw the points of capped runs hollow, with an arrow up."""
-    if capped := [(float(one.x), one.mean) for one in line if one.capped]:
+    if capped := [(float(point.x), point.mean) for point in line if point.capped]:
         looks = look.marks(4, markerfacecolor="white", clip_on=False, zorder=3)
         axes.plot(*zip(*capped, strict=True), **looks)
         style.mark_above(axes, capped, r"$\uparrow$", 7, color=look.colour, zorder=3)
@@ -161,9 +163,9 @@ def _spread(values: Sequence[Fraction]) -> list[Fraction]:
     every = -(-len(values) // _MOST_TICKS)
     some = list(values)[::-1][::every]
     inches = _AXIS_INCHES / max(log2(values[-1]) - log2(values[0]), 1e-9)
-    kept = some[:1]
+    ticks = some[:1]
     for value in some[1:]:
-        widths = [len(number_text(one)) * _DIGIT_INCHES for one in (value, kept[-1])]
-        if (log2(kept[-1]) - log2(value)) * inches > sum(widths) / 2 + _DIGIT_INCHES:
-            kept.append(value)
-    return kept[::-1]
+        widths = [len(number_text(tick)) * _DIGIT_INCHES for tick in (value, ticks[-1])]
+        if (log2(ticks[-1]) - log2(value)) * inches > sum(widths) / 2 + _DIGIT_INCHES:
+            ticks.append(value)
+    return ticks[::-1]

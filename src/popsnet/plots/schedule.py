@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.model.network import F64, I64, require_one_wavelength
 from popsnet.plots import style
 from popsnet.programs.schedules.schedule import Schedule
@@ -73,7 +73,7 @@ def draw_schedule(schedule: Schedule) -> Figure:
 
 
 def _title(schedule: Schedule) -> str:
-    slots = counted(schedule.slots, "slot")
+    slots = plural(schedule.slots, "slot")
     return f"{schedule.network}: {schedule.packets:,} packets in {slots}"
 
 

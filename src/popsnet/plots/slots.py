@@ -92,10 +92,10 @@ def _with_holdings(
     network: Network, lines: Iterator[SlotLine], slots: range
 ) -> Iterator[tuple[Holdings, SlotLine | None]]:
     """Yield the holdings before each requested slot with the slot, and at last those after it."""
-    holds: dict[int, list[int]] = {one: [one] for one in range(network.n)}
+    holds: dict[int, list[int]] = {processor: [processor] for processor in range(network.n)}
     for line in lines:
         if line.slot in slots:
-            yield {one: tuple(held) for one, held in holds.items()}, line
+            yield {processor: tuple(held) for processor, held in holds.items()}, line
         for processor, packet in line.drops:
             holds[processor].remove(packet)
         for processor, packet in line.keeps:
@@ -151,7 +151,7 @@ def _draw_processors(
         holds_own = processor in held and destination[processor] != processor
         colour, width = _DELIVERED if delivered else _WAITING, _HELD if holds_own else _SENT
         diagram.add_processor(x, processor, facecolor=colour, linewidth=width)
-        copies = [one for one in held if one != processor and destination[one] != processor]
+        copies = [copy for copy in held if copy != processor and destination[copy] != processor]
         if copies:
             y, text = diagram.processor_height(processor), "holds " + ", ".join(map(str, copies))
             style.centred(diagram.axes, x, y + 0.5, text, 5.5, zorder=3)  # halfway to the one above

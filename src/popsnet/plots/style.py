@@ -128,11 +128,11 @@ def add_box(
 
 def with_legend(figure: Figure, columns: int = 3) -> Figure:
     """Add one legend below all panels, with each label once, and settle the figure."""
-    found: dict[str, Artist] = {}
+    handles: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    legend_below(figure, list(found.values()), columns, labels=list(found))
+            handles.setdefault(label, handle)
+    legend_below(figure, list(handles.values()), columns, labels=list(handles))
     return settled(figure)
 
 
@@ -275,7 +275,7 @@ def save_one(figure: Figure, path: Path) -> None:
     """Write a figure in the format that the name of the file says: .svg, .png or .pdf."""
     form = path.suffix.lower().removeprefix(".")
     if form not in FORMATS:
-        endings = ", ".join(f".{one}" for one in FORMATS)
+        endings = ", ".join(f".{ending}" for ending in FORMATS)
         raise InputError(f"{path}: a figure is written to a file that ends in {endings}.")
     with write_whole(path) as file:
         if form == "svg":

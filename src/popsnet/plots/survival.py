@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet.base.errors import InputError, wrong
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.model.network import Network
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
 from popsnet.programs.router import find_router
@@ -49,21 +49,21 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
     """
     if not found:
         raise wrong("found", "[]")("there is nothing to draw; give at least one outcome.")
-    every = (_label(*name, one.network) for one in found for name in one.routers)
+    every = (_label(*name, study.network) for study in found for name in study.routers)
     looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(every))}
     figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(looks) // 4)))
     rows = figure.subplots(len(found), 2, squeeze=False)
-    for one, (lost, extra) in zip(found, rows, strict=True):
-        lost.set_title(f"{one.network}, {one.runs:,} runs per point")
+    for study, (lost, extra) in zip(found, rows, strict=True):
+        lost.set_title(f"{study.network}, {study.runs:,} runs per point")
         lost.set_ylabel("packets lost or held per run")
         extra.set_ylabel("extra slots per run")
-        numbers = sorted({row.dead for row in one.rows})
-        for name in one.routers:
-            label = _label(*name, one.network)
-            _draw((lost, extra), one.of(*name), numbers, looks[label], label)
+        numbers = sorted({row.dead for row in study.rows})
+        for name in study.routers:
+            label = _label(*name, study.network)
+            _draw((lost, extra), study.of(*name), numbers, looks[label], label)
         for axes in (lost, extra):
             axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
-            axes.set_xlabel(f"dead {one.kind}")
+            axes.set_xlabel(f"dead {study.kind}")
             _scale(axes)
     return with_legend(figure, 4)
 
@@ -76,9 +76,9 @@ def _draw(
     if any(row.capped for row in rows):
         options["markerfacecolor"] = "white"
     lost.plot(places, [row.lost + row.held for row in rows], label=label, **options)
-    told = [(place, row) for place, row in zip(places, rows, strict=True) if row.pairs]
-    x, y = [place for place, _ in told], [row.extra_slots or 0.0 for _, row in told]
-    reach = [1.96 * (row.extra_error or 0.0) for _, row in told]
+    points = [(place, row) for place, row in zip(places, rows, strict=True) if row.pairs]
+    x, y = [place for place, _ in points], [row.extra_slots or 0.0 for _, row in points]
+    reach = [1.96 * (row.extra_error or 0.0) for _, row in points]
     extra.errorbar(x, y, reach, capsize=2, **options)
 
 
@@ -103,7 +103,7 @@ def _label(router: str, variant: str, network: Network) -> str:
     """Return the name of the router, with its variant unless the router chooses that itself."""
     with suppress(InputError):  # a router from a file may not be here any more
         if variant == find_router(router).choose_variant(None, network):
-            return visible(router)
+            return escape_controls(router)
     planned = variant.partition(":")[0]  # of a schedule that is planned for each network
     short = planned if len(planned) <= _LONG else f"{planned[:_LONG]}…"
-    return visible(f"{router} ({short})")
+    return escape_controls(f"{router} ({short})")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from popsnet.base.errors import InputError
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.plots.style import GREY, LOOKS, Look, row_of_axes, styled, with_legend
 from popsnet.runs.distribution import RunsDistribution
 from popsnet.runs.expected_tails import Measure
@@ -62,23 +62,24 @@ def draw_tails(
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(f"{measure}, k")
     axes.set_ylabel(f"probability of at least k {measure}")
-    for one, look in zip(several, cycle(LOOKS), strict=False):
-        _draw(axes, one, measure, look)
-    least = min(1 / one.runs for one in several)
+    for distribution, look in zip(several, cycle(LOOKS), strict=False):
+        _draw(axes, distribution, measure, look)
+    least = min(1 / distribution.runs for distribution in several)
     axes.set_ylim(_LESS * least, 2)
     return with_legend(figure, columns=2)
 
 
-def _draw(axes: Axes, found: RunsDistribution, measure: Measure, look: Look) -> None:
-    one, rows = found.experiment, found.tail(measure)
-    label = visible(f"{one.network}, {one.router} ({one.variant}), {found.runs:,} runs")
-    there = [(row.at_least, row.probability, row.low, row.high) for row in rows if row.reached]
-    at, shares, below, above = np.array(there).reshape(-1, 4).T
+def _draw(axes: Axes, distribution: RunsDistribution, measure: Measure, look: Look) -> None:
+    experiment, rows = distribution.experiment, distribution.tail(measure)
+    title = f"{experiment.network}, {experiment.router} ({experiment.variant})"
+    label = escape_controls(f"{title}, {distribution.runs:,} runs")
+    points = [(row.at_least, row.probability, row.low, row.high) for row in rows if row.reached]
+    at, shares, below, above = np.array(points).reshape(-1, 4).T
     reach, dots = np.maximum([shares - below, above - shares], 0), look.marks(3.5, linewidth=0.8)
     axes.errorbar(at, shares, reach, label=label, capsize=2, **dots)
     none = [(row.at_least, row.high) for row in rows if not row.reached]
     axes.plot(*np.array(none).reshape(-1, 2).T, **look.marks(4, marker="v", fillstyle="none"))
-    expected, few = found.expected, 0.1 * _LESS / found.runs
+    expected, few = distribution.expected, 0.1 * _LESS / distribution.runs
     lines: dict[str, tuple[Callable[[Measure, int], float | None], str]] = {
         "exact": (expected.exact_tail, "-"),
         "fluid limit": (expected.fluid_tail, ":"),
@@ -92,7 +93,7 @@ def _draw(axes: Axes, found: RunsDistribution, measure: Measure, look: Look) -> 
         ]
         if known:
             colour = GREY if name == "bound of the paper" else look.colour
-            text = f"{name}, {one.network}"
+            text = f"{name}, {experiment.network}"
             axes.plot(
                 *zip(*known, strict=True), color=colour, linestyle=style, linewidth=0.9, label=text
             )

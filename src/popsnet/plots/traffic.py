@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet.base.errors import InputError
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.hardware import Timing
 from popsnet.plots import style
 from popsnet.runs.delays import point_times
@@ -57,7 +57,7 @@ def draw_load_curves(
     """
     lines = _lines_of(results)
     points = [point for line in lines.values() for point in line]
-    if all(one.delay.mean is None or one.verdict == "unstable" for one in points):
+    if all(point.delay.mean is None or point.verdict == "unstable" for point in points):
         raise InputError(
             "Every point is unstable, and none has a delay to draw; give smaller loads."
         )
@@ -67,17 +67,17 @@ def draw_load_curves(
             "apart. Give fewer schedulers, or choose points."
         )
     figure, (axes,) = style.row_of_axes(1, 3.4 + 0.17 * (len(lines) // 3))
-    one = points[0]
-    network = one.network
-    alike = all(other.network == network for other in points)
+    first = points[0]
+    network = first.network
+    alike = all(point.network == network for point in points)
     shape = str(network) if alike else f"POPS({network.d}, {network.g})"
-    axes.set_title(visible(f"{shape}, {one.arrivals}"))
+    axes.set_title(escape_controls(f"{shape}, {first.arrivals}"))
     looks = (*style.LOOKS, style.Look(style.GREY, "*", (0, (4, 1, 1, 1))))
     for look, (name, line) in zip(looks, lines.items(), strict=False):
         _draw(axes, name, line, look, timing)
-    if one.bound is not None and all(other.bound == one.bound for other in points):
+    if first.bound is not None and all(point.bound == first.bound for point in points):
         grey: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "alpha": 0.7}
-        axes.axvline(one.bound, **grey, label="any scheduler: at most")
+        axes.axvline(first.bound, **grey, label="any scheduler: at most")
     _explain_lines(axes, points)
     _set_axes(axes, points, "slots" if timing is None else "ns")
     return style.with_legend(figure, 3)
@@ -91,9 +91,9 @@ def _lines_of(
     if isinstance(results, Mapping):
         lines = {name: list(line) for name, line in results.items()}
     else:
-        for one in results:
-            lines.setdefault(one.label, []).append(one)
-    return {name: sorted(line, key=lambda one: one.load) for name, line in lines.items()}
+        for point in results:
+            lines.setdefault(point.label, []).append(point)
+    return {name: sorted(line, key=lambda point: point.load) for name, line in lines.items()}
 
 
 class _ShownDelay(NamedTuple):
@@ -104,10 +104,10 @@ class _ShownDelay(NamedTuple):
     p99: float | None
 
 
-def _drawn(one: TrafficResult, timing: Timing | None) -> _ShownDelay:
+def _drawn(point: TrafficResult, timing: Timing | None) -> _ShownDelay:
     if timing is None:
-        return _ShownDelay(one.delay.mean or 0.0, one.delay.half_width or 0.0, one.delay.p99)
-    times = point_times(one, timing)
+        return _ShownDelay(point.delay.mean or 0.0, point.delay.half_width or 0.0, point.delay.p99)
+    times = point_times(point, timing)
     low, high = times["delay_low_ns"] or 0.0, times["delay_high_ns"] or 0.0
     return _ShownDelay(times["delay_mean_ns"] or 0.0, (high - low) / 2, times["delay_p99_ns"])
 
@@ -115,19 +115,22 @@ def _drawn(one: TrafficResult, timing: Timing | None) -> _ShownDelay:
 def _draw(
     axes: Axes, label: str, line: list[TrafficResult], look: style.Look, timing: Timing | None
 ) -> None:
-    stable = [one for one in line if one.verdict != "unstable" and one.delay.mean is not None]
-    loads = [one.load for one in stable]
-    delays = [_drawn(one, timing) for one in stable]
-    means = [one.mean for one in delays]
-    reach, looks = [one.half_width for one in delays], look.marked(4, linewidth=1.1, **style.BARS)
-    axes.errorbar(loads, means, reach, label=visible(label), **looks)
-    tails = [(x, one.p99) for x, one in zip(loads, delays, strict=True) if one.p99 is not None]
-    if tails:
-        axes.plot(*zip(*tails, strict=True), color=look.colour, linewidth=0.6, alpha=0.6)
-    undecided = [one for one in stable if one.verdict == "undecided"]
-    x, y = [one.load for one in undecided], [_drawn(one, timing).mean for one in undecided]
+    stable = [
+        point for point in line if point.verdict != "unstable" and point.delay.mean is not None
+    ]
+    loads = [point.load for point in stable]
+    delays = [_drawn(point, timing) for point in stable]
+    means = [delay.mean for delay in delays]
+    reach = [delay.half_width for delay in delays]
+    looks = look.marked(4, linewidth=1.1, **style.BARS)
+    axes.errorbar(loads, means, reach, label=escape_controls(label), **looks)
+    ends = [(x, delay.p99) for x, delay in zip(loads, delays, strict=True) if delay.p99 is not None]
+    if ends:
+        axes.plot(*zip(*ends, strict=True), color=look.colour, linewidth=0.6, alpha=0.6)
+    undecided = [point for point in stable if point.verdict == "undecided"]
+    x, y = [point.load for point in undecided], [_drawn(point, timing).mean for point in undecided]
     axes.plot(x, y, **look.marks(4, markerfacecolor="white", zorder=3))
-    unstable = [one.load for one in line if one.verdict == "unstable"]
+    unstable = [point.load for point in line if point.verdict == "unstable"]
     if unstable:
         axes.axvline(min(unstable), color=look.colour, linewidth=0.8, linestyle=(0, (2, 2)))
 
@@ -135,7 +138,7 @@ def _draw(
 def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
     """Add what thin, dotted and grey lines mean to the legend."""
     axes.plot([], [], color=style.GREY, linewidth=0.6, alpha=0.6, label="thin: p99")
-    if any(one.verdict == "unstable" for one in points):
+    if any(point.verdict == "unstable" for point in points):
         axes.plot([], [], color=style.GREY, linewidth=0.8, linestyle=(0, (2, 2)), label="unstable")
 
 
@@ -143,6 +146,6 @@ def _set_axes(axes: Axes, points: list[TrafficResult], unit: str) -> None:
     axes.set_ylabel(f"delay in {unit}: mean, 95 % interval; p99")
     axes.set_xlabel("load: packets per processor and slot")
     style.log10_axis(axes, "y")
-    loads = [one.load for one in points]
+    loads = [point.load for point in points]
     if max(loads) >= _WIDE_RANGE * min(loads):
         style.log10_axis(axes, "x")

@@ -1,12 +1,14 @@
 from . import schedules as schedules
 from .facts import Claims as Claims
 from .facts import Expectation as Expectation
+from .facts import Explanation as Explanation
 from .facts import Words as Words
 from .router import Relation as Relation
 from .router import Route as Route
 from .router import Router as Router
 from .router import Schedules as Schedules
 from .router import Variant as Variant
+from .router import VariantParser as VariantParser
 from .router import all_bounds as all_bounds
 from .router import all_routers as all_routers
 from .router import find_router as find_router

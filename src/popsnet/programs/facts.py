@@ -18,7 +18,7 @@ Text: TypeAlias = str | Callable[[Network], str]
 """A sentence or two, or a function that writes it for a network."""
 
 Phases: TypeAlias = Mapping[str, Text]
-"""What happens in a phase, by pattern, as in :class:`Words`."""
+"""What happens in a phase, by pattern, as in :class:`Explanation`."""
 
 
 @cache
@@ -74,7 +74,7 @@ class Expectation:
     def basis(self, network: Network) -> tuple[bool, str]:
         """Return whether the slots are exact on a network, and the basis of the estimate."""
         exact = self.exact(network) if callable(self.exact) else self.exact
-        return exact, told(self.reason, network)
+        return exact, text_on(self.reason, network)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ NO_CLAIMS = Claims()
 
 
 @dataclass(frozen=True)
-class Words:
+class Explanation:
     """Texts in the header of a trace that explain a variant, for the viewer to show.
 
     Parameters
@@ -127,8 +127,8 @@ class Words:
     Examples
     --------
     >>> from popsnet import Network
-    >>> from popsnet.programs.facts import Words
-    >>> words = Words("One hop.", {"slot *": lambda network: f"One of {network.d} slots."})
+    >>> from popsnet.programs.facts import Explanation
+    >>> words = Explanation("One hop.", {"slot *": lambda network: f"One of {network.d} slots."})
     >>> words.on(Network(3, 2))
     {'explanation': 'One hop.', 'phases': {'slot *': 'One of 3 slots.'}}
     """
@@ -139,7 +139,7 @@ class Words:
 
     def __post_init__(self) -> None:
         texts = isinstance(self.phases, Mapping) and all(
-            isinstance(one, str) for one in self.phases
+            isinstance(pattern, str) for pattern in self.phases
         )
         if not texts:
             raise wrong("phases", f"{self.phases!r:.40}")("give a mapping of patterns to texts.")
@@ -151,21 +151,24 @@ class Words:
     def on(self, network: Network) -> TraceWords:
         """Return the texts for a network, without those that are empty."""
         words: TraceWords = {}
-        if explanation := told(self.explanation, network):
+        if explanation := text_on(self.explanation, network):
             words["explanation"] = explanation
         if self.phases:
             words["phases"] = {
-                pattern: told(text, network) for pattern, text in self.phases.items()
+                pattern: text_on(text, network) for pattern, text in self.phases.items()
             }
         if self.conflict_graph != "group":
             words["conflict_graph"] = self.conflict_graph
         return words
 
 
-NO_WORDS = Words()
+Words = Explanation
+"""The old name."""
+
+NO_EXPLANATION = Explanation()
 
 
-def told(text: Text, network: Network) -> str:
+def text_on(text: Text, network: Network) -> str:
     """Return the text for a network."""
     try:
         words = text(network) if callable(text) else text

@@ -32,7 +32,7 @@ def users_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 class _Loader(SourceFileLoader):
-    """Loads the present text of a file: a cached compilation may be that of an earlier edit."""
+    """A loader of the present text: a cached compilation may be that of an earlier edit."""
 
     text = b""
 

@@ -43,11 +43,11 @@ class Queues:
 
     def heads(self, processors: Ints, keys: Ints, place: int = 0) -> I64:
         """Return the oldest packet of each queue, or the one at a place; -1 if there is none."""
-        found, get = [], self._queues.get
+        heads, get = [], self._queues.get
         for key in _pairs(processors, keys):
             queue = get(key, ())
-            found.append(queue[place] if len(queue) > place else NO_PACKET)
-        return np.array(found, dtype=np.int64)
+            heads.append(queue[place] if len(queue) > place else NO_PACKET)
+        return np.array(heads, dtype=np.int64)
 
     def oldest(self, processors: Ints, keys: Ints, most: int) -> tuple[I64, I64, I64]:
         """Return the oldest packets of each queue, up to a number, one queue after another.
@@ -62,23 +62,23 @@ class Queues:
                 rows.append(row)
                 places.append(place)
                 packets.append(packet)
-        found = np.array((rows, places, packets), dtype=np.int64)
-        return found[0], found[1], found[2]
+        columns = np.array((rows, places, packets), dtype=np.int64)
+        return columns[0], columns[1], columns[2]
 
     def first(self, processors: Ints, keys: Ints, may: Callable[[Ints, Ints], Bools]) -> I64:
         """Return the oldest packet of each queue that may be taken, -1 if there is none.
 
         ``may(rows, packets)`` says whether the queue of each row may give the packet.
         """
-        found = np.full(len(processors), NO_PACKET, dtype=np.int64)
+        matches = np.full(len(processors), NO_PACKET, dtype=np.int64)
         rows, place = np.arange(len(processors)), 0
         while len(rows):
             packets = self.heads(processors[rows], keys[rows], place)
             rows, packets = rows[packets >= 0], packets[packets >= 0]
             taken = may(rows, packets)
-            found[rows[taken]] = packets[taken]
+            matches[rows[taken]] = packets[taken]
             rows, place = rows[~taken], place + 1
-        return found
+        return matches
 
     def lengths(self, processors: Ints, keys: Ints) -> I64:
         """Return the number of packets in each queue."""

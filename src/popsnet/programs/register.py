@@ -90,7 +90,9 @@ class Program:
         if not _module(function).startswith(cls.ships):
             for module in cls.ships:
                 import_module(module)
-        return {name: one for (kind, name), one in list(_PROGRAMS.items()) if kind == cls.kind}
+        return {
+            name: program for (kind, name), program in list(_PROGRAMS.items()) if kind == cls.kind
+        }
 
     @classmethod
     def every(cls) -> list[Self]:
@@ -112,8 +114,12 @@ class Program:
         if isinstance(given, cls):
             return given
         if callable(given):
-            known = (one for one in cls.every() if any(given is each for each in one.functions))
-            return next(known, None) or cls.of_function(given, *_said_by(given))
+            known = (
+                program
+                for program in cls.every()
+                if any(given is each for each in program.functions)
+            )
+            return next(known, None) or cls.of_function(given, *_name_and_summary(given))
         if not isinstance(given, str | Path):
             raise InputError(
                 f"{cls.kind} = {given!r:.40}: give a name, a file name.py, a {cls.__name__} or a "
@@ -146,24 +152,26 @@ class Program:
 
         def new() -> list[Program]:
             """Return what the file has registered: of this kind, or defined in the file."""
-            others = [one for key, one in list(_PROGRAMS.items()) if key not in before]
-            return [one for one in others if one.kind == cls.kind or one._is_of_a_file]
+            others = [program for key, program in list(_PROGRAMS.items()) if key not in before]
+            return [
+                program for program in others if program.kind == cls.kind or program._is_of_a_file
+            ]
 
         try:
             _, text = execute_file(path, f"a {cls.kind}")
-            names = [one.name for one in new() if one.kind == cls.kind]
+            names = [program.name for program in new() if program.kind == cls.kind]
             if len(names) != 1:
                 raise InputError(
                     f"{path} registers {len(names) or 'no'} {cls.kind}s; it must register exactly "
                     f"one, with @{cls.decorator}(...)."
                 )
         except InputError:
-            for one in new():
-                one.remove(one.name)
+            for program in new():
+                program.remove(program.name)
             raise
         digest = blake2b(text, digest_size=8).hexdigest()
-        for one in new():
-            replace(one, version=f"{one.version}+{digest}", file=str(path.resolve())).put()
+        for program in new():
+            replace(program, version=f"{program.version}+{digest}", file=str(path.resolve())).put()
         return cls.get(names[0])
 
     @property
@@ -179,7 +187,7 @@ class Program:
         if known is not None and not _in_program(*known.functions, function):
             raise InputError(known._taken(function))
         if missing := [f"{fact}=" for fact in cls.required if fact not in facts]:
-            needed = " and ".join((", ".join(f"{one}=" for one in cls.required)).rsplit(", ", 1))
+            needed = " and ".join((", ".join(f"{fact}=" for fact in cls.required)).rsplit(", ", 1))
             raise InputError(
                 f"{cls.kind.capitalize()} {name!r}: {cls.decorator.rpartition('.')[2]} needs "
                 f"{needed}; add {', '.join(missing)}."
@@ -202,17 +210,19 @@ class Program:
         code = getattr(function, "__code__", None)
         if not self.file or code is None:
             return f"A {self.kind} named {self.name!r} is already registered; choose another name."
-        here, there = Path(code.co_filename), Path(self.file)
-        if here.name != there.name:
-            here, there = Path(here.name), Path(there.name)
-        return f"{here} registers {self.name!r}, as {there} does; rename one of them."
+        path, other = Path(code.co_filename), Path(self.file)
+        if path.name != other.name:
+            path, other = Path(path.name), Path(other.name)
+        return f"{path} registers {self.name!r}, as {other} does; rename one of them."
 
-    def begin(self, function: Function, *given: Any, **keywords: Any) -> Generator[Any, Any, None]:
+    def begin(
+        self, function: Function, *arguments: Any, **keywords: Any
+    ) -> Generator[Any, Any, None]:
         """Call a generator function of the program, and refuse what is not one."""
         kind = self.kind.capitalize()
         try:
             parameters = signature(function)
-            parameters.bind(*given, **keywords)
+            parameters.bind(*arguments, **keywords)
         except ValueError:  # it has no signature that can be read
             pass
         except TypeError as error:
@@ -221,7 +231,7 @@ class Program:
                 f"({', '.join((self.takes, *keywords))})."
             ) from error
         try:
-            running = function(*given, **keywords)
+            running = function(*arguments, **keywords)
         except SystemExit as error:
             raise InputError(exit_of(self.kind, self.name, error)) from error
         if not isinstance(running, Generator):
@@ -241,7 +251,9 @@ class Program:
     def require_one_wavelength(self, network: Network, label: str) -> None:
         """Refuse a network with several wavelengths, of which the program would use only one."""
         if network.wavelengths > 1:
-            able = (one.name for one in self.every() if one.uses_wavelengths_on(network))
+            able = (
+                program.name for program in self.every() if program.uses_wavelengths_on(network)
+            )
             raise wrong("wavelengths", network.wavelengths)(
                 f"{self.kind} {label} uses one wavelength; on {network} these {self.kind}s use "
                 f"several: {', '.join(able)}."
@@ -288,7 +300,7 @@ def _in_program(*functions: Function) -> bool:
     return {_module(function) for function in functions} == {"__main__"}
 
 
-def _said_by(function: Function) -> tuple[str, str]:
+def _name_and_summary(function: Function) -> tuple[str, str]:
     """Return the name of a function, and the first line of what it says about itself."""
     name = getattr(function, "__name__", type(function).__name__)
     return name, (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
@@ -313,8 +325,8 @@ def explain_failure(error: BaseException) -> str:
     if not frames:
         return ""
     file = Path(frames[0].filename)
-    loaded = (one for one in _PROGRAMS.values() if one.file == str(file.resolve()))
-    who = next((f"{one.kind} {one.name!r} ({file.name})" for one in loaded), file.name)
+    loaded = (program for program in _PROGRAMS.values() if program.file == str(file.resolve()))
+    who = next((f"{program.kind} {program.name!r} ({file.name})" for program in loaded), file.name)
     shown = [*traceback.format_list(frames), *traceback.format_exception_only(error)]
     if isinstance(error, AttributeError) and isinstance(error.obj, Slot):
         shown.append("Did you forget yield? Use inbox = yield Slot(…).")

@@ -34,7 +34,7 @@ from popsnet.model.faults.faults import kinds_of
 from popsnet.model.memory import Memory
 from popsnet.model.network import Network
 from popsnet.model.slot import Ints, Slots
-from popsnet.programs.facts import NO_CLAIMS, NO_WORDS, Claims, Words
+from popsnet.programs.facts import NO_CLAIMS, NO_EXPLANATION, Claims, Explanation
 from popsnet.programs.register import Program, ProgramFacts
 from popsnet.programs.routers.to_all import DETECTED, detected, detected_bytes, detected_words
 from popsnet.programs.schedules.demand import Demand, most
@@ -76,7 +76,7 @@ class Variant:
         Packets that a processor may hold, if the router's claim does not hold for the variant.
     unabridged : generator function, optional
         The route without any slot left out, for termination detection, if it differs.
-    words : Words
+    words : Explanation
         Texts that explain its traces.
     working : function of a network, optional
         Returns the bytes that the generator takes in the simulation, with a slot and its inbox.
@@ -108,7 +108,7 @@ class Variant:
     idealized: bool = False
     buffers: Buffers | None = None
     unabridged: Route | None = None
-    words: Words = NO_WORDS
+    words: Explanation = NO_EXPLANATION
     working: Working = default_working
     survives: frozenset[str] = frozenset()
     wavelengths: bool = False
@@ -116,7 +116,7 @@ class Variant:
     propagation: Propagation = EVERY_SLOT_WAITS
 
 
-def own_and_due(demand: Demand) -> int:
+def own_plus_due(demand: Demand) -> int:
     """Return the most packets that start at a processor, and the most that are for one, in all.
 
     A processor that relays nothing holds at most that many.
@@ -138,7 +138,7 @@ class Relation:
     buffers : function of a demand
         Returns the packets that a processor may hold. By default these are its own and those for
         it.
-    words : Words
+    words : Explanation
         Texts that explain its traces.
     wavelengths : bool
         Whether it uses all wavelengths of a coupler.
@@ -152,12 +152,14 @@ class Relation:
 
     route: Route
     name: str
-    buffers: Callable[[Demand], int] = own_and_due
-    words: Words = NO_WORDS
+    buffers: Callable[[Demand], int] = own_plus_due
+    words: Explanation = NO_EXPLANATION
     wavelengths: bool = False
 
 
-Schedules: TypeAlias = Callable[[str], Variant]
+VariantParser: TypeAlias = Callable[[str], Variant]
+Schedules = VariantParser
+"""The old name."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,7 +200,7 @@ class Router(Program):
         Returns the name of the variant to run on a network, instead of the first.
     online : bool
         Whether processors know only what they are told. An off-line router knows everything.
-    schedules : function of a text, optional
+    parse_variant : function of a text, optional
         Makes a variant, with its canonical name, of a text that is not the name of a variant, or
         raises InputError.
     claims : Claims
@@ -236,7 +238,7 @@ class Router(Program):
     applies: str = "any d and g"
     faults: str = "not stated"
     default: Callable[[Network], str] | None = None
-    schedules: Schedules | None = None
+    parse_variant: VariantParser | None = None
     claims: Claims = NO_CLAIMS
     states_online: bool = False
     relations: Mapping[str, Relation] = field(default_factory=dict)
@@ -244,7 +246,7 @@ class Router(Program):
     def __post_init__(self) -> None:
         if not callable(self.buffers):
             _held(self.buffers)
-        words = ((variant.words, Words) for variant in self.variants.values())
+        words = ((variant.words, Explanation) for variant in self.variants.values())
         for fact, kind in ((self.claims, Claims), *words):
             if not isinstance(fact, kind):
                 raise InputError(f"Router {self.name}: {fact!r:.40} is not {kind.__name__}(…).")
@@ -254,6 +256,11 @@ class Router(Program):
         """Return a router made of a generator function; a processor may hold 16 packets."""
         variants = {"standard": Variant(function, name="standard")}
         return cls(name, summary, "not stated", 16, variants)
+
+    @property
+    def schedules(self) -> VariantParser | None:
+        """The old name of ``parse_variant``."""
+        return self.parse_variant
 
     @property
     def functions(self) -> list[Route]:
@@ -326,7 +333,7 @@ class Router(Program):
         bool
             Whether one of the variants that have a name applies.
         """
-        return any(one.obstacle(network) is None for one in self.variants.values())
+        return any(variant.obstacle(network) is None for variant in self.variants.values())
 
     def resolve(self, name: str | None, network: Network) -> Variant:
         """Return the variant to run on a network.
@@ -413,7 +420,7 @@ class Router(Program):
         ('in-groups', 3)
         """
         if not self.relations:
-            able = ", ".join(one.name for one in self.every() if one.relations)
+            able = ", ".join(router.name for router in self.every() if router.relations)
             raise InputError(
                 f"Router {self.name} routes permutations, and no demands with any number of "
                 f"packets per processor; these routers do: {able}."
@@ -425,10 +432,12 @@ class Router(Program):
                 f"Router {self.name} does not serve demands by a variant {name!r}."
                 f"{did_you_mean(name, self.relations)} It does by: {', '.join(self.relations)}."
             )
-        one = self.relations[name]
-        variant = Variant(one.route, name=name, words=one.words, wavelengths=one.wavelengths)
+        relation = self.relations[name]
+        variant = Variant(
+            relation.route, name=name, words=relation.words, wavelengths=relation.wavelengths
+        )
         self._require_wavelengths(variant, demand.network)
-        return replace(variant, buffers=max(one.buffers(demand), 1))
+        return replace(variant, buffers=max(relation.buffers(demand), 1))
 
     def choose_variant(self, name: str | None, network: Network) -> str:
         """Return the canonical name of the variant that :meth:`resolve` returns.
@@ -502,8 +511,8 @@ class Router(Program):
         if name in self.variants:
             known = self.variants[name]
             return known if known.name == name else replace(known, name=name)
-        if self.schedules is not None:
-            return self.schedules(name)
+        if self.parse_variant is not None:
+            return self.parse_variant(name)
         raise self.unknown_variant(name, self.variants)
 
     def _detected(self, variant: Variant) -> Variant:
@@ -539,7 +548,7 @@ class VariantFacts(TypedDict, total=False):
     """Fields of a :class:`Variant` that :func:`register` accepts as keywords."""
 
     obstacle: Obstacle
-    words: Words
+    words: Explanation
     working: Working
     propagation: Propagation
     wavelengths: bool
@@ -564,7 +573,8 @@ class RouterFacts(ProgramFacts, VariantFacts, total=False):
     applies: str
     faults: str
     default: Callable[[Network], str] | None
-    schedules: Schedules | None
+    parse_variant: VariantParser | None
+    schedules: VariantParser | None
     claims: Claims
 
 
@@ -581,7 +591,7 @@ def register(
         The name of its first variant.
     obstacle : function of a network
         Returns why this variant does not apply to a network, or None if it does.
-    words : Words
+    words : Explanation
         Texts that explain its traces, and those of other variants without texts of their own.
     working : function of a network, optional
         Returns the bytes that the function takes in the simulation, with a slot and its inbox. By
@@ -594,7 +604,7 @@ def register(
     **facts
         ``summary``, ``slots`` and ``buffers``, and any of ``memory``, ``messages``, ``applies``,
         ``randomness``, ``faults``, ``reference``, ``version``, ``default``, ``online``,
-        ``schedules`` and ``claims``, as in :class:`Router`.
+        ``parse_variant`` (or ``schedules``, its old name) and ``claims``, as in :class:`Router`.
 
     Returns
     -------
@@ -626,10 +636,12 @@ def register(
     """
 
     def add(route: Route) -> Route:
-        given: dict[str, Any] = {**facts}
-        own = {fact: given.pop(fact) for fact in VariantFacts.__annotations__ if fact in given}
+        others: dict[str, Any] = {**facts}
+        if "schedules" in others:
+            others["parse_variant"] = others.pop("schedules")
+        own = {fact: others.pop(fact) for fact in VariantFacts.__annotations__ if fact in others}
         variants = {variant: Variant(route, name=variant, **own)}
-        return Router.enter(name, route, given, variants=variants, states_online="online" in facts)
+        return Router.enter(name, route, others, variants=variants, states_online="online" in facts)
 
     return add
 
@@ -653,7 +665,7 @@ def register_variant(
         Packets that a processor may hold, if it is not what the router claims.
     unabridged : generator function, optional
         The route without any slot left out, for termination detection, if it differs.
-    words : Words, optional
+    words : Explanation, optional
         Texts that explain its traces, by default those of the first variant.
     working : function of a network, optional
         As for :func:`register`, by default that of the first variant.
@@ -701,8 +713,8 @@ def register_relation(
     router: str,
     variant: str,
     *,
-    buffers: Callable[[Demand], int] = own_and_due,
-    words: Words | None = None,
+    buffers: Callable[[Demand], int] = own_plus_due,
+    words: Explanation | None = None,
     wavelengths: bool = False,
 ) -> Callable[[Route], Route]:
     """Register the decorated generator function as a way in which a router serves demands.
@@ -719,7 +731,7 @@ def register_relation(
     buffers : function of a demand
         Returns the packets that a processor may hold, by default the most that start at a
         processor plus the most that are for one.
-    words : Words, optional
+    words : Explanation, optional
         Texts that explain its traces, by default those of the first variant.
     wavelengths : bool
         Whether it uses all wavelengths of a coupler.
@@ -803,7 +815,7 @@ def all_bounds() -> tuple[Bound, ...]:
     >>> {bound.kind for bound in all_bounds()} == {"lower", "upper"}
     True
     """
-    own = [bound for one in all_routers() if not one.file for bound in one.claims.bounds]
+    own = [bound for router in all_routers() if not router.file for bound in router.claims.bounds]
     return (*own, *BOUNDS)
 
 

@@ -31,14 +31,14 @@ from popsnet.model.faults.live_parts import PATHS, Paths
 from popsnet.model.network import Network
 from popsnet.model.slot import Slot
 from popsnet.model.traffic_memory import TrafficMemory
-from popsnet.programs.facts import NO_WORDS, Words
+from popsnet.programs.facts import NO_EXPLANATION, Explanation
 from popsnet.programs.register import Program, ProgramFacts
 from popsnet.trace import TraceWords
 
 Running: TypeAlias = Generator[Slot | None, Any, None]
 """A running scheduler: it is sent arrivals and inboxes in turn, and yields None and slots."""
 
-Schedule: TypeAlias = Callable[[Network, Coins, Coins, TrafficMemory], Running]
+ProgramFunction: TypeAlias = Callable[[Network, Coins, Coins, TrafficMemory], Running]
 DEAD = frozenset(PARTS)
 """All kinds of dead parts."""
 Amount: TypeAlias = Callable[[Network], float]
@@ -95,7 +95,7 @@ class Scheduler(Program):
         Where it, or its idea, was published.
     version : str
         Changed whenever the same seeds give other runs than before.
-    words : Words
+    words : Explanation
         Texts that explain its traces.
     propagation : function of a network and τ
         Returns how propagation of τ slots lengthens its delays. By default 1 + τ schedulers are
@@ -108,9 +108,11 @@ class Scheduler(Program):
         :data:`popsnet.model.faults.KINDS`, if no processor knows the dead parts.
     survives_known : set of str
         The same, if every processor knows the dead parts.
+    uses_fault_map : bool
+        Whether its generator function takes the parts that work, if they are known, as the keyword
+        ``fault_map``, a :class:`LiveParts`.
     takes_map : bool
-        Whether its generator function takes the dead parts, if they are known, as the keyword
-        ``known``, a :class:`LiveParts`.
+        The same under the old names: its generator function takes the keyword ``known``.
     file : str
         The file that it was loaded from, if any.
     wavelengths : bool
@@ -130,8 +132,8 @@ class Scheduler(Program):
     required: ClassVar = ("summary",)
     ships: ClassVar = (f"{__package__}.schedulers",)
 
-    variants: Mapping[str, Schedule]
-    parse: Callable[[str], tuple[str, Schedule]] | None = None
+    variants: Mapping[str, ProgramFunction]
+    parse: Callable[[str], tuple[str, ProgramFunction]] | None = None
     period: Callable[[Network], int] = lambda network: network.n
     saturation: Amount | None = None
     saturation_to_others: Amount | None = None
@@ -141,25 +143,26 @@ class Scheduler(Program):
     delay_formula: str = ""
     hops: str = "not stated"
     messages: str = "not stated"
-    words: Words = NO_WORDS
+    words: Explanation = NO_EXPLANATION
     propagation: Propagated = lambda network, tau: INTERLEAVED
     paths: Paths = "any"
     survives: frozenset[str] = frozenset()
     survives_known: frozenset[str] = frozenset()
+    uses_fault_map: bool = False
     takes_map: bool = False
     wavelengths: bool = False
 
     @classmethod
-    def of_function(cls, function: Schedule, name: str, summary: str) -> Self:
+    def of_function(cls, function: ProgramFunction, name: str, summary: str) -> Self:
         """Return a scheduler made of a generator function."""
         return cls(name, summary, {"standard": function})
 
     @property
-    def functions(self) -> list[Schedule]:
+    def functions(self) -> list[ProgramFunction]:
         """The generator functions of its variants."""
         return list(self.variants.values())
 
-    def variant(self, name: str | None = None) -> tuple[str, Schedule]:
+    def variant(self, name: str | None = None) -> tuple[str, ProgramFunction]:
         """Return the canonical name and the generator function of a variant.
 
         Parameters
@@ -201,7 +204,7 @@ class Scheduler(Program):
 class SchedulerFacts(ProgramFacts, total=False):
     """Fields of a :class:`Scheduler` that :func:`register_scheduler` accepts as keywords."""
 
-    parse: Callable[[str], tuple[str, Schedule]] | None
+    parse: Callable[[str], tuple[str, ProgramFunction]] | None
     period: Callable[[Network], int]
     saturation: Amount | None
     saturation_to_others: Amount | None
@@ -210,11 +213,12 @@ class SchedulerFacts(ProgramFacts, total=False):
     saturation_formula: str
     delay_formula: str
     hops: str
-    words: Words
+    words: Explanation
     propagation: Propagated
     paths: Paths
     survives: Iterable[str]
     survives_known: Iterable[str]
+    uses_fault_map: bool
     takes_map: bool
     wavelengths: bool
 
@@ -232,7 +236,7 @@ def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def register_scheduler(
     name: str, *, variant: str = "standard", **facts: Unpack[SchedulerFacts]
-) -> Callable[[Schedule], Schedule]:
+) -> Callable[[ProgramFunction], ProgramFunction]:
     """Register the decorated generator function as a scheduler.
 
     Parameters
@@ -279,13 +283,15 @@ def register_scheduler(
     >>> unregister_scheduler("round-robin")
     """
 
-    def add(schedule: Schedule) -> Schedule:
+    def add(schedule: ProgramFunction) -> ProgramFunction:
         return Scheduler.enter(name, schedule, _checked(facts), variants={variant: schedule})
 
     return add
 
 
-def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedule], Schedule]:
+def register_scheduler_variant(
+    scheduler: str, variant: str
+) -> Callable[[ProgramFunction], ProgramFunction]:
     """Register the decorated generator function as another variant of a scheduler.
 
     Parameters
@@ -301,7 +307,7 @@ def register_scheduler_variant(scheduler: str, variant: str) -> Callable[[Schedu
         The decorator, which returns the function unchanged.
     """
 
-    def add(schedule: Schedule) -> Schedule:
+    def add(schedule: ProgramFunction) -> ProgramFunction:
         known = Scheduler.get(scheduler, schedule)
         replace(known, variants={**known.variants, variant: schedule}).put()
         return schedule
@@ -331,7 +337,7 @@ def all_schedulers() -> list[Scheduler]:
     return Scheduler.every()
 
 
-def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
+def find_scheduler(scheduler: str | Path | Scheduler | ProgramFunction) -> Scheduler:
     """Return the scheduler that a name, a file or a function stands for.
 
     Parameters
@@ -360,7 +366,7 @@ def find_scheduler(scheduler: str | Path | Scheduler | Schedule) -> Scheduler:
 
 
 def find_scheduler_variant(
-    scheduler: str | Path | Scheduler | Schedule, variant: str | None = None
+    scheduler: str | Path | Scheduler | ProgramFunction, variant: str | None = None
 ) -> tuple[Scheduler, str]:
     """Return a scheduler and the canonical name of a variant of it.
 
@@ -384,8 +390,8 @@ def find_scheduler_variant(
     >>> find_scheduler_variant("aloha:0.50")
     (<scheduler aloha: one hop, with collisions and acknowledgements>, '0.5')
     """
-    found, variant = Scheduler.find_variant(scheduler, variant)
-    return found, found.variant(variant)[0]
+    program, variant = Scheduler.find_variant(scheduler, variant)
+    return program, program.variant(variant)[0]
 
 
 def scheduler_label(name: str, variant: str) -> str:

@@ -80,9 +80,10 @@ class TrafficFaults:
         return self._scheduler.paths
 
     @property
-    def told(self) -> dict[str, Any]:
+    def keywords(self) -> dict[str, Any]:
         """The keywords for the scheduler's generator function."""
-        return {"known": self.live} if self.known and self._scheduler.takes_map else {}
+        names = {"fault_map": self._scheduler.uses_fault_map, "known": self._scheduler.takes_map}
+        return {name: self.live for name, used in names.items() if used and self.known}
 
     def unreachable(self, slot: int, sources: Ints, destinations: Ints) -> Bools:
         """Return which packets that arrive in a slot have no path.
@@ -95,15 +96,15 @@ class TrafficFaults:
         working = self.live if self.known else self._working_in(slot + 1)
         return ~working.reach(self._scheduler.paths, sources, destinations)
 
-    def hopeless(self, slots: Ints, sources: Ints, destinations: Ints) -> Bools:
+    def unreachable_packets(self, slots: Ints, sources: Ints, destinations: Ints) -> Bools:
         """Return which packets have no path when they arrive, each in a slot of its own."""
         begun = np.searchsorted(self._slots, slots + 1, side="right")
-        found = np.empty(len(slots), dtype=np.bool_)
+        lacks_path = np.empty(len(slots), dtype=np.bool_)
         for number in np.unique(begun):
             rows = np.flatnonzero(begun == number)
             ends = sources[rows], destinations[rows]
-            found[rows] = self.unreachable(int(slots[rows[0]]), *ends)
-        return found
+            lacks_path[rows] = self.unreachable(int(slots[rows[0]]), *ends)
+        return lacks_path
 
     def _working_in(self, slot: int) -> LiveParts:
         begun = bisect_right(self._slots, slot)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, as_path, wrong
 from popsnet.base.progress import Progress, duration, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Table, counted, facts_of
+from popsnet.base.report import Column, Fact, Report, Reported, Table, facts_of, plural
 from popsnet.base.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.experiment.experiment import Experiment
@@ -643,7 +643,7 @@ def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, 
         if one.start < before.stop:
             again = min(before.stop, one.stop) - one.start
             raise InputError(
-                f"{counted(again, 'run')} from number {one.start:,} on would be counted twice; "
+                f"{plural(again, 'run')} from number {one.start:,} on would be counted twice; "
                 "give each part its own runs by first."
             )
         if united and one.start == before.stop:

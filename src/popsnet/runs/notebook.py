@@ -9,8 +9,8 @@ from pathlib import Path
 
 from popsnet.base.errors import InputError, PopsnetError, as_path
 from popsnet.base.progress import patient_progress
-from popsnet.base.report import Column, Fact, Report, Row, Table, counted
-from popsnet.base.terminal import visible
+from popsnet.base.report import Column, Fact, Report, Row, Table, plural
+from popsnet.base.terminal import escape_controls
 from popsnet.engines import Outcome, choose_engine
 from popsnet.experiment.experiment import Experiment
 from popsnet.runs.run import Run, Runs, require_traceable, write_trace
@@ -146,14 +146,14 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     columns = tuple(column for column in _COLUMNS if column.key not in hidden)
     notes = (_violations(row) for row in rows if row.get("violation_count"))
     parts: tuple[Table | str, ...] = (Table("runs", "", columns, rows), *notes)
-    title, facts = visible(page.title, lines=False), (Fact("title", page.title),)
+    title, facts = escape_controls(page.title, lines=False), (Fact("title", page.title),)
     cure = raise_max_steps(len(stopped), f"max_steps = {max(stopped, default=0)}")
     verdict = _verdict(rows)
     return page, Report(title, facts, parts, verdict, not verdict, cure, ("max_steps",))
 
 
 _COLUMNS = (
-    Column("router", kind="text", show=lambda row: visible(_name(row), lines=False)),
+    Column("router", kind="text", show=lambda row: escape_controls(_name(row), lines=False)),
     Column("trace", kind="text"),
     Column("slots", kind="integer"),
     Column("delivered", show=lambda row: f"{row['delivered']:,} of {row['packets']:,}"),
@@ -227,13 +227,13 @@ def _verdict(rows: Sequence[Row]) -> str:
         if "refused" not in row
     )
     if missing:
-        return f"FAILED: {counted(missing, 'packet')} not delivered."
+        return f"FAILED: {plural(missing, 'packet')} not delivered."
     broken = any(row.get("violation_count") for row in rows)
     return "FAILED: a rule of the network is broken." if broken else ""
 
 
 def _violations(row: Row) -> str:
-    found = f"{counted(row['violation_count'], 'violation')} in {row['trace']}"
+    found = f"{plural(row['violation_count'], 'violation')} in {row['trace']}"
     return f"popsnet check finds {found}, the first: {row['first_violation']}"
 
 

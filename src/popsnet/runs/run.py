@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.files import write_whole
-from popsnet.base.report import Report, counted, data_frame
+from popsnet.base.report import Report, data_frame, plural
 from popsnet.base.stats.inference import summarize_array
 from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, FaultCounts
@@ -500,7 +500,7 @@ class Runs(Sequence[Run]):
         return COLUMNS + (FaultCounts._fields if self.experiment.faults else ())
 
     def __repr__(self) -> str:
-        return f"<{counted(len(self), 'run')} of {self.experiment}{self._in_short()}>"
+        return f"<{plural(len(self), 'run')} of {self.experiment}{self._in_short()}>"
 
     def _in_short(self) -> str:
         if not len(self):

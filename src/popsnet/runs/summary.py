@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.stats.inference import Summary
 from popsnet.hardware import Timing
 from popsnet.model.faults import Faults
@@ -107,7 +107,7 @@ def title_of(experiment: Experiment, runs: int, engine: str) -> str:
     one, n = experiment, experiment.network.n
     return (
         f"{one.network}: {n:,} processors in {one.g:,} groups of {one.d:,}\n"
-        f"{counted(runs, 'run')} of {one.router} ({one.variant}), engine {engine}\n"
+        f"{plural(runs, 'run')} of {one.router} ({one.variant}), engine {engine}\n"
         f"{packets_in_words(one)}{faults_in_words(one)}"
     )
 
@@ -125,7 +125,7 @@ def facts_of_experiment(experiment: Experiment, engine: str) -> tuple[Fact, ...]
 def verdict_of(runs: Runs | RunsDistribution, lost: str, capped: str) -> str:
     """Return in a sentence whether the packets of all runs together were delivered."""
     experiment, missing = runs.experiment, runs.undelivered
-    text = f"{counted(missing, 'packet')} not delivered" if missing else "Every packet delivered"
+    text = f"{plural(missing, 'packet')} not delivered" if missing else "Every packet delivered"
     text += f"; {lost}" * bool(lost)
     fates = fates_of(experiment, runs.fault_counts)
     text += "".join(f", {count:,} {name}" for name, count in fates.items())
@@ -180,7 +180,7 @@ def facts_of_fates(experiment: Experiment, counts: Counter[str]) -> list[Fact]:
 
 def described(demand: Demand) -> str:
     """Return the size of a demand in a few words."""
-    return f"{counted(demand.packets, 'packet')}, at most {demand.h:,} from or for a processor"
+    return f"{plural(demand.packets, 'packet')}, at most {demand.h:,} from or for a processor"
 
 
 def sizes_of(demand: Demand | None) -> list[Fact]:
@@ -226,7 +226,7 @@ def raise_max_steps(stopped: int, limit: str) -> str:
     if not stopped:
         return ""
     was, them = ("was", "it") if stopped == 1 else ("were", "them")
-    return f"{counted(stopped, 'run')} {was} stopped by {limit}; raise it to let {them} end."
+    return f"{plural(stopped, 'run')} {was} stopped by {limit}; raise it to let {them} end."
 
 
 LABELS = {
@@ -283,7 +283,7 @@ def bars(values: I64, counts: I64) -> str:
     drawn = "".join(
         f'<rect x="{place * _WIDTH}" y="{_HEIGHT - size}" width="{_WIDTH - 2}" height="{size}" '
         f'fill="currentColor" opacity="0.6"><title>{_slots(least + place * each, each)}: '
-        f"{counted(runs, 'run')}</title></rect>"
+        f"{plural(runs, 'run')}</title></rect>"
         for place, (size, runs) in enumerate(zip(scaled.tolist(), heights.tolist(), strict=True))
         if size
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.report.table import NOTHING
 from popsnet.hardware import Timing
 from popsnet.model.network import Network
@@ -438,7 +438,7 @@ class TrafficResult(Reported):
         one, network = self.setting, self.network
         variant = f" ({one.variant})" if one.variant else ""
         title = (
-            f"{network}: {network.n:,} processors in {counted(network.g, 'group')} of "
+            f"{network}: {network.n:,} processors in {plural(network.g, 'group')} of "
             f"{network.d:,}\n"
             f"{one.scheduler}{variant}, engine {one.engine}, seed {one.seed}\n"
             f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {one.arrival_seed}"

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.model.network import F64, I64
 from popsnet.runs.batch_means import BATCHES, Sums, dot, grouped, inflation, lag1_correlation
 from popsnet.runs.measures import ENOUGH_ARRIVALS, Window
@@ -214,7 +214,7 @@ def _of_list(window: Window) -> Verdict:
     gone = window.refused + window.inside  # lost packets are among these
     if not gone:
         return Verdict("stable", "All packets of the list were delivered.")
-    return Verdict("undecided", f"Not delivered: {counted(gone, 'packet')} of the list.")
+    return Verdict("undecided", f"Not delivered: {plural(gone, 'packet')} of the list.")
 
 
 def _growing(window: Window, seen: RunConditions) -> str:
@@ -291,7 +291,7 @@ def _doubt(window: Window, seen: RunConditions) -> str:
     if window.slots < seen.least_slots:
         return f"The window of {window.slots:,} slots is too short; {seen.least_slots:,} are few."
     if window.tagged < FEWEST_PACKETS:
-        return f"The window has {counted(window.tagged, 'packet')}; {FEWEST_PACKETS} are few."
+        return f"The window has {plural(window.tagged, 'packet')}; {FEWEST_PACKETS} are few."
     if seen.precision is not None:
         return _imprecise(window, seen.precision)
     growth = _growth(window)

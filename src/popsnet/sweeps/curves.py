@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 from popsnet.base.errors import InputError, wrong
-from popsnet.base.report import Column, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import Column, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.stats.inference import Estimate, confidence_interval, summarize_counts
 from popsnet.engines import Tally
 from popsnet.experiment.experiment import Experiment
@@ -78,7 +78,7 @@ class Curves(Reported):
     def title(self) -> str:
         """What all lines have in common, and how many runs there are."""
         there = {point.experiment: point.runs for point in self.points}
-        runs = counted(sum(there.values()), "run")
+        runs = plural(sum(there.values()), "run")
         if len(there) > 1:
             least, most = min(there.values()), max(there.values())
             runs += f", {least:,}{f' to {most:,}' * (least < most)} per point"

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from popsnet.base.errors import InputError
-from popsnet.base.report import Column, Fact, Report, Row, Table, counted
-from popsnet.base.report.table import NOTHING, ColumnKind, shown
+from popsnet.base.report import Column, Fact, Report, Row, Table, plural
+from popsnet.base.report.table import NOTHING, ColumnKind, format_value
 from popsnet.base.stats.inference import Summary, summarize_counts
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, Tally
 from popsnet.experiment.experiment import Experiment
 from popsnet.experiment.traffic import TrafficExperiment
@@ -78,7 +78,7 @@ def store_report(
 
 def _of_all(chosen: int, total: int, what: str) -> str:
     """Return how many there are, and of how many if they are not all."""
-    return f"{chosen:,} of " * (chosen < total) + counted(total, what)
+    return f"{chosen:,} of " * (chosen < total) + plural(total, what)
 
 
 def traffic_curves_report(
@@ -141,7 +141,7 @@ def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
 
 
 def _faults(row: Row) -> str:
-    return visible(row["faults"], lines=False) or "none"
+    return escape_controls(row["faults"], lines=False) or "none"
 
 
 def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str]:
@@ -151,7 +151,9 @@ def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str
     """
     arrivals = {row["arrivals"] for row in rows}
     where = () if len(arrivals) == 1 else (Column("arrivals", kind="text"),)
-    notes = [f"Arrivals: {visible(one, lines=False)}." for one in arrivals if len(arrivals) == 1]
+    notes = [
+        f"Arrivals: {escape_controls(one, lines=False)}." for one in arrivals if len(arrivals) == 1
+    ]
     label = (Column("label", kind="text"),) if any(row["label"] for row in rows) else ()
     before = (*([] if first is None else [first]), *label, *_FIRST_COLUMNS, *where)
     # ``label`` is the user's, so the column of the program has another heading here.
@@ -162,7 +164,7 @@ def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str
 
 
 def _scheduler(row: Row) -> str:
-    return visible(scheduler_label(row["scheduler"], row["variant"]), lines=False)
+    return escape_controls(scheduler_label(row["scheduler"], row["variant"]), lines=False)
 
 
 _LESS_IMPORTANT_OF_TRAFFIC = (
@@ -177,7 +179,7 @@ def gap_notes(runs: int) -> list[str]:
         return []
     are = "is" if runs == 1 else "are"
     return [
-        f"{counted(runs, 'run')} behind a missing shard {are} not counted. Run the sweep or merge "
+        f"{plural(runs, 'run')} behind a missing shard {are} not counted. Run the sweep or merge "
         "the missing part."
     ]
 
@@ -207,7 +209,7 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
         notes.append(f"Skipped {len(sweep.skipped):,}: {in_words(sweep.skipped)}.")
     if others and goals.part is None:
         have = "has" if len(begun) == 1 else "have"
-        notes.append(f"{len(begun):,} of {counted(len(rows), 'experiment')} {have} results so far.")
+        notes.append(f"{len(begun):,} of {plural(len(rows), 'experiment')} {have} results so far.")
     notes += _reached(goals, store)
     facts = [Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))]
     missing = [Table("experiments_without_results", "", (), others)] if others else []
@@ -237,7 +239,7 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
         parts.append(Table("traffic_without_results", "", (), others))
         if goals.part is None:
             have = "has" if len(rows) == 1 else "have"
-            of_all = counted(len(sweep.traffic), "point")
+            of_all = plural(len(sweep.traffic), "point")
             parts.append(f"{len(rows):,} of {of_all} of traffic {have} results so far.")
     return parts
 
@@ -245,8 +247,8 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
 def _verdict(rows: Sequence[Row]) -> tuple[str, bool, str]:
     """Return what runs did not deliver, whether all did, and what to do about capped runs."""
     capped, lost = (sum(row[name] for row in rows) for name in ("capped", "lost"))
-    found = [f"{counted(capped, 'run')} capped"] * (capped > 0)
-    found += [f"{counted(lost, 'packet')} lost"] * (lost > 0)
+    found = [f"{plural(capped, 'run')} capped"] * (capped > 0)
+    found += [f"{plural(lost, 'packet')} lost"] * (lost > 0)
     if not found:
         return "", True, ""
     cure = raise_max_steps(capped, "max_steps of the sweep")
@@ -275,12 +277,12 @@ def _reached(goals: Goals, store: Store) -> Iterator[str]:
         runs = goals.of_kind(SHARD)
         there = [goal for goal in runs if not goal.missing(store)]
         precise = sum(goal.is_precise(store) for goal in there)
-        of_all = f"{precise:,} of {counted(len(runs), 'experiment')}"
+        of_all = f"{precise:,} of {plural(len(runs), 'experiment')}"
         yield f"{of_all} reached a 95 % interval of at most {goals.precision}."
         if capped := sum(goal.is_capped(store) for goal in there):
             one = "has capped runs, so its mean is a lower bound"
             several = "have capped runs, so their means are lower bounds"
-            yield f"{counted(capped, 'experiment')} {one if capped == 1 else several}."
+            yield f"{plural(capped, 'experiment')} {one if capped == 1 else several}."
         if precise + capped < len(there):
             most = f"the limit of {goals.precision.max_runs:,} runs"
             yield f"{len(there) - precise - capped:,} reached {most} before that."
@@ -296,7 +298,7 @@ def progress_in_words(goals: Goals, store: Store) -> str:
     if points:
         done, _ = goals.done(store, WINDOW)
         are = "is" if done == 1 else "are"
-        of_all = f"{counted(len(points), 'point')} of traffic"
+        of_all = f"{plural(len(points), 'point')} of traffic"
         said.append(f"{done:,} of {of_all} {are} in {store.path}.")
     return " ".join(said)
 
@@ -305,8 +307,8 @@ def _runs_in_words(goals: Goals, store: Store) -> str:
     done, total = goals.done(store, SHARD)
     are = "is" if done == 1 else "are"
     if goals.precision is not None:
-        return f"{done:,} of {counted(total, 'experiment')} {are} finished in {store.path}."
-    of_all = counted(total, "shard")
+        return f"{done:,} of {plural(total, 'experiment')} {are} finished in {store.path}."
+    of_all = plural(total, "shard")
     return f"{done:,} of {of_all} of {SHARD_RUNS} runs {are} in {store.path}."
 
 
@@ -373,7 +375,7 @@ def _with(one: Provenance) -> str:
 def _made_by(origins: Sequence[Provenance]) -> list[str]:
     """Return which versions and machines made the shards, equal ones together."""
     alike = Counter(map(_with, origins))
-    made = [f"{counted(count, 'shard')}: {text}" for text, count in alike.items()]
+    made = [f"{plural(count, 'shard')}: {text}" for text, count in alike.items()]
     seconds, last = sum(one.seconds for one in origins), max(one.finished for one in origins)
     return [*made, f"{seconds:,.2f} s of work, the last at {last}."]
 
@@ -398,7 +400,9 @@ def _at_least(key: str, heading: str, kind: ColumnKind = "number") -> Column:
 
     def show(row: Row) -> str:
         value = row.get(key)
-        return NOTHING if value is None else f"{'≥ ' * bool(row['capped'])}{shown(value, kind)}"
+        return (
+            NOTHING if value is None else f"{'≥ ' * bool(row['capped'])}{format_value(value, kind)}"
+        )
 
     return Column(key, heading, kind, show)
 
@@ -408,17 +412,17 @@ def _mark(key: str, row: Row) -> str:
     _, _, figure = key.rpartition("_")
     if not row["capped"] or key not in _LABELS or figure not in ("mean", "sd", "max"):
         return ""
-    return NOTHING if figure == "sd" else f"≥ {shown(row[key], _LABELS[key][1])}"
+    return NOTHING if figure == "sd" else f"≥ {format_value(row[key], _LABELS[key][1])}"
 
 
 def _sd(row: Row) -> str:
     """Return the standard deviation, which capped runs make meaningless."""
-    return NOTHING if row["capped"] else shown(row.get("slots_sd"), "number")
+    return NOTHING if row["capped"] else format_value(row.get("slots_sd"), "number")
 
 
 def _router(row: Row) -> str:
     """Return router and variant; a long schedule by its beginning."""
-    name, variant = (visible(row[key], lines=False) for key in ("router", "variant"))
+    name, variant = (escape_controls(row[key], lines=False) for key in ("router", "variant"))
     room = max(_LONGEST_ROUTER - len(name) - 3, _SHORT)
     return f"{name} ({variant if len(variant) <= room else f'{variant[: room - 1].rstrip()}…'})"
 
@@ -427,7 +431,7 @@ def _described(row: Row) -> str:
     """Return router, variant and permutation; the digest of a file by its first characters."""
     kind, colon, rest = row["permutation"].partition(":")
     rest = rest[:8] if kind.startswith("file.") else rest
-    return f"{_router(row)}, {visible(f'{kind}{colon}{rest}', lines=False)}"
+    return f"{_router(row)}, {escape_controls(f'{kind}{colon}{rest}', lines=False)}"
 
 
 def _runs(row: Row) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from popsnet.base.errors import InputError, StoreError
 from popsnet.base.files import require_writable
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Report, Reported, Table, counted, facts_of
+from popsnet.base.report import Report, Reported, Table, facts_of, plural
 from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
@@ -70,11 +70,11 @@ class Rescue(Reported):
         """Return the outcome as it is shown."""
         facts = facts_of(self, "store", "new", "copied", "without_digest", "unread")
         notes = [
-            f"{counted(count, 'shard')} lost: {why}.{f' {_DESCRIBE}' * (why == _NAMELESS)}"
+            f"{plural(count, 'shard')} lost: {why}.{f' {_DESCRIBE}' * (why == _NAMELESS)}"
             for why, count in Counter(one[-1] for one in self.lost).most_common()
         ]
         notes += [
-            f"{counted(count, 'point')} of traffic lost: {why}."
+            f"{plural(count, 'point')} of traffic lost: {why}."
             for why, count in Counter(one[-1] for one in self.points_lost).most_common()
         ]
         if self.unread:
@@ -82,11 +82,11 @@ class Rescue(Reported):
             notes.append(f"Tables not read to the end: {tables}. More shards may be lost.")
         if self.without_digest:
             notes.append(
-                f"{counted(self.without_digest, 'shard')} copied without a digest: only running "
+                f"{plural(self.without_digest, 'shard')} copied without a digest: only running "
                 "them again shows whether they are right (popsnet results verify --all)."
             )
-        copied = [counted(self.copied, "shard")] * bool(self.copied or self.lost)
-        copied += [f"{counted(self.points, 'point')} of traffic"] * self._has_points
+        copied = [plural(self.copied, "shard")] * bool(self.copied or self.lost)
+        copied += [f"{plural(self.points, 'point')} of traffic"] * self._has_points
         done = f"{' and '.join(copied)} copied to {self.new}"
         missing = len(self.lost) + len(self.points_lost)
         verdict = f"OK: {done}; none was lost."

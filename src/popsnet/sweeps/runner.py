@@ -24,7 +24,7 @@ from typing import Any
 from popsnet.base import system
 from popsnet.base.errors import PopsnetError, wrong
 from popsnet.base.progress import Progress, duration, patient_progress
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.base.spellings import refusing_old
 from popsnet.engines import Tally
 from popsnet.experiment.experiment import Experiment, whole_number
@@ -388,7 +388,7 @@ class Workers:
         if self._cluster is None:
             return ""
         left = queue.seconds + sum(one.seconds for one in self._at_work.values())
-        workers = counted(self._cluster.workers, "worker")
+        workers = plural(self._cluster.workers, "worker")
         return ", ".join([workers, *self._pace.words(unit, left if whole else None)])
 
     def _patience(self, deadline: float) -> float | None:
@@ -493,6 +493,6 @@ def _result_of(future: Future[Finished]) -> Finished:
     except BrokenExecutor as error:
         raise PopsnetError(
             "A worker process ended without a result, perhaps because memory ran out "
-            f"({system.amount(system.available_memory())} are available here). Finished results "
-            "are kept. Collect again with fewer workers."
+            f"({system.format_bytes(system.available_memory())} are available here). Finished "
+            "results are kept. Collect again with fewer workers."
         ) from error

@@ -17,7 +17,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from popsnet.base.errors import InputError, PermutationError, did_you_mean, wrong
-from popsnet.base.report import counted
+from popsnet.base.report import plural
 from popsnet.engines.engine import engine_of_many
 from popsnet.experiment.experiment import MAX_STEPS, Experiment, Workload, resolve_demand
 from popsnet.experiment.traffic import TrafficExperiment
@@ -156,7 +156,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         runs = f"{len(self.experiments):,} experiments, {sum(self.runs):,} runs"
-        points = f"{counted(len(self.traffic), 'point')} of traffic"
+        points = f"{plural(len(self.traffic), 'point')} of traffic"
         parts = [runs] * bool(self.experiments or not self.traffic) + [points] * bool(self.traffic)
         return f"<sweep of {', '.join(parts)}>"
 
@@ -496,7 +496,9 @@ class _Grid(_ExperimentsTable, frozen=True):
         serving = bool(self.packets or self.matrices)
         named = [router.relations if serving else router.variants for router in routers]
         known = list(itertools.chain.from_iterable(named))
-        making = [router.schedules for router in routers if router.schedules and not serving]
+        making = [
+            router.parse_variant for router in routers if router.parse_variant and not serving
+        ]
         for variant in self.variants:
             if variant not in known:
                 if not making:

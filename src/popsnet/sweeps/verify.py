@@ -12,7 +12,7 @@ import numpy as np
 
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Report, Reported, counted, facts_of
+from popsnet.base.report import Report, Reported, facts_of, plural
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.programs.router import Router
 from popsnet.programs.scheduler import Scheduler
@@ -59,17 +59,17 @@ class Verification(Reported):
         notes = [f"Not run again: {text}" for text in self.unknown]
         notes += gap_notes(self.runs_not_counted)
         if self.shards or not self.points:
-            notes.append(f"{self.with_digest:,} of {counted(self.shards, 'shard')} have a digest.")
+            notes.append(f"{self.with_digest:,} of {plural(self.shards, 'shard')} have a digest.")
         if self.points:
-            notes.append(f"{counted(self.points, 'point')} of traffic.")
+            notes.append(f"{plural(self.points, 'point')} of traffic.")
         if self.flaws:
             notes.append(how_to_rescue(self.store))
-        again = [counted(self.compared, "shard")] * bool(self.shards or not self.points)
-        again += [counted(self.points_compared, "point")] * bool(self.points)
+        again = [plural(self.compared, "shard")] * bool(self.shards or not self.points)
+        again += [plural(self.points_compared, "point")] * bool(self.points)
         done = f"{' and '.join(again)} run again"
         verdict = f"OK: {self.store} is whole and consistent; {done}, with the same results."
         if self.flaws:
-            verdict = f"FAILED: {self.store} has {counted(len(self.flaws), 'flaw')}; {done}."
+            verdict = f"FAILED: {self.store} has {plural(len(self.flaws), 'flaw')}; {done}."
         return Report("", facts, (*notes, *self.flaws), verdict, ok=not self.flaws)
 
 

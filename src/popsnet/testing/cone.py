@@ -89,7 +89,7 @@ class Moment(NamedTuple):
 
 
 class Journal:
-    """Notes what each processor does and hears, in a memory of whichever kind it is a mixin."""
+    """A record of what each processor does and hears: a mixin for memories of either kind."""
 
     by_phase: ClassVar[bool] = True
     """Whether slots are matched by their phases, or by their numbers."""
@@ -104,9 +104,9 @@ class Journal:
     def moments(self) -> list[Moment]:
         """Return the slot since the last call, if any, and what was done after it."""
         after = Moment((*self._of, "after it"), self._number, self._entries, {})
-        found = [*self._heard_moments, after]
+        moments = [*self._heard_moments, after]
         self._entries, self._heard_moments = {}, []
-        return found
+        return moments
 
     def _hear(self, number: int, slot: Slot, messages: I32, inbox: Inbox) -> None:
         super()._hear(number, slot, messages, inbox)  # type: ignore[misc]
@@ -260,13 +260,13 @@ def _require_same_acts(
 
 
 def side_by_side(
-    one: list[Moment], other: list[Moment]
+    left: list[Moment], right: list[Moment]
 ) -> Iterator[tuple[Moment | None, Moment | None]]:
     """Yield the moments of two runs in order, with None for a slot that one run left out."""
-    names_of_one, names_of_other = ({moment.name for moment in run} for run in (one, other))
+    names_of_one, names_of_other = ({moment.name for moment in run} for run in (left, right))
     i = j = 0
-    while i < len(one) and j < len(other):
-        a, b = one[i], other[j]
+    while i < len(left) and j < len(right):
+        a, b = left[i], right[j]
         if a.name == b.name:
             yield a, b
             i, j = i + 1, j + 1

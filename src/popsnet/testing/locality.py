@@ -35,9 +35,9 @@ from popsnet.model.medium import make_medium
 from popsnet.model.memory import Memory, mixed
 from popsnet.model.network import Network, then_network
 from popsnet.model.slot import Ints
-from popsnet.model.traffic_memory import Arrived
+from popsnet.model.traffic_memory import NewPackets
 from popsnet.programs.router import AnyRouter, Route, Router, find_variant
-from popsnet.programs.scheduler import Schedule, Scheduler, find_scheduler_variant
+from popsnet.programs.scheduler import ProgramFunction, Scheduler, find_scheduler_variant
 from popsnet.programs.scheduler_faults import TrafficFaults
 from popsnet.programs.schedules.demand import Demand
 from popsnet.testing.cone import Journal, Moment, PrivateCoins, check_program, pairs_by_chance
@@ -172,14 +172,14 @@ def check_locality(
 
 def _relations(router: AnyRouter, variants: Sequence[str] | None) -> list[tuple[str, Serve]]:
     """Return how a router serves demands, each way with its name."""
-    found, named = find_variant(router)
+    program, named = find_variant(router)
 
     def serve(name: str, demand: Demand) -> Served:
-        variant = found.serve(name, demand)
-        return variant.route, found.buffers_on(demand.network, variant), demand.source
+        variant = program.serve(name, demand)
+        return variant.route, program.buffers_on(demand.network, variant), demand.source
 
-    names = [named] if named is not None else variants or list(found.relations)
-    return [(f"{found.name} {name}", partial(serve, name)) for name in names]
+    names = [named] if named is not None else variants or list(program.relations)
+    return [(f"{program.name} {name}", partial(serve, name)) for name in names]
 
 
 def _exchanged(demand: Demand, x: int, y: int) -> Demand:
@@ -250,7 +250,7 @@ def _moments(
 
 @then_network
 def check_scheduler_locality(
-    scheduler: str | Path | Scheduler | Schedule,
+    scheduler: str | Path | Scheduler | ProgramFunction,
     network: Network,
     *,
     variants: Sequence[str] | None = None,
@@ -324,8 +324,8 @@ def check_scheduler_locality(
     """
     n = network.n
     usual, others = (
-        make_arrivals(network, pattern=pattern, load=load, seed=one).block(0, max_slots)
-        for one in (seed, seed ^ _OTHER)
+        make_arrivals(network, pattern=pattern, load=load, seed=arrival_seed).block(0, max_slots)
+        for arrival_seed in (seed, seed ^ _OTHER)
     )
     couples = pairs_by_chance(n, seed, pairs)
     since = {  # from the start, and later, each once
@@ -335,23 +335,23 @@ def check_scheduler_locality(
     def changes(x: int, y: int) -> list[tuple[str, Block]]:
         return [("arrivals", _with_others(usual, others, (x, y), since[x, y]))]
 
-    found, given = find_scheduler_variant(scheduler)[0], faults_of(faults)
-    open_faults = partial(TrafficFaults, network, found, given, fault_seed, known_faults)
+    program, run_faults = find_scheduler_variant(scheduler)[0], faults_of(faults)
+    open_faults = partial(TrafficFaults, network, program, run_faults, fault_seed, known_faults)
     for name, schedule in _schedules(scheduler, variants):
         run = partial(_traffic_moments, network, name, schedule, buffer, seed, open_faults)
         check_program(name, run, usual, changes, couples, n)
 
 
 def _schedules(
-    scheduler: str | Path | Scheduler | Schedule, variants: Sequence[str] | None
-) -> list[tuple[str, Schedule]]:
+    scheduler: str | Path | Scheduler | ProgramFunction, variants: Sequence[str] | None
+) -> list[tuple[str, ProgramFunction]]:
     """Return the generator functions to check, with their names."""
-    found, named = find_scheduler_variant(scheduler)
+    program, named = find_scheduler_variant(scheduler)
     if variants is None:
-        variants = list(found.variants) if named in found.variants else [named]
+        variants = list(program.variants) if named in program.variants else [named]
     if isinstance(scheduler, str) and scheduler.endswith(f":{named}"):
         variants = [named]
-    return [(f"{found.name} {name}", found.variant(name)[1]) for name in variants]
+    return [(f"{program.name} {name}", program.variant(name)[1]) for name in variants]
 
 
 def _with_others(usual: Block, others: Block, sources: Sequence[int], since: int) -> Block:
@@ -390,7 +390,7 @@ class _TrafficJournal(Journal):
         """Name a packet by its source and its place among the packets of that source."""
         return self._names[packet] if packet >= 0 else ""
 
-    def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[Arrived, Any]:
+    def admit(self, slot: int, sources: Ints, destinations: Ints) -> tuple[NewPackets, Any]:
         arrived, refused = super().admit(slot, sources, destinations)  # type: ignore[misc]
         for source in arrived.processors.tolist():
             self._names.append(f"{self._arrivals[source]} of processor {source}")
@@ -401,7 +401,7 @@ class _TrafficJournal(Journal):
 def _traffic_moments(
     network: Network,
     name: str,
-    schedule: Schedule,
+    schedule: ProgramFunction,
     buffer: int,
     seed: int,
     open_faults: Callable[[], TrafficFaults],
@@ -414,7 +414,7 @@ def _traffic_moments(
     journal: Any = mixed(_TrafficJournal, memory)(network, buffer)
     machine = Machine.of(faults.medium, journal)
     coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
-    running = schedule(network, public_coins(seed), coins, journal, **faults.told)
+    running = schedule(network, public_coins(seed), coins, journal, **faults.keywords)
     execution = TrafficExecution(name, running, machine)
     for t in range(arrivals.slots):
         rows = slice(arrivals.starts[t], arrivals.starts[t + 1])

@@ -201,5 +201,5 @@ def bounds_on(
     >>> {bound.name: slots for bound, slots in bounds_on(Network(8, 8))}["rigid"]
     6
     """
-    there = [bound for bound in bounds if bound.applies(network)]
-    return [(bound, bound.slots(network) if bound.slots else None) for bound in there]
+    applicable = [bound for bound in bounds if bound.applies(network)]
+    return [(bound, bound.slots(network) if bound.slots else None) for bound in applicable]

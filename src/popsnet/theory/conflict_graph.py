@@ -70,7 +70,7 @@ class ConflictGraph:
     def degrees(self) -> Ints:
         """The pending packets of all 2g nodes: groups first, then temporary groups."""
         ends = self.sources, self.temporaries
-        return np.concatenate([np.bincount(one, minlength=self.network.g) for one in ends])
+        return np.concatenate([np.bincount(groups, minlength=self.network.g) for groups in ends])
 
     @property
     def max_degree(self) -> int:

@@ -195,13 +195,13 @@ def _left(window: int, most: int) -> F64:
     table = np.zeros((most + 1, most + 1))
     state = np.zeros((most + 2, most // 2 + 2))  # by slots with one, and with more
     state[0, 0] = 1.0
-    one, more = np.ogrid[: state.shape[0], : state.shape[1]]
-    to_free = np.clip(window - one - more, 0, None) / window
+    single, more = np.ogrid[: state.shape[0], : state.shape[1]]
+    to_free = np.clip(window - single - more, 0, None) / window
     for packets in range(most + 1):
         table[packets, : packets + 1] = state[packets::-1].sum(axis=1)
         new = state * (more / window)
         new[1:] += (state * to_free)[:-1]
-        new[:-1, 1:] += (state * one / window)[1:, :-1]
+        new[:-1, 1:] += (state * single / window)[1:, :-1]
         state = new
     return table
 

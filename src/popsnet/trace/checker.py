@@ -105,11 +105,11 @@ class TrafficReplay(Replay):
         holds = 0 <= processor < self.n and packet * self.n + processor in self.held
         if here is None or here.delivered:
             arrived = 0 <= packet < self.packets
-            wrong = f"{Rule.DELIVERS_HOME}, and packet {packet} has left the network"
+            wrong = f"{Rule.DELIVERS_ONCE}, and packet {packet} has left the network"
             self._violation(processor, wrong if arrived else self._no_packet(packet))
         elif here.destination != processor:
             self._violation(
-                processor, f"{Rule.DELIVERS_HOME}, and packet {packet} is for {here.destination}"
+                processor, f"{Rule.DELIVERS_ONCE}, and packet {packet} is for {here.destination}"
             )
         elif not hears and not holds:
             self._violation(
@@ -150,11 +150,11 @@ class TrafficReplay(Replay):
             self.most_known = max(_LEAST_KNOWN, 2 * len(self.known))
 
     def _conclude(self, outcome: OutcomeLine | None) -> None:
-        found = self.report
+        report = self.report
         waiting = [packet for packet, here in self.inside.items() if not here.delivered]
-        found.lost.sort()
-        found.held = len(waiting)
-        found.undelivered = sorted(found.lost + waiting)
+        report.lost.sort()
+        report.held = len(waiting)
+        report.undelivered = sorted(report.lost + waiting)
         super()._conclude(outcome)
 
     def _compare(self, outcome: OutcomeLine) -> None:
@@ -261,21 +261,21 @@ class _RouterReplay(Replay):
         self._hold(self.load, processor, packet, Rule.BUFFERS)
 
     def _conclude(self, outcome: OutcomeLine | None) -> None:
-        found = self.report
+        report = self.report
         for packet, destination in enumerate(self.destination):
             if not self.held.get(packet * self.n + destination):
-                found.undelivered.append(packet)
-        found.delivered = found.packets - len(found.undelivered)
+                report.undelivered.append(packet)
+        report.delivered = report.packets - len(report.undelivered)
         if self.buffers is not None:
             held = {copy // self.n for copy, copies in self.held.items() if copies}
-            found.lost = [packet for packet in found.undelivered if packet not in held]
+            report.lost = [packet for packet in report.undelivered if packet not in held]
         if self.faults is not None:
-            found.unreachable = self._unreachable(self.faults)
+            report.unreachable = self._unreachable(self.faults)
         super()._conclude(outcome)
         if self.faults is not None:
             return
-        gone = set(found.lost)
-        for packet in found.undelivered:
+        gone = set(report.lost)
+        for packet in report.undelivered:
             what = "is lost: no processor holds it" if packet in gone else "never reached it"
             self._violation(self.destination[packet], f"its packet {packet} {what}")
 
@@ -289,26 +289,26 @@ class _RouterReplay(Replay):
             if copies and faults.acts(last, copy % self.n)
         }
         return sum(
-            packet not in alive or not faults.joins(last, *(one[packet] for one in ends))
+            packet not in alive or not faults.joins(last, *(places[packet] for places in ends))
             for packet in missing - gone
         )
 
     def _compare(self, outcome: OutcomeLine) -> None:
-        found = self.report
+        report = self.report
         super()._compare(outcome)
-        if outcome.delivered > found.delivered:
-            self._refute(f"{outcome.delivered} delivered", found.delivered)
-        if outcome.delivered < found.packets and self.faults is None:
+        if outcome.delivered > report.delivered:
+            self._refute(f"{outcome.delivered} delivered", report.delivered)
+        if outcome.delivered < report.packets and self.faults is None:
             self._violation(
-                None, f"by its own outcome {outcome.delivered} of {found.packets} packets arrived"
+                None, f"by its own outcome {outcome.delivered} of {report.packets} packets arrived"
             )
         if self.buffers is not None:
             self._compare_lost(outcome)
-        if self.faults is not None and outcome.unreachable not in (None, found.unreachable):
-            self._refute(f"{outcome.unreachable} unreachable", found.unreachable)
-        if not 0 <= outcome.lost <= found.packets - outcome.delivered:
+        if self.faults is not None and outcome.unreachable not in (None, report.unreachable):
+            self._refute(f"{outcome.unreachable} unreachable", report.unreachable)
+        if not 0 <= outcome.lost <= report.packets - outcome.delivered:
             self._violation(
                 None,
                 f"the outcome claims {outcome.lost} lost and {outcome.delivered} delivered of "
-                f"{found.packets}",
+                f"{report.packets}",
             )

@@ -31,7 +31,7 @@ def _absent() -> list[Any]:
 
 
 class FaultsOfTrace(Struct, frozen=True, forbid_unknown_fields=True):
-    """What does not work in a run: every part with the slot from which on it is dead."""
+    """The dead parts of a run, each with the slot from which on it is dead."""
 
     couplers: list[tuple[int, int, int]] = []
     """To which group, from which group, and the slot."""
@@ -303,20 +303,20 @@ class TraceReader:
 
     def _require_holdings(self, **lists: list[Any]) -> None:
         """Require that all lines say which packets are held, or that none does."""
-        told = self.header.tells_holdings
+        has_holdings = self.header.tells_holdings
         reason = "traffic" if self.header.traffic else "buffers"
-        for name, given in lists.items():
-            if (given is _ABSENT) == told:
+        for name, entries in lists.items():
+            if (entries is _ABSENT) == has_holdings:
                 raise self._error(
-                    f'"{name}" is {"missing" if told else "present"}, and the header has '
-                    f'{"" if told else "no "}"{reason}"; give both or neither.'
+                    f'"{name}" is {"missing" if has_holdings else "present"}, and the header has '
+                    f'{"" if has_holdings else "no "}"{reason}"; give both or neither.'
                 )
 
-    def _require_wavelengths(self, what: str, given: list[int] | None, length: int) -> None:
+    def _require_wavelengths(self, what: str, values: list[int] | None, length: int) -> None:
         """Require a wavelength per message or listener, or none at all."""
-        if given is not None and len(given) != length:
+        if values is not None and len(values) != length:
             raise self._error(
-                f'"{what}_wavelengths" has {len(given)} entries, and "{what}s" has {length}; give '
+                f'"{what}_wavelengths" has {len(values)} entries, and "{what}s" has {length}; give '
                 "one for each, or leave it out."
             )
 

@@ -80,7 +80,7 @@ class FaultyParts:
         for via in range(g):
             relays = range(via * d + a // self._alike, via * d + d, g)
             needed = (via * g + a, b * g + via, via * g + b, a * g + via)
-            dead = any(self._is_dead(self._couplers, one, slot) for one in needed)
+            dead = any(self._is_dead(self._couplers, coupler, slot) for coupler in needed)
             if not dead and any(self._works(slot, relay) for relay in relays):
                 return True
         return False
@@ -389,11 +389,11 @@ class Replay:
     def _compare_lost(self, outcome: OutcomeLine) -> None:
         lost, claimed = self.report.lost, sorted(outcome.lost_packets)
         if (claimed, outcome.lost) != (lost, len(lost)):
-            found = f"{len(lost)} ({_some(lost)})"
-            self._refute(f"{outcome.lost} lost ({_some(claimed)})", found)
+            result = f"{len(lost)} ({_some(lost)})"
+            self._refute(f"{outcome.lost} lost ({_some(claimed)})", result)
 
-    def _refute(self, claimed: str, found: object) -> None:
-        self._violation(None, f"the outcome claims {claimed}; the replay finds {found}")
+    def _refute(self, claimed: str, result: object) -> None:
+        self._violation(None, f"the outcome claims {claimed}; the replay finds {result}")
 
     def _violation(self, processor: int | None, rule: str) -> None:
         self.report.violation_count += 1

@@ -45,7 +45,7 @@ def records(slot: Slot) -> tuple[list[Send], list[Listen]]:
         ends = np.cumsum(slot.fanout).tolist()
         targets = [sorted(groups[a:b]) for a, b in pairwise([0, *ends])]
     kinds = [_KINDS[kind] for kind in slot.kinds.tolist()]
-    packets = [None if one == NO_PACKET else one for one in slot.packet_numbers.tolist()]
+    packets = [None if packet == NO_PACKET else packet for packet in slot.packet_numbers.tolist()]
     sends = zip(slot.senders.tolist(), targets, kinds, packets, strict=True)
     listens = zip(slot.listeners.tolist(), slot.listened.tolist(), strict=True)
     return sorted(sends, key=itemgetter(0)), sorted(listens)
@@ -72,14 +72,14 @@ def wavelengths(slot: Slot) -> tuple[list[int], list[int]]:
     >>> wavelengths(Slot.send_packets(both, both, send_wavelengths=np.array([0, 3])))
     ([3, 0], [])
     """
-    found = []
+    columns = []
     for processors, values in (
         (slot.senders, slot.send_wavelengths),
         (slot.listeners, slot.listen_wavelengths),
     ):
         order = np.argsort(processors, kind="stable")
-        found.append([0] * len(order) if values is None else values[order].tolist())
-    return found[0], found[1]
+        columns.append([0] * len(order) if values is None else values[order].tolist())
+    return columns[0], columns[1]
 
 
 class TraceWriter:
@@ -299,8 +299,8 @@ class TraceWriter:
         several = {"wavelengths": network.wavelengths} if network.wavelengths > 1 else {}
         names = {"router": router, "variant": variant, "seed": seed}
         shape = {"format": FORMAT, "version": VERSION, "d": network.d, "g": network.g}
-        found = {"faults": faults} if faults else {}
-        self._write({**shape, **several, **names, **fields, **found, **(words or {})})
+        fault_fields = {"faults": faults} if faults else {}
+        self._write({**shape, **several, **names, **fields, **fault_fields, **(words or {})})
 
     def _write(self, line: dict[str, object]) -> None:
         self._file.write(json.dumps(line, separators=(",", ":")) + "\n")

@@ -203,7 +203,7 @@ def _require_sources(pattern: Pattern, load: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
+class _RandomArrivals:
     """Arrivals whose destinations are drawn."""
 
     network: Network
@@ -245,8 +245,8 @@ class _Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli(_Drawn):
-    """Every processor draws in every slot whether a packet arrives, independently of the past."""
+class Bernoulli(_RandomArrivals):
+    """Arrivals that every processor draws in every slot, independently of the past."""
 
     @property
     def name(self) -> str:
@@ -274,8 +274,8 @@ class Bernoulli(_Drawn):
 
 
 @dataclass(frozen=True, eq=False)
-class OnOff(_Drawn):
-    """Every processor is on, with a packet in every slot for one destination, or off.
+class OnOff(_RandomArrivals):
+    """Bursts: every processor is on, with a packet in every slot for one destination, or off.
 
     Notes
     -----

@@ -34,10 +34,10 @@ class Block(NamedTuple):
         """Return the arrivals without those at some positions."""
         if not len(rows):
             return self
-        kept = np.ones(len(self.sources), dtype=np.bool_)
-        kept[rows] = False
+        remaining = np.ones(len(self.sources), dtype=np.bool_)
+        remaining[rows] = False
         starts = self.starts - np.searchsorted(np.sort(rows), self.starts)
-        return Block(self.begin, starts, self.sources[kept], self.destinations[kept])
+        return Block(self.begin, starts, self.sources[remaining], self.destinations[remaining])
 
     @property
     def slots(self) -> int:

@@ -39,15 +39,15 @@ def read_loads(text: str) -> list[float]:
     [0.01, 0.1, 1.0]
     """
     require_text("loads", text)
-    found = _RANGE.fullmatch(text.strip())
+    match = _RANGE.fullmatch(text.strip())
     try:
-        if found is None:
-            loads = [float(one) for one in text.split(",")]
+        if match is None:
+            loads = [float(part) for part in text.split(",")]
         else:
-            first, last, count = float(found[1]), float(found[2]), int(found[3])
+            first, last, count = float(match[1]), float(match[2]), int(match[3])
             if count < 2 or not 0 < first < last:
                 raise ValueError
-            spaced = np.geomspace if found[4] else np.linspace
+            spaced = np.geomspace if match[4] else np.linspace
             loads = spaced(first, last, count).tolist()
     except ValueError:
         raise wrong("loads", repr(text))(

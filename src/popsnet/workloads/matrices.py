@@ -104,13 +104,13 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
         name = f"matrix{path.suffix.lower()}:{digest}"
         return Matrix(network, name, str(path.resolve()), values=_scaled(table, network))
     try:
-        given = None if np.ma.isMaskedArray(matrix) else np.asarray(matrix)
+        array = None if np.ma.isMaskedArray(matrix) else np.asarray(matrix)
     except ValueError:  # rows of different lengths
-        given = None
-    if given is None or given.ndim == 0 or given.dtype.kind not in "iuf":
+        array = None
+    if array is None or array.ndim == 0 or array.dtype.kind not in "iuf":
         raise wrong("matrix", f"{matrix!r:.60}")("give a file, or a square array of numbers.")
-    values = _scaled(FileTable(Path("matrix"), given), network)
-    return Matrix(network, f"matrix:{_digest(given.astype('<f8').tobytes())}", values=values)
+    values = _scaled(FileTable(Path("matrix"), array), network)
+    return Matrix(network, f"matrix:{_digest(array.astype('<f8').tobytes())}", values=values)
 
 
 def _scaled(table: FileTable, network: Network) -> F64:

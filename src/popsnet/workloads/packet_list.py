@@ -160,11 +160,11 @@ def _columns(table: FileTable) -> list[int]:
         return list(range(width))
     if names is not None and sorted(names) in (sorted(_NAMES), sorted(_NAMES[:3])):
         return [names.index(name) for name in _NAMES if name in names]
-    found = f"{width} columns"
+    shape = f"{width} columns"
     if table.columns is not None:
-        found = f"the heading {','.join(table.columns)!r:.60}"
+        shape = f"the heading {','.join(table.columns)!r:.60}"
     raise InputError(
-        f"{table.path} has {found}; a list of packets must have {_FORM}, with these names as a "
+        f"{table.path} has {shape}; a list of packets must have {_FORM}, with these names as a "
         "heading or with no heading."
     )
 
@@ -179,18 +179,18 @@ def _fitting(table: FileTable, columns: list[int], network: Network) -> I64:
     high, n = (_MOST_SLOTS + 1, network.n, network.n, _MOST_PACKETS + 1), network.n
     cures = ("slots count from 1; add 1 to each slot", *[f"{network} has n = {n} processors"] * 2,
              "split the row, or use a smaller number")  # fmt: skip
-    found = np.ones((len(COLUMNS), len(table.values)), np.int64)
+    numbers = np.ones((len(COLUMNS), len(table.values)), np.int64)
     for k, column in enumerate(columns):
         low = 1 if k in (0, 3) else 0
-        found[k] = require_integers(
+        numbers[k] = require_integers(
             table.values[:, column], partial(table.where, column=column), "give integers."
         )
-        wrong = (found[k] < low) | (found[k] >= high[k])
+        wrong = (numbers[k] < low) | (numbers[k] >= high[k])
         if wrong.any():
             i = int(np.argmax(wrong))
             raise InputError(
-                f"{table.where(i)}: {COLUMNS[k]} {found[k, i]} must be from {low} to "
+                f"{table.where(i)}: {COLUMNS[k]} {numbers[k, i]} must be from {low} to "
                 f"{high[k] - 1}; {cures[k]}."
             )
-    found[0] -= 1
-    return found
+    numbers[0] -= 1
+    return numbers

@@ -25,22 +25,22 @@ _32, _SHIFT = np.uint64(32), np.uint64(64 - BITS)
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Draws destinations with a function of words and sources, and of what it needs besides."""
+    """A way to draw destinations: a function of words, sources and further inputs."""
 
     fill: Callable[..., None]
-    given: tuple[Any, ...]
+    inputs: tuple[Any, ...]
 
     def draw(self, words: U64, sources: I32) -> I32:
         """Return a destination for each word and source."""
         drawn = np.empty(len(words), np.int32)
-        self.fill(words, sources, *self.given, drawn)
+        self.fill(words, sources, *self.inputs, drawn)
         return drawn
 
 
 def by_rows(rates: F64, d: int) -> Targets:
     """Return targets by a matrix with a row for each processor, or for each group if ``d`` > 1."""
     columns = [np.flatnonzero(row).astype(np.int32) for row in rates]
-    thresholds = [thresholds_of(row[kept]) for row, kept in zip(rates, columns, strict=True)]
+    thresholds = [thresholds_of(row[column]) for row, column in zip(rates, columns, strict=True)]
     starts = np.cumsum([0, *map(len, columns)], dtype=np.int64)
     return Targets(_draw_rows, (d, starts, np.concatenate(columns), np.concatenate(thresholds)))
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popsnet.base.report import Column, Table
-from popsnet.base.report.table import shown
+from popsnet.base.report.table import format_value
 
 ROUTERS = [
     {"router": "direct", "slots": 8, "capped": 0},
@@ -31,11 +31,11 @@ def widths(table: Table) -> list[int]:
 
 
 def test_values_as_people_see_them() -> None:
-    assert shown(1234567, "integer") == "1,234,567"
-    assert shown(1234.567, "number") == "1,234.57"
-    assert shown(0.12345, "share") == "12.3%"
-    assert [shown(value, "flag") for value in (True, False, None)] == ["yes", "no", "–"]
-    assert shown("[red]", "text") == "[red]"
+    assert format_value(1234567, "integer") == "1,234,567"
+    assert format_value(1234.567, "number") == "1,234.57"
+    assert format_value(0.12345, "share") == "12.3%"
+    assert [format_value(value, "flag") for value in (True, False, None)] == ["yes", "no", "–"]
+    assert format_value("[red]", "text") == "[red]"
 
 
 def test_text_has_numbers_to_the_right_and_what_show_makes() -> None:
@@ -145,7 +145,7 @@ def test_a_spreadsheet_finds_no_formula_in_a_csv_file() -> None:
     rows = [{"=name": text, "value": -1.5, "number": "-28"} for text in formulas]
     back = list(csv.reader(io.StringIO(Table("t", "", (), rows).csv(), newline="")))
     assert back[0] == ["'=name", "value", "number"]
-    assert [row[0] for row in back[1:]] == [f"'{one}" for one in formulas[:6]] + formulas[6:]
+    assert [row[0] for row in back[1:]] == [f"'{text}" for text in formulas[:6]] + formulas[6:]
     assert {tuple(row[1:]) for row in back[1:]} == {("-1.5", "-28")}
     assert Table("t", "", (), rows).records() == rows  # JSON has them as they are
 

@@ -28,11 +28,11 @@ ESTIMATES = st.builds(Estimate, st.floats(-1e3, 1e3), st.floats(0.01, 1e3), st.i
 @given(SAMPLES)
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
 def test_summaries_agree_with_scipy(sample: list[int]) -> None:
-    one = summarize(sample)
-    assert one.mean == pytest.approx(stats.tmean(sample))
-    assert one.sd == pytest.approx(stats.tstd(sample))
-    assert (one.min, one.max) == (min(sample), max(sample))
-    assert summarize_counts(Counter(sample)) == one
+    summary = summarize(sample)
+    assert summary.mean == pytest.approx(stats.tmean(sample))
+    assert summary.sd == pytest.approx(stats.tstd(sample))
+    assert (summary.min, summary.max) == (min(sample), max(sample))
+    assert summarize_counts(Counter(sample)) == summary
 
 
 def test_runs_have_a_summary_of_their_own() -> None:
@@ -56,17 +56,19 @@ def test_quantiles_agree_with_numpy(sample: list[int], share: float) -> None:
 
 
 @given(ESTIMATES, st.floats(0.5, 0.999))
-def test_confidence_intervals_agree_with_scipy(one: Estimate, confidence: float) -> None:
-    expected = stats.t.interval(confidence, one.runs - 1, one.mean, one.standard_error)
-    assert confidence_interval(one, confidence) == pytest.approx(expected)
+def test_confidence_intervals_agree_with_scipy(estimate: Estimate, confidence: float) -> None:
+    expected = stats.t.interval(
+        confidence, estimate.runs - 1, estimate.mean, estimate.standard_error
+    )
+    assert confidence_interval(estimate, confidence) == pytest.approx(expected)
 
 
 @given(ESTIMATES, ESTIMATES)
-def test_comparisons_agree_with_scipy(one: Estimate, other: Estimate) -> None:
+def test_comparisons_agree_with_scipy(left: Estimate, right: Estimate) -> None:
     t, p = stats.ttest_ind_from_stats(
-        one.mean, one.sd, one.runs, other.mean, other.sd, other.runs, equal_var=False
+        left.mean, left.sd, left.runs, right.mean, right.sd, right.runs, equal_var=False
     )
-    found = compare_means(one, other)
+    found = compare_means(left, right)
     assert found.standard_errors == pytest.approx(t)
     assert found.p == pytest.approx(p, abs=1e-12)
 

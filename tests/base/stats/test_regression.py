@@ -15,10 +15,10 @@ def test_known_coefficients_are_recovered() -> None:
     """Over 200 samples the mean of b is within five of its standard errors."""
     rng = np.random.default_rng(1)
     noise = rng.normal(0, np.hypot(ERRORS, 0.5), (200, 12))
-    fits = [fit(LOG_LOG, LOG_LOG @ [15.0, 6.0] + one, ERRORS) for one in noise]
-    slopes = np.array([one.coefficients[1] for one in fits])
+    fits = [fit(LOG_LOG, LOG_LOG @ [15.0, 6.0] + errors, ERRORS) for errors in noise]
+    slopes = np.array([model.coefficients[1] for model in fits])
     assert abs(slopes.mean() - 6) < 5 * slopes.std() / 200**0.5
-    assert 0.4 < np.median([one.misfit for one in fits]) < 0.55
+    assert 0.4 < np.median([model.misfit for model in fits]) < 0.55
 
 
 @pytest.mark.parametrize("misfit", [0.0, 0.5])
@@ -26,8 +26,8 @@ def test_standard_errors_cover_as_they_should(misfit: float) -> None:
     """95 % of the true slopes are within two; fewer than 88 % of 300 have a chance of 10^-5."""
     rng = np.random.default_rng(2)
     noise = rng.normal(0, np.hypot(ERRORS, misfit), (300, 12))
-    fits = [fit(LOG_LOG, LOG_LOG @ [15.0, 6.0] + one, ERRORS) for one in noise]
-    assert sum(abs(one.coefficients[1] - 6) < 2 * one.errors[1] for one in fits) >= 0.88 * 300
+    fits = [fit(LOG_LOG, LOG_LOG @ [15.0, 6.0] + errors, ERRORS) for errors in noise]
+    assert sum(abs(model.coefficients[1] - 6) < 2 * model.errors[1] for model in fits) >= 0.88 * 300
 
 
 def test_without_misfit_it_is_weighted_least_squares() -> None:
@@ -60,15 +60,15 @@ def test_aicc_is_that_of_the_likelihood() -> None:
 def test_a_coefficient_that_does_nothing_costs() -> None:
     rng = np.random.default_rng(3)
     values = 20 + rng.normal(0, 1, (100, 12))
-    better = [fit(LOG[:, :1], one, ERRORS).aicc < fit(LOG, one, ERRORS).aicc for one in values]
+    better = [fit(LOG[:, :1], y, ERRORS).aicc < fit(LOG, y, ERRORS).aicc for y in values]
     assert sum(better) > 70
 
 
 def test_weights_are_shares() -> None:
     assert akaike_weights([10.0, 10.0]) == [0.5, 0.5]
-    one, two = akaike_weights([100.0, 104.0])
-    assert one + two == pytest.approx(1)
-    assert two / one == pytest.approx(np.exp(-2))
+    first, second = akaike_weights([100.0, 104.0])
+    assert first + second == pytest.approx(1)
+    assert second / first == pytest.approx(np.exp(-2))
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:

@@ -65,11 +65,11 @@ def trajectory(
 
 
 def assert_same(what: tuple[str, str], g: int, seed: int, max_steps: int = 1000) -> None:
-    one, slots_of_one = trajectory("objects", what, g, seed, max_steps)
-    other, slots_of_other = trajectory("slots", what, g, seed, max_steps)
-    for a, b in zip(slots_of_one, slots_of_other, strict=True):
+    outcome, slots = trajectory("objects", what, g, seed, max_steps)
+    other_outcome, other_slots = trajectory("slots", what, g, seed, max_steps)
+    for a, b in zip(slots, other_slots, strict=True):
         assert a == b
-    assert one == other
+    assert outcome == other_outcome
 
 
 @examples(200)

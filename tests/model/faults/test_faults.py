@@ -85,20 +85,20 @@ def test_all_couplers_can_be_drawn_and_none_twice() -> None:
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 20), st.integers(0, 20))
-def test_more_random_faults_contain_fewer(seed: int, one: int, other: int) -> None:
+def test_more_random_faults_contain_fewer(seed: int, first: int, second: int) -> None:
     network, coins = Network(3, 5), Coins(seed)
     few, many = (
         set(Faults(random={"couplers": number}).drawn(network, coins).dead("couplers"))
-        for number in sorted((one, other))
+        for number in sorted((first, second))
     )
     assert few <= many
-    assert len(many) == max(one, other)
+    assert len(many) == max(first, second)
 
 
 def test_every_run_has_its_own_faults() -> None:
     experiment = Experiment(4, 4, faults="random:couplers=3 random:processors=1@5")
     drawn = [experiment.faults_of(run) for run in range(20)]
-    assert len({str(one.faults) for one in drawn if one is not None}) > 15
+    assert len({str(active.faults) for active in drawn if active is not None}) > 15
     again = experiment.faults_of(7)
     assert again is not None
     assert drawn[7] is not None
@@ -163,7 +163,7 @@ def test_the_parts_are_dead_from_their_slot_on() -> None:
         [False, False, False, True],
     ]  # fmt: skip
     sent = [active.send(slot, listeners) for slot in (1, 4)]
-    assert [None if one is None else one.tolist() for one in sent] == [
+    assert [None if heard is None else heard.tolist() for heard in sent] == [
         [True, True, True, False], [False, True, True, False]
     ]  # fmt: skip
 

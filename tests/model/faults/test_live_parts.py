@@ -25,8 +25,8 @@ class Brute:
     def __init__(self, network: Network, faults: Faults, known: bool = True) -> None:
         self.network, self.frame, self.known = network, Frame(network), known
         self.dead = {(to, by) for to, by, _ in faults.dead("couplers")}
-        self.mute = {one for one, _ in (*faults.transmitters, *faults.processors)}
-        self.deaf = {one for one, _ in (*faults.receivers, *faults.processors)}
+        self.mute = {processor for processor, _ in (*faults.transmitters, *faults.processors)}
+        self.deaf = {processor for processor, _ in (*faults.receivers, *faults.processors)}
 
     def hop(self, p: int, q: int) -> bool:
         d = self.network.d
@@ -61,7 +61,7 @@ class Brute:
             same = [r for r in self.relays() if self.kind(r) % residues == self.kind(q) % residues]
             last = {r for r in same if self.hop(r, q)} | {q}
             return any(
-                self.hop(p, r) and (r in last or any(self.hop(r, one) for one in last))
+                self.hop(p, r) and (r in last or any(self.hop(r, end) for end in last))
                 for r in {*self.relays(), q}
             )
         found, before = {p}, set[int]()

@@ -40,15 +40,15 @@ def fits(demand: Demand, slots: int) -> bool:
             for i in range(len(moving))
             if i not in given
         }
-        one = min(free, key=lambda i: (len(free[i]), -len(meets[i])))
+        packet = min(free, key=lambda i: (len(free[i]), -len(meets[i])))
         unused = max(given.values(), default=-1) + 1
-        for slot in sorted(free[one]):
+        for slot in sorted(free[packet]):
             if slot > unused:  # slots that no packet has are alike
                 break
-            given[one] = slot
+            given[packet] = slot
             if complete():
                 return True
-            del given[one]
+            del given[packet]
         return False
 
     return complete()
@@ -78,12 +78,12 @@ def has_three_colours(graph: Graph) -> bool:
         if k == len(graph):
             return True
         u, v = graph[k]
-        for one in range(3):
-            if (u, one) not in used and (v, one) not in used:
-                used.update({(u, one), (v, one)})
+        for shade in range(3):
+            if (u, shade) not in used and (v, shade) not in used:
+                used.update({(u, shade), (v, shade)})
                 if colour(k + 1):
                     return True
-                used.difference_update({(u, one), (v, one)})
+                used.difference_update({(u, shade), (v, shade)})
         return False
 
     return colour(0)
@@ -94,7 +94,7 @@ def random_cubic(vertices: int, seed: int) -> Graph:
     rng = np.random.default_rng(seed)
     while True:
         stubs = rng.permutation(np.repeat(np.arange(vertices), 3)).reshape(-1, 2).tolist()
-        if all(u != v for u, v in stubs) and len({frozenset(one) for one in stubs}) == len(stubs):
+        if all(u != v for u, v in stubs) and len({frozenset(pair) for pair in stubs}) == len(stubs):
             return [(u, v) for u, v in stubs]
 
 

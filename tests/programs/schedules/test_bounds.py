@@ -61,8 +61,10 @@ def shortest(starts: Iterable[State], d: int, n: int) -> int:
     """The fewest slots, by breadth-first search over all states."""
     reached = {tuple(sorted(state)) for state in starts}
     seen, slots = set(reached), 0
-    while not any(all(is_done(one, d) for one in state) for state in reached):
-        after = {tuple(sorted(one)) for state in reached for one in slots_from(state, d, n)}
+    while not any(all(is_done(packet, d) for packet in state) for state in reached):
+        after = {
+            tuple(sorted(after_slot)) for state in reached for after_slot in slots_from(state, d, n)
+        }
         reached = after - seen
         seen |= reached
         slots += 1
@@ -235,8 +237,8 @@ def test_the_value_is_proved_whatever_the_solver_returns(monkeypatch: pytest.Mon
     def change(error: float) -> None:
         def linprog(*args: object, **options: object) -> optimize.OptimizeResult:
             found = solve(*args, **options)
-            for one in (found.ineqlin, found.eqlin):
-                one.marginals += error * rng.normal(size=len(one.marginals))
+            for part in (found.ineqlin, found.eqlin):
+                part.marginals += error * rng.normal(size=len(part.marginals))
             return found
 
         monkeypatch.setattr(optimize, "linprog", linprog)

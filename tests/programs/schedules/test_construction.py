@@ -133,8 +133,8 @@ def test_partial_permutations(d: int, g: int, share: float, seed: int) -> None:
     hops = 1 if d == 1 else 2
     assert outcome.slots == (hops * -(-demand.degree // g) if d > 1 else demand.h)
     assert outcome.delivered == packets
-    one = min(packets, 1)
-    assert outcome.peak_buffers in ((one,) if demand.degree <= g else (1, 2))
+    most = min(packets, 1)
+    assert outcome.peak_buffers in ((most,) if demand.degree <= g else (1, 2))
 
 
 @pytest.mark.parametrize(("d", "g"), [(1, 5), (3, 4), (4, 4), (9, 4), (7, 1)])
@@ -191,7 +191,7 @@ def test_the_machine_executes_a_schedule_for_other_packets_too() -> None:
 
 
 def test_a_schedule_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_kept", cache._Kept())
+    monkeypatch.setattr(cache, "_kept", cache._ScheduleCache())
     network, destination = Network(5, 3), np.random.default_rng(0).permutation(15)
     schedule = schedule_permutation(network, destination)
     assert schedule_permutation(network, destination.astype(np.int32)) is schedule
@@ -205,13 +205,13 @@ def test_a_schedule_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_same_seed_gives_the_same_schedule() -> None:
     demand = Demand.of_permutation(Network(7, 5), np.random.default_rng(0).permutation(35))
-    one, same, other = (make_two_hops(demand, seed=seed) for seed in (1, 1, 2))
+    schedule, same, other = (make_two_hops(demand, seed=seed) for seed in (1, 1, 2))
     assert all(
         np.array_equal(a, b)
-        for slot in range(one.slots)
-        for a, b in zip(one.transmissions(slot), same.transmissions(slot), strict=True)
+        for slot in range(schedule.slots)
+        for a, b in zip(schedule.transmissions(slot), same.transmissions(slot), strict=True)
     )
-    assert not np.array_equal(one.transmissions(0)[2], other.transmissions(0)[2])
+    assert not np.array_equal(schedule.transmissions(0)[2], other.transmissions(0)[2])
 
 
 @pytest.mark.parametrize(

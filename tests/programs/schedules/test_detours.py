@@ -133,7 +133,7 @@ def shortest_around(demand: Demand, parts: WorkingParts) -> int:
             tuple(sorted(new))
             for state in reached
             for new in slots_from(state, d, n)
-            if all(works(old[0], one[0]) for old, one in zip(state, new, strict=True))
+            if all(works(old[0], now[0]) for old, now in zip(state, new, strict=True))
         }
         reached = after - seen
         seen |= reached

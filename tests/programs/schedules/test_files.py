@@ -106,12 +106,12 @@ DECIMALS = st.decimals(0, 1000, places=3)
 
 @given(st.lists(DECIMALS, min_size=4, max_size=4), st.decimals("0.001", 100, places=3))
 def test_amounts_are_rounded_up_exactly(amounts: list[object], unit: object) -> None:
-    exact = [packets_of(Fraction(str(one)), Fraction(str(unit))) for one in amounts]
-    values = np.array([float(str(one)) for one in amounts]).reshape(2, 2)
+    exact = [packets_of(Fraction(str(amount)), Fraction(str(unit))) for amount in amounts]
+    values = np.array([float(str(amount)) for amount in amounts]).reshape(2, 2)
     read = read_matrix(values, Network(1, 2), unit=float(str(unit)))
     assert read.counts.ravel().tolist() == exact
     assert read.rounding is not None
-    total = sum(Fraction(str(one)) for one in amounts)
+    total = sum(Fraction(str(amount)) for amount in amounts)
     error = sum(exact) * Fraction(str(unit)) - total
     assert read.rounding.error == pytest.approx(float(error), abs=1e-9 * max(1, float(total)))
     assert (read.rounding.packets, read.rounding.unit) == (sum(exact), float(str(unit)))

@@ -22,7 +22,7 @@ def assert_delivers(demand: Demand, paths: Paths, slots: int) -> None:
     d, uses = demand.network.d, Counter[tuple[str, int, int]]()
     for p in range(demand.packets):
         source, end = int(demand.source[p]), int(demand.destination[p])
-        relay, first, final = (int(one[p]) for one in paths[:3])
+        relay, first, final = (int(column[p]) for column in paths[:3])
         if source == end:
             assert (relay, first, final) == (-1, -1, -1)
             continue
@@ -114,7 +114,7 @@ def test_first_fit_continues_after_64_slots() -> None:
     moving = fixed._going_straight(demand)
     busy, expected = set[tuple[int, int, int]](), []
     uses = list(enumerate(np.stack(moving[1:4]).T.tolist()))
-    for p, parts in sorted(uses, key=lambda one: one[1][2]):
+    for p, parts in sorted(uses, key=lambda item: item[1][2]):
         slot = 0
         while any((kind, part, slot) in busy for kind, part in enumerate(parts)):
             slot += 1
@@ -139,12 +139,12 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
     rng = np.random.default_rng(0)
     demand = Demand(Network(4, 4), *rng.integers(0, 16, (2, 100)))
     slots = lower_bound(demand) + 1
-    one, same, other = (best_fixed(demand, slots, slots + 1, seed=seed) for seed in (1, 1, 2))
-    assert one is not None
+    plan, same, other = (best_fixed(demand, slots, slots + 1, seed=seed) for seed in (1, 1, 2))
+    assert plan is not None
     assert same is not None
     assert other is not None
-    assert all(np.array_equal(a, b) for a, b in zip(one[:3], same[:3], strict=True))
-    assert not np.array_equal(one.first, other.first)
+    assert all(np.array_equal(a, b) for a, b in zip(plan[:3], same[:3], strict=True))
+    assert not np.array_equal(plan.first, other.first)
 
 
 def dealt(counts: np.ndarray, d: int) -> Demand:

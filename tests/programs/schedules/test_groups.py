@@ -149,11 +149,11 @@ def can_relay(counts: Matrix, bound: int) -> bool:
 def test_the_same_seed_gives_the_same_plan(case: tuple[Matrix, int]) -> None:
     counts, d = case
     bound, most = simple_bound(counts, d), formula(counts, d)
-    one, same = (plan_mixed(counts, d, bound, most, seed=5) for _ in range(2))
-    assert (one is None) == (same is None)
-    if one is not None and same is not None:
-        assert one.slots == same.slots
-        assert all(np.array_equal(x, y) for x, y in zip(one[:5], same[:5], strict=True))
+    plan, same = (plan_mixed(counts, d, bound, most, seed=5) for _ in range(2))
+    assert (plan is None) == (same is None)
+    if plan is not None and same is not None:
+        assert plan.slots == same.slots
+        assert all(np.array_equal(x, y) for x, y in zip(plan[:5], same[:5], strict=True))
 
 
 @each("d", [1, 4, 9])

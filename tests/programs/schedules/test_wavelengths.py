@@ -71,11 +71,11 @@ def test_demands_with_several_packets_per_processor(seed: int) -> None:
         network = Network(d, g, w)
         ends = rng.integers(0, network.n, size=(2, 4 * network.n))
         demand = Demand(network, *ends)
-        two = executed(network, demand, hops=2)
-        one = executed(network, demand, hops=1)
+        two_hops = executed(network, demand, hops=2)
+        one_hop = executed(network, demand, hops=1)
         best = executed(network, demand)
-        assert two.slots == (demand.h if d == 1 else 2 * demand.rounds)
-        assert best.slots <= min(one.slots, two.slots)
+        assert two_hops.slots == (demand.h if d == 1 else 2 * demand.rounds)
+        assert best.slots <= min(one_hop.slots, two_hops.slots)
         assert lower_bound(demand) <= best.slots
         assert best.lower_bound <= best.slots
 

@@ -67,7 +67,7 @@ def run(
     quiet = Block(slots, np.zeros(rest + 1, np.int64), none, none)
     first, later = session.advance(arrivals.block(0, slots)), session.advance(quiet)
     for _ in range(100 if name == "relay" else 9):
-        if session.memory.inside <= len(session.hopeless):
+        if session.memory.inside <= len(session.unreachable):
             break
         more = session.advance(quiet)
         assert later.faults is not None

@@ -181,8 +181,8 @@ def p_value(observed: Counter[int], law: dict[int, float], runs: int) -> float:
     return float(stats.chisquare(counts, expected).pvalue)
 
 
-def law_of(one: Chain) -> dict[int, float]:
-    return probabilities(solve(one))
+def law_of(chain: Chain) -> dict[int, float]:
+    return probabilities(solve(chain))
 
 
 def probabilities(law: Distribution) -> dict[int, float]:
@@ -229,7 +229,7 @@ def test_deferred_takes_the_steps_of_idealized_where_g_divides_d(g: int, k: int,
     deferred = ENGINES["slots"].execute(
         Instance(network, get_router("mei-rizzi"), "deferred", destination, Coins(seed), 40), ()
     )
-    assert {one.steps for one in survivors} == {deferred.steps}
+    assert {run.steps for run in survivors} == {deferred.steps}
 
 
 @each(("d", "g"), [(2, 2), (3, 3), (4, 2)])
@@ -253,14 +253,14 @@ def test_steps_are_counted_as_in_runs(router: str, d: int, g: int) -> None:
     network = Network(d, g)
     each = [steps_distribution(network, router, pi) for pi in permutations(range(network.n))]
     every = steps_distribution(network, router)
-    assert sum(one.mean for one in each) / len(each) == every.mean
-    assert sum(one.mean_slots for one in each) / len(each) == every.mean_slots
-    squares = sum(one.variance + one.mean**2 for one in each) / len(each)
+    assert sum(chain.mean for chain in each) / len(each) == every.mean
+    assert sum(chain.mean_slots for chain in each) / len(each) == every.mean_slots
+    squares = sum(chain.variance + chain.mean**2 for chain in each) / len(each)
     assert squares == every.variance + every.mean**2
     for steps, probability in enumerate(every.within):
-        known = [one.within[min(steps, len(one.within) - 1)] for one in each]
+        known = [chain.within[min(steps, len(chain.within) - 1)] for chain in each]
         assert abs(sum(known, Fraction(0)) / len(each) - probability) <= max(
-            one.left for one in each
+            chain.left for chain in each
         )
     variant = "S" if router == "relay" else "published"
     for steps in route(d, g, router=router, variant=variant, permutation="identity", runs=20).steps:
@@ -354,8 +354,11 @@ def stages_by_the_machine(destination: Ints, patch: pytest.MonkeyPatch) -> Fract
             return Fraction(0)
         key = len(script), pending, script[FRESH - 1 :]
         if key not in known:
-            longer = [(*script, one) for one in (tables if len(script) < FRESH else turns)]
-            left = [left_by_the_machine(network, destination, one, patch) for one in longer]
+            longer = [(*script, table) for table in (tables if len(script) < FRESH else turns)]
+            left = [
+                left_by_the_machine(network, destination, tables_of_run, patch)
+                for tables_of_run in longer
+            ]
             rest = sum(map(mean, left, longer), Fraction(0))
             known[key] = 1 + rest / len(longer)
         return known[key]
@@ -410,8 +413,8 @@ def test_a_turned_stage_of_the_machine_is_a_step_of_the_chain(
         b, value = divmod(int(destination[i]), 4)
         lines[b][i // 4 * 4 + table[b][value]] = 1
     found = Counter(
-        len(left_by_the_machine(network, destination, (*script, one), monkeypatch))
-        for one in all_turns(network)
+        len(left_by_the_machine(network, destination, (*script, turn), monkeypatch))
+        for turn in all_turns(network)
     )
     expected: Counter[int] = Counter()
     for to, ways in turn(tuple(map(tuple, lines))).weights.items():
@@ -440,10 +443,10 @@ def test_a_stage_that_keeps_places_is_a_stage(g: int, seed: int, left: int) -> N
 
 def test_equations_of_states_that_go_to_each_other() -> None:
     """A walk on 0, 1, 2, 3 that ends at either end takes two steps from the middle, on average."""
-    one: State = ((1,),)
+    middle: State = ((1,),)
     two: State = ((2,),)
-    half = {one: {two: Fraction(1, 2)}, two: {one: Fraction(1, 2)}}
-    assert eliminate(half, {one: Fraction(1), two: Fraction(1)}) == {one: 2, two: 2}
+    half = {middle: {two: Fraction(1, 2)}, two: {middle: Fraction(1, 2)}}
+    assert eliminate(half, {middle: Fraction(1), two: Fraction(1)}) == {middle: 2, two: 2}
 
 
 def test_nothing_is_left_at_the_end() -> None:

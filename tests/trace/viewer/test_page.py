@@ -68,7 +68,7 @@ class Parsed(HTMLParser):
 
 
 def data_on(page: Page) -> str:
-    (data,) = (text for one, text in Parsed(page.html).of("script") if "id" in one)
+    (data,) = (text for attributes, text in Parsed(page.html).of("script") if "id" in attributes)
     return data
 
 
@@ -93,7 +93,7 @@ def test_what_is_on_the_page_is_what_was_traced(real: list[Recording]) -> None:
     assert page.title == "POPS(4, 4): mei-rizzi (published), relay (direct)"
     assert Parsed(page.html).of("title")[0][1] == page.title
     names = ["mei-rizzi (published)", "relay (direct)"]
-    assert runs_on(page) == list(zip(names, (one.text for one in real), strict=True))
+    assert runs_on(page) == list(zip(names, (recording.text for recording in real), strict=True))
     assert page.html == Page.of(real).html
 
 
@@ -115,7 +115,7 @@ def test_the_policy_allows_the_one_program_and_nothing_else(real: list[Recording
 
 def test_nothing_is_fetched(real: list[Recording]) -> None:
     parsed = Parsed(Page.of(real).html)
-    attributes = [pair for _, one in parsed.elements for pair in one.items()]
+    attributes = [pair for _, element in parsed.elements for pair in element.items()]
     for name, value in attributes:
         assert not name.startswith("on")
         if name in ("src", "href", "data", "action", "srcset"):
@@ -139,7 +139,7 @@ def test_a_hostile_trace_is_only_text(text: str) -> None:
 def test_a_notebook_shows_the_same_page(real: list[Recording]) -> None:
     for recordings in (real, [Recording.of(trace_of(router=text)) for text in HOSTILE]):
         page = Page.of(recordings)
-        (attributes,) = (one for _, one in Parsed(page._repr_html_()).elements)
+        (attributes,) = (frame for _, frame in Parsed(page._repr_html_()).elements)
         assert attributes["srcdoc"] == page.html
         assert attributes["sandbox"] == "allow-scripts allow-downloads"
         assert (attributes["title"] or "").replace("\ufffd", "\ud800") == page.title

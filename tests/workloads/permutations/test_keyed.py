@@ -43,8 +43,8 @@ def test_small_ones_are_uniform_over_all_permutations(n: int) -> None:
     """Chi-square over n! cells; error rate 10^-6."""
     drawn: dict[tuple[int, ...], int] = {}
     for seed in range(1000 * math.factorial(n)):
-        one = tuple(KeyedPermutation(n, Coins(seed)).array().tolist())
-        drawn[one] = drawn.get(one, 0) + 1
+        permutation = tuple(KeyedPermutation(n, Coins(seed)).array().tolist())
+        drawn[permutation] = drawn.get(permutation, 0) + 1
     counts = list(drawn.values()) + [0] * (math.factorial(n) - len(drawn))
     assert chisquare(counts).pvalue > 1e-6
 
@@ -82,7 +82,7 @@ def test_first_step_survivors_are_those_of_theory() -> None:
     """Slot-1 survivors do not depend on the permutation: n(1 - 1/g)^(d-1) on average."""
     g, runs = 32, 2000
     done = route(g, g, permutation="keyed", engine="fused", max_steps=1, runs=runs).outcomes
-    alone = summarize([one.messages - g * g - 3 * one.delivered for one in done])
+    alone = summarize([outcome.messages - g * g - 3 * outcome.delivered for outcome in done])
     assert alone.sd is not None
     expected = g * g * (1 - 1 / g) ** (g - 1)
     assert abs(alone.mean - expected) < 5 * alone.sd / math.sqrt(runs)

@@ -66,7 +66,7 @@ def test_a_group_permutation_moves_groups_as_one() -> None:
 def test_random_is_uniform_over_all_permutations(n: int) -> None:
     """Chi-square over the n! permutations; fails for a uniform one with probability 10^-6."""
     drawn = Counter(tuple(make("random", n, 1, seed)) for seed in range(200 * 2 * 3 * 4 * 5))
-    counts = [drawn[one] for one in all_permutations(range(n))]
+    counts = [drawn[permutation] for permutation in all_permutations(range(n))]
     assert sum(counts) == drawn.total()
     assert chisquare(counts).pvalue > 1e-6
 
@@ -92,20 +92,20 @@ def test_a_permutation_made_in_buckets_and_by_threads_is_the_same_one(
     n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(uniform, "_BUCKET_BITS", 8)
-    one = uniform.UniformPermutation(n, Coins(9))
-    assert sorted(one.array().tolist()) == list(range(n))
+    made = uniform.UniformPermutation(n, Coins(9))
+    assert sorted(made.array().tolist()) == list(range(n))
     for threads in (2, 3, 7):
         with ThreadPoolExecutor(threads) as executor:
             residues = np.empty(n, dtype=np.uint16)
-            one.write(residues, 13, threads, executor.map)
-        assert residues.tolist() == (one.array() % 13).tolist()
+            made.write(residues, 13, threads, executor.map)
+        assert residues.tolist() == (made.array() % 13).tolist()
 
 
 def test_a_permutation_made_in_buckets_is_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
     """All 120 of five items, in up to eight buckets; error rate 10^-6."""
     monkeypatch.setattr(uniform, "_BUCKET_BITS", 0)
     made = (uniform.UniformPermutation(5, Coins(seed)).array() for seed in range(24_000))
-    drawn = Counter(tuple(one.tolist()) for one in made)
+    drawn = Counter(tuple(permutation.tolist()) for permutation in made)
     assert len(drawn) == 120
     assert chisquare(list(drawn.values())).pvalue > 1e-6
 

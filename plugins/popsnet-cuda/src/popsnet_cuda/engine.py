@@ -109,7 +109,7 @@ class CudaEngine(Engine):
         if status.available and status.compute_capability is not None:
             about.append(f"compute capability {status.compute_capability}")
         if status.available and status.memory is not None:
-            about.append(f"{system.amount(status.memory)} memory")
+            about.append(f"{system.format_bytes(status.memory)} memory")
         yield Health("GPU", status.available, ", ".join(filter(None, about)))
 
 
@@ -137,8 +137,8 @@ def _device_obstacle(experiment: Experiment) -> str | None:
     needed = device_bytes(experiment.network, experiment.permutation == "keyed")
     if status.memory is not None and needed > status.memory:
         return (
-            f"it needs about {system.amount(needed)} of the GPU's memory, and {status.name} has "
-            f"{system.amount(status.memory)}"
+            f"it needs about {system.format_bytes(needed)} of the GPU's memory, and {status.name} "
+            f"has {system.format_bytes(status.memory)}"
         )
     return None
 

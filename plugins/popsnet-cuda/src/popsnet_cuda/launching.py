@@ -52,8 +52,9 @@ def require_free(needed: int) -> None:
         free = int(context.get_memory_info().free)
     if needed > free:
         raise SizeError(
-            f"The GPU needs about {system.amount(needed)} for this, and {system.amount(free)} of "
-            "its memory are free. End what else uses it, or choose a smaller d or g."
+            f"The GPU needs about {system.format_bytes(needed)} for this, and "
+            f"{system.format_bytes(free)} of its memory are free. End what else uses it, or "
+            "choose a smaller d or g."
         )
 
 

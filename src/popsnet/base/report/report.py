@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from popsnet.base.report.table import Column, ColumnKind, Note, Table, as_text, flat, shown
-from popsnet.base.terminal import visible
+from popsnet.base.report.table import Column, ColumnKind, Note, Table, as_text, flat, format_value
+from popsnet.base.terminal import escape_controls
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,11 +153,11 @@ class Report:
         for part in self.parts:
             yield from [Note(part)] if isinstance(part, str) else part.renderables()
         if self.verdict:
-            yield Note(visible(self.verdict, lines=False))
+            yield Note(escape_controls(self.verdict, lines=False))
 
     def _labelled(self) -> Table | None:
         rows = [
-            {"label": fact.label, "value": fact.text or shown(fact.value, fact.kind)}
+            {"label": fact.label, "value": fact.text or format_value(fact.value, fact.kind)}
             for fact in self.facts
             if fact.label
         ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
 
 from popsnet.base.errors import InputError, how_to_install
 from popsnet.base.files import write_whole
-from popsnet.base.terminal import visible
+from popsnet.base.terminal import escape_controls
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ ColumnKind: TypeAlias = Literal["text", "integer", "number", "share", "flag"]
 """The type of the values of a column, which decides how they are shown and aligned."""
 
 _SHOWN: dict[ColumnKind, Callable[[Any], str]] = {
-    "text": lambda value: visible(str(value), lines=False),
+    "text": lambda value: escape_controls(str(value), lines=False),
     "integer": "{:,}".format,
     "number": "{:,.2f}".format,
     "share": "{:.1%}".format,
@@ -39,18 +39,18 @@ _SHOWN: dict[ColumnKind, Callable[[Any], str]] = {
 }
 
 
-def shown(value: object, kind: ColumnKind) -> str:
+def format_value(value: object, kind: ColumnKind) -> str:
     """Return the text of a value.
 
     Examples
     --------
-    >>> shown(1234.5, "number"), shown(None, "integer"), shown(True, "flag")
+    >>> format_value(1234.5, "number"), format_value(None, "integer"), format_value(True, "flag")
     ('1,234.50', '–', 'yes')
     """
     return NOTHING if value is None else _SHOWN[kind](value)
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return a number with the noun that it counts.
 
     Parameters
@@ -67,8 +67,8 @@ def counted(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> from popsnet.base.report import counted
-    >>> counted(1, "run"), counted(2000, "run")
+    >>> from popsnet.base.report import plural
+    >>> plural(1, "run"), plural(2000, "run")
     ('1 run', '2,000 runs')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -104,7 +104,7 @@ class Column:
     @property
     def title(self) -> str:
         """The heading of the column."""
-        return visible(self.heading or self.key.replace("_", " "))
+        return escape_controls(self.heading or self.key.replace("_", " "))
 
     @property
     def is_text(self) -> bool:
@@ -116,7 +116,7 @@ class Column:
         if self.show is not None:
             return self.show(row)
         value = row.get(self.key) if isinstance(row, Mapping) else getattr(row, self.key)
-        return shown(value, self.kind)
+        return format_value(value, self.kind)
 
 
 @dataclass(frozen=True)
@@ -164,16 +164,16 @@ class Table:
 
     def cells(self) -> list[list[str]]:
         """Return the texts of the cells in the rows that people see."""
-        shown = self.rows[:: self.every]
-        first, last = self.folded or (len(shown), 0)
-        left_out = len(shown) - first - last
+        rows = self.rows[:: self.every]
+        first, last = self.folded or (len(rows), 0)
+        left_out = len(rows) - first - last
         if left_out <= 1:  # a row that says so is as long as the row that it replaces
-            return self._texts(shown)
+            return self._texts(rows)
         gap = [f"… {left_out:,} more", *[""] * (len(self.columns) - 1)]
-        return [*self._texts(shown[:first]), gap, *self._texts(shown[first + left_out :])]
+        return [*self._texts(rows[:first]), gap, *self._texts(rows[first + left_out :])]
 
     def _texts(self, rows: Sequence[Row]) -> list[list[str]]:
-        return [[visible(column.cell(row)) for column in self.columns] for row in rows]
+        return [[escape_controls(column.cell(row)) for column in self.columns] for row in rows]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries. A mapping in a dataclass becomes a key per item."""
@@ -198,7 +198,7 @@ class Table:
 
     def html(self) -> str:
         """Return the table as HTML, without its title and caption."""
-        sides = ["" if one.is_text else ' style="text-align: right"' for one in self.columns]
+        sides = ["" if column.is_text else ' style="text-align: right"' for column in self.columns]
 
         def line(tag: str, texts: Sequence[str]) -> str:
             pairs = zip(sides, texts, strict=True)
@@ -215,7 +215,7 @@ class Table:
         if not self.columns:
             return
         if self.title:
-            yield Text(visible(self.title), style="bold")
+            yield Text(escape_controls(self.title), style="bold")
         if self.rows:
             yield _Rows(self)
         if self.caption:
@@ -237,8 +237,8 @@ class Table:
         below = [[line[place] for line in cells] for place in range(len(self.columns))]
         least = [_least_width(*pair) for pair in zip(self.columns, below, strict=True)]
         natural = [
-            max(map(len, [one.title, *texts]))
-            for one, texts in zip(self.columns, below, strict=True)
+            max(map(len, [column.title, *texts]))
+            for column, texts in zip(self.columns, below, strict=True)
         ]
         if sum(least) + len(least) - 1 > width < _WIDTH:
             return None
@@ -252,7 +252,7 @@ class Table:
                 overflow="fold",
             )
         for line in cells:
-            table.add_row(*(Text(visible(text)) for text in line))
+            table.add_row(*(Text(escape_controls(text)) for text in line))
         return table
 
     def stacked(self) -> Iterator[Note]:
@@ -297,8 +297,8 @@ class _Rows:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        found = self.table.side_by_side(options.max_width)
-        yield from self.table.stacked() if found is None else [found]
+        rows = self.table.side_by_side(options.max_width)
+        yield from self.table.stacked() if rows is None else [rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,10 +314,10 @@ class Note:
         from rich.text import Text
 
         margin = " " * self.indent
-        for line in visible(self.text).splitlines():
+        for line in escape_controls(self.text).splitlines():
             parts = wrap(
-                visible(line), options.max_width, initial_indent=margin, subsequent_indent=margin,
-                break_long_words=False, break_on_hyphens=False,
+                escape_controls(line), options.max_width, initial_indent=margin,
+                subsequent_indent=margin, break_long_words=False, break_on_hyphens=False,
             )  # fmt: skip
             yield from (Text(part, overflow="ignore") for part in parts or [""])
 

@@ -132,18 +132,18 @@ def summarize(sample: Sequence[int]) -> Summary:
 
 def summarize_array(values: npt.NDArray[np.integer[Any]]) -> Summary:
     """Summarize a sample of integers in an array, exactly."""
-    found, counts = np.unique(values, return_counts=True)
-    return summarize_counts(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+    numbers, counts = np.unique(values, return_counts=True)
+    return summarize_counts(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
 
 
 def summarize_counts(histogram: Mapping[int, int]) -> Summary:
     """Summarize a sample given as a histogram, which maps values to their frequencies."""
-    there = _values(histogram)
+    values = _values(histogram)
     runs, total, squares = (_power_sum(histogram, power) for power in (0, 1, 2))
     sd = None
     if runs > 1:
         sd = math.sqrt((runs * squares - total**2) / (runs * (runs - 1)))
-    return Summary(total / runs, sd, there[0], there[-1])
+    return Summary(total / runs, sd, values[0], values[-1])
 
 
 def quantile(histogram: Mapping[int, int], share: float) -> int:
@@ -153,12 +153,12 @@ def quantile(histogram: Mapping[int, int], share: float) -> int:
     return int(np.quantile(values, share, weights=weights, method="inverted_cdf"))
 
 
-def confidence_interval(one: Estimate, confidence: float = 0.95) -> tuple[float, float]:
+def confidence_interval(estimate: Estimate, confidence: float = 0.95) -> tuple[float, float]:
     """Return bounds that contain the true mean with this confidence, by Student's t."""
     from scipy.special import stdtrit
 
-    reach = float(stdtrit(one.runs - 1, (1 + confidence) / 2)) * one.standard_error
-    return one.mean - reach, one.mean + reach
+    reach = float(stdtrit(estimate.runs - 1, (1 + confidence) / 2)) * estimate.standard_error
+    return estimate.mean - reach, estimate.mean + reach
 
 
 def binomial_interval(
@@ -172,14 +172,14 @@ def binomial_interval(
     """
     from scipy.special import betainccinv, betaincinv
 
-    there, miss = np.asarray(successes, dtype=np.float64), (1 - confidence) / 2
-    least, failures = np.maximum(there, 1), np.maximum(trials - there, 1)
-    low = np.where(there > 0, betaincinv(least, trials - there + 1, miss), 0.0)
-    high = np.where(there < trials, betainccinv(there + 1, failures, miss), 1.0)
+    count, miss = np.asarray(successes, dtype=np.float64), (1 - confidence) / 2
+    least, failures = np.maximum(count, 1), np.maximum(trials - count, 1)
+    low = np.where(count > 0, betaincinv(least, trials - count + 1, miss), 0.0)
+    high = np.where(count < trials, betainccinv(count + 1, failures, miss), 1.0)
     return low, high
 
 
-def compare_means(one: Estimate, other: Estimate) -> MeanComparison:
+def compare_means(left: Estimate, right: Estimate) -> MeanComparison:
     """Compare two means by Welch's two-sided t test, after subtracting what rounding explains.
 
     The means must be approximately normal. The mean of a hundred runs is not if one run in a few
@@ -189,14 +189,14 @@ def compare_means(one: Estimate, other: Estimate) -> MeanComparison:
     """
     from scipy.special import stdtr
 
-    difference = one.mean - other.mean
-    excess = math.copysign(max(0.0, abs(difference) - one.rounding - other.rounding), difference)
-    parts = [side.standard_error**2 for side in (one, other)]
+    difference = left.mean - right.mean
+    excess = math.copysign(max(0.0, abs(difference) - left.rounding - right.rounding), difference)
+    parts = [side.standard_error**2 for side in (left, right)]
     error = math.sqrt(sum(parts))
     if error == 0:
         far = math.copysign(math.inf, difference) if excess else 0.0
         return MeanComparison(difference, far, 0.0 if excess else 1.0)
-    weights = [part**2 / (side.runs - 1) for part, side in zip(parts, (one, other), strict=True)]
+    weights = [part**2 / (side.runs - 1) for part, side in zip(parts, (left, right), strict=True)]
     freedom = sum(parts) ** 2 / sum(weights)
     p = 2 * float(stdtr(freedom, -abs(excess / error)))
     return MeanComparison(difference, excess / error, p)
@@ -318,8 +318,8 @@ def fit(design: npt.ArrayLike, values: npt.ArrayLike, errors: npt.ArrayLike) -> 
     spread = np.sqrt(np.diag(best.covariance) * count / (count - coefficients))
     rss, chi2 = (float((off**2).sum()) for off in (best.residuals, sharp.residuals / s))
     aicc = 2 * parameters - 2 * best.log_likelihood + correction
-    found, spreads = (tuple(part.tolist()) for part in (best.coefficients, spread))
-    return Fit(found, spreads, sqrt(variance), rss, chi2, count - coefficients, aicc)
+    estimates, spreads = (tuple(part.tolist()) for part in (best.coefficients, spread))
+    return Fit(estimates, spreads, sqrt(variance), rss, chi2, count - coefficients, aicc)
 
 
 def akaike_weights(aicc: Sequence[float]) -> list[float]:

@@ -25,10 +25,10 @@ _BEGINNING = 2**14
 
 def read_plain(path: Path, data: bytes, has_labels: bool = True) -> FileTable | None:
     """Read a plain text, or return None."""
-    found = _beginning(data)
-    if found is None:
+    beginning = _beginning(data)
+    if beginning is None:
         return None
-    head, heading, line, begin = found
+    head, heading, line, begin = beginning
     end = data.find(b"\n", begin)
     first = data[begin : len(data) if end < 0 else end].decode("ascii", "replace").strip()
     cells = split(first, head.separator)
@@ -38,16 +38,16 @@ def read_plain(path: Path, data: bytes, has_labels: bool = True) -> FileTable | 
     if values is None or not len(values):
         return None
     names = names_of_list(heading)
-    kept = list(range(len(cells)))
+    columns = list(range(len(cells)))
     if names:
-        kept = [k for k in kept if names[k]]
-        heading = [heading[k] for k in kept]
-        values = values if len(kept) == len(cells) else values[:, kept]
+        columns = [k for k in columns if names[k]]
+        heading = [heading[k] for k in columns]
+        values = values if len(columns) == len(cells) else values[:, columns]
     elif heading and has_labels and (not heading[0] or len(cells) == len(values) + 1):
         return None  # labels of rows, which may be numbers
     return FileTable(
         path, values, tuple(heading) if heading else None, None, range(line, line + len(values)),
-        [k + 1 for k in kept], not data.endswith((b"\n", b"\r")),
+        [k + 1 for k in columns], not data.endswith((b"\n", b"\r")),
     )  # fmt: skip
 
 
@@ -198,11 +198,11 @@ def _read_parquet(path: Path, data: bytes, has_labels: bool) -> FileTable:
     A column of a list is never one of labels. Only the sources of a matrix may be labels, as the
     index of a pivot table is.
     """
-    found = _arrow(path, data)
+    table = _arrow(path, data)
     labels: tuple[str, ...] | None = None
     names, columns = [], []
-    is_list = names_of_list(found.column_names) is not None
-    for name, column in zip(found.column_names, found.columns, strict=True):
+    is_list = names_of_list(table.column_names) is not None
+    for name, column in zip(table.column_names, table.columns, strict=True):
         if column.null_count:
             raise InputError(
                 f"{path}, column {name!r:.60} has an empty cell; write 0 in its place."

@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What comes before the rows of numbers."""
+    """The lines before the rows of numbers."""
 
     lines: int
     """Lines before the first row."""
@@ -80,7 +80,7 @@ def split(line: str, separator: str) -> list[str]:
 
 def _separator(line: str) -> str:
     line = _QUOTED.sub("", line).partition("\n")[0]
-    return next((one for one in ";\t," if one in line), " ")
+    return next((sign for sign in ";\t," if sign in line), " ")
 
 
 def number_test(separator: str) -> CellTest:
@@ -132,19 +132,19 @@ def _table(
     names, width = names_of_list(heading), len(body[0].cells)
     _require_width(path, heading, names is not None, body, is_torn)
     if names:
-        kept = [k for k, name in enumerate(names) if name]
+        cols = [k for k, name in enumerate(names) if name]
     else:
         labelled = has_labels and _begins_with_labels(heading, body, width, is_number)
-        kept = list(range(int(labelled), width))
-    labels = None if names or not kept or kept[0] == 0 else tuple(r.cells[0].strip() for r in body)
-    above = [heading[k] for k in kept] if names else heading[len(heading) - len(kept) :]
+        cols = list(range(int(labelled), width))
+    labels = None if names or not cols or cols[0] == 0 else tuple(r.cells[0].strip() for r in body)
+    above = [heading[k] for k in cols] if names else heading[len(heading) - len(cols) :]
     return FileTable(
         path,
-        _numbers(path, body, kept, separator),
+        _numbers(path, body, cols, separator),
         tuple(cell.strip() for cell in above) if heading else None,
         labels,
         [row.line for row in body],
-        [k + 1 for k in kept],
+        [k + 1 for k in cols],
         is_torn,
         (rows[0].line, heading[0].strip()) if any(map(is_number, heading)) else None,
     )
@@ -219,14 +219,14 @@ def _columns(count: int) -> str:
     return f"{count} column" if count == 1 else f"{count} columns"
 
 
-def _numbers(path: Path, body: list[Row], kept: Sequence[int], separator: str) -> np.ndarray:
+def _numbers(path: Path, body: list[Row], cols: Sequence[int], separator: str) -> np.ndarray:
     """Return the numbers of the cells, as integers if all are."""
     signs = _Signs(path)
     numbers: list[list[float]] = []
     all_integers = True
     for row in body:
-        found: list[float] = []
-        for k in kept:
+        values: list[float] = []
+        for k in cols:
             cell = row.cells[k]
             if len(cell) < 19 and cell.isascii() and cell.isdigit():
                 number: float = int(cell)
@@ -237,8 +237,8 @@ def _numbers(path: Path, body: list[Row], kept: Sequence[int], separator: str) -
             else:
                 all_integers = False
                 number = _decimal(path, row, k, separator, signs)
-            found.append(number)
-        numbers.append(found)
+            values.append(number)
+        numbers.append(values)
     signs.require_clear()
     return np.array(numbers, np.int64 if all_integers else np.float64)
 
@@ -293,10 +293,10 @@ class _Signs:
                 f"{self.point[0].removeprefix(f'{self.path}, ')} a point; a file must have one "
                 "kind of decimal sign, and no separators of thousands."
             )
-        found = self.comma or self.point
-        if found is None or self.is_clear:
+        sign = self.comma or self.point
+        if sign is None or self.is_clear:
             return
-        where, plain = found[0], found[1].strip()
+        where, plain = sign[0], sign[1].strip()
         decimal, whole = plain.replace(",", "."), re.sub("[.,]", "", plain)
         cure = (
             "write it with a decimal point, or without a comma"

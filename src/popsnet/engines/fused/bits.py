@@ -84,11 +84,11 @@ def _permute(builder: Any, values: Any, bits: Any, out: Any) -> None:
         table.linkage = "internal"
     zero, which = ir.Constant(ir.IntType(64), 0), builder.zext(bits, ir.IntType(64))
     place = builder.gep(table, [zero, which])
-    found = builder.load(builder.bitcast(place, ir.VectorType(byte, LANES).as_pointer()), align=1)
+    lanes = builder.load(builder.bitcast(place, ir.VectorType(byte, LANES).as_pointer()), align=1)
     function = builder.module.declare_intrinsic(
         "llvm.x86.avx2.permd", (), ir.FunctionType(indices, [indices, indices])
     )
-    builder.store(builder.call(function, [values, builder.zext(found, indices)]), out, align=4)
+    builder.store(builder.call(function, [values, builder.zext(lanes, indices)]), out, align=4)
 
 
 def _one_by_one(builder: Any, values: Any, bits: Any, data: Any, at: Any) -> None:

@@ -51,8 +51,8 @@ def session_bytes(
         return threads * (kernel.workspace_bytes + rows * kernel.runs.log.itemsize)
     if not (kernel.divisible and n > RESIDENT):
         return kernel.workspace_bytes + _DESTINATION_BYTES * n
-    given = 0 if permutation in ("random", "keyed") else _DESTINATION_BYTES * n
-    return kernel.large_run_bytes(threads, permutation == "keyed") + given
+    destination_bytes = 0 if permutation in ("random", "keyed") else _DESTINATION_BYTES * n
+    return kernel.large_run_bytes(threads, permutation == "keyed") + destination_bytes
 
 
 class FusedSession(Session):

@@ -76,8 +76,8 @@ class RelayProcessor(Processor):
     def packets_held(self) -> list[int]:
         """Return the packets in the buffers; a copy of the packet received is that packet."""
         copies = (self.floating, self.ahead, self.for_next)
-        kept = [one for one in copies if one is not None and one != self.received]
-        return [one.source for one in (self.original, self.received, *kept) if one is not None]
+        others = [copy for copy in copies if copy is not None and copy != self.received]
+        return [copy.source for copy in (self.original, self.received, *others) if copy is not None]
 
     def relay_of(self, destination: int, step: int) -> int:
         """Return the relay group of a destination in a step, by the public seed."""

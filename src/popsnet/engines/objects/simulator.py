@@ -62,7 +62,7 @@ class Simulator:
 
     def _held(self) -> Counter[Hold]:
         return Counter(
-            (one.number, packet) for one in self.processors for packet in one.packets_held()
+            (owner.number, packet) for owner in self.processors for packet in owner.packets_held()
         )
 
     def records(self) -> tuple[list[Send], list[Listen]]:
@@ -97,7 +97,7 @@ class Simulator:
         if not self.pending():
             for processor in self.processors:
                 processor.end()
-        self.peak = max(self.peak, *(len(one.packets_held()) for one in self.processors))
+        self.peak = max(self.peak, *(len(owner.packets_held()) for owner in self.processors))
         self.held_before, self.held = self.held, self._held()
 
     def _listen(self, phase: ProcessorPhase, processor: Processor, coupler: Coupler) -> None:

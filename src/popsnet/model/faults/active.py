@@ -54,7 +54,7 @@ class ActiveFaults:
         self._acts_until = _ends(network.n, faults.dead("processors"))
         dead = {to * network.g + by: slot for to, by, slot in faults.dead("couplers")}
         self._dead = np.array(sorted(dead), dtype=np.int64)
-        self._dead_from = np.array([dead[one] for one in sorted(dead)], dtype=np.int64)
+        self._dead_from = np.array([dead[part] for part in sorted(dead)], dtype=np.int64)
         self._threshold = round(faults.loss * 2**32)
         self.misses: I32 = np.empty(0, dtype=np.int32)
         """The processors for which a message was lost in the last slot."""
@@ -183,7 +183,7 @@ def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations:
     array([ True, False])
     """
     works = np.ones(network.n, dtype=np.bool_)
-    works[[one for kind in PARTS[1:] for one, _ in getattr(faults, kind)]] = False
+    works[[processor for kind in PARTS[1:] for processor, _ in getattr(faults, kind)]] = False
     ends = works[sources] & works[destinations]
     if not faults.dead("couplers") and works.all():
         return np.ones(len(sources), dtype=np.bool_)
@@ -191,7 +191,7 @@ def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations:
     closed = _closed(network, faults)
     relays = _dead_relays(network, works)
     groups = range(network.g)
-    few = np.array([len(closed.get(one, ())) + len(relays.get(one, ())) for one in groups])
+    few = np.array([len(closed.get(group, ())) + len(relays.get(group, ())) for group in groups])
     paths: Bools = few[a] + few[b] < network.g
     known: dict[tuple[int, int], bool] = {}
     for packet in np.flatnonzero(~paths & ends).tolist():
@@ -219,8 +219,8 @@ def _dead_relays(network: Network, works: Bools) -> dict[int, set[int]]:
     left: dict[tuple[int, int], int] = {}  # live relays, by T and the number of the set in T
     for processor in np.flatnonzero(~works).tolist():
         group, index = divmod(processor, d)
-        one = (group, index % g)
-        left[one] = left.get(one, -(-(d - index % g) // g)) - 1
+        relay_class = (group, index % g)
+        left[relay_class] = left.get(relay_class, -(-(d - index % g) // g)) - 1
     dead: dict[int, set[int]] = {}
     for (group, index), live in left.items():
         for other in range(index * wide, min((index + 1) * wide, g)) if not live else ():

@@ -31,13 +31,13 @@ _AT_ONCE = 1024
 """The purpose of the coins that choose the dead parts of a kind."""
 
 
-def kinds_of(given: Iterable[str]) -> frozenset[str]:
+def kinds_of(kinds: Iterable[str]) -> frozenset[str]:
     """Return the kinds of faults of these names, or refuse a name that is none.
 
     >>> sorted(kinds_of(["loss", "couplers"]))
     ['couplers', 'loss']
     """
-    names = [given] if isinstance(given, str) else list(given)
+    names = [kinds] if isinstance(kinds, str) else list(kinds)
     for name in names:
         if name not in KINDS:
             raise unknown("kind of fault", name, KINDS)
@@ -103,7 +103,7 @@ class Faults:
                 raise wrong("random", dict(self.random))(
                     f"there are no parts {kind!r}; give numbers of {', '.join(PARTS)}."
                 )
-        object.__setattr__(self, "random", {kind: one for kind, one in drawn.items() if one[0]})
+        object.__setattr__(self, "random", {kind: draw for kind, draw in drawn.items() if draw[0]})
         if self.loss_per not in LOSS_PER:
             raise wrong("loss_per", repr(self.loss_per))(
                 "give 'coupler', if a message is lost for all listeners at once, or 'listener'."
@@ -172,7 +172,7 @@ class Faults:
         coupler:0-1@3 processor:4
         """
         return self._listing(
-            {kind: [one for one in self.dead(kind) if one[-1] <= slot] for kind in PARTS}
+            {kind: [part for part in self.dead(kind) if part[-1] <= slot] for kind in PARTS}
         )
 
     def _listing(self, dead: Mapping[str, Any], **changes: Any) -> Faults:
@@ -219,11 +219,11 @@ class Faults:
         >>> Faults.parse("processor:3@10 random:couplers=2").processors
         ((3, 10),)
         """
-        found: dict[str, Any] = {kind: [] for kind in PARTS}
-        found["random"] = {}
+        fields: dict[str, Any] = {kind: [] for kind in PARTS}
+        fields["random"] = {}
         for item in text.split():
-            _read(item, found)
-        return cls(**found)
+            _read(item, fields)
+        return cls(**fields)
 
     def with_loss(self, loss: float, per: str = "coupler") -> Faults:
         """Return the same dead parts with another probability of loss."""
@@ -234,17 +234,17 @@ class Faults:
         for kind in PARTS:
             shape, what = _shape(kind, network), "groups" if kind == "couplers" else "processors"
             for *part, _ in self.dead(kind):
-                if not all(0 <= one < shape[0] for one in part):
+                if not all(0 <= end < shape[0] for end in part):
                     name = f"{kind[:-1]}:{_name((*part, 1))}"
                     raise InputError(
                         f"faults: there is no {name} on {network}; {what} are numbered 0 to "
                         f"{shape[0] - 1}."
                     )
-            number, there = self.random.get(kind, (0, 1))[0], prod(shape)
-            if number > there - len(self.dead(kind)):
+            number, total = self.random.get(kind, (0, 1))[0], prod(shape)
+            if number > total - len(self.dead(kind)):
                 raise InputError(
                     f"faults: random:{kind}={number} is more than {network} has left; it has "
-                    f"{there:,} {kind}."
+                    f"{total:,} {kind}."
                 )
 
     def drawn(self, network: Network, coins: Coins) -> Faults:
@@ -339,7 +339,7 @@ _LOST = re.compile(r"loss:([^/]+)(?:/(\w+))?")
 _WORDS = ("coupler:", "transmitter:", "receiver:", "processor:", "random:", "loss:")
 
 
-def _read(item: str, found: dict[str, Any]) -> None:
+def _read(item: str, fields: dict[str, Any]) -> None:
     """Add what one item of a text says."""
     if (now := from_record(item)) != item:
         raise InputError(f"fault {item!r}: a coupler is written from-to; it is now {now}.")
@@ -349,22 +349,22 @@ def _read(item: str, found: dict[str, Any]) -> None:
         if len(ends) != (2 if kind == "coupler" else 1):
             raise InputError(f"fault {item!r}: write {_form(kind)}.")
         rule = "a group number, 0 to g - 1" if kind == "coupler" else "a processor, 0 to n - 1"
-        numbers = [_integer(item, one, f"{rule}; write {_form(kind)}") for one in ends]
+        numbers = [_integer(item, end, f"{rule}; write {_form(kind)}") for end in ends]
         place = (*reversed(numbers), _since(item, slot))
-        found[f"{kind}s"].append(_name(place) if kind == "coupler" else place)
+        fields[f"{kind}s"].append(_name(place) if kind == "coupler" else place)
     elif match := _SOME.fullmatch(item):
         kind, number, slot = match.groups()
-        if kind in found["random"]:
+        if kind in fields["random"]:
             raise InputError(f"fault {item!r}: random {kind} are given twice.")
-        found["random"][kind] = _integer(item, number, "a number of parts"), _since(item, slot)
+        fields["random"][kind] = _integer(item, number, "a number of parts"), _since(item, slot)
     elif match := _LOST.fullmatch(item):
-        if "loss" in found:
+        if "loss" in fields:
             raise InputError(f"fault {item!r}: the loss is given twice.")
         try:
-            found["loss"] = float(match[1])
+            fields["loss"] = float(match[1])
         except ValueError:
             raise InputError(f"fault {item!r}: {match[1]!r} is not a number.") from None
-        found["loss_per"] = match[2] or "coupler"
+        fields["loss_per"] = match[2] or "coupler"
     else:
         word = item.partition(":")[0] + ":"
         meant = "" if word in _WORDS else did_you_mean(word, _WORDS)
@@ -388,9 +388,9 @@ def _since(item: str, slot: str | None) -> int:
     return since
 
 
-def _require_slot(slot: int, given: str) -> None:
+def _require_slot(slot: int, label: str) -> None:
     if not 1 <= slot <= _LAST_SLOT:
-        raise InputError(f"{given}: slot {slot} must be at least 1, and at most 2^62.")
+        raise InputError(f"{label}: slot {slot} must be at least 1, and at most 2^62.")
 
 
 def _form(kind: str) -> str:
@@ -433,20 +433,20 @@ def _processor(kind: str, given: Any) -> tuple[int, ...]:
 
 def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
     """Return dead parts in order, each with the slot from which on it is dead."""
-    found: dict[tuple[int, ...], int] = {}
+    begins: dict[tuple[int, ...], int] = {}
     if isinstance(parts, str) or not isinstance(parts, Iterable):
         raise wrong(kind, f"{parts!r:.40}")("give a list.")
-    for given in parts:
-        *where, slot = _coupler(given) if kind == "couplers" else _processor(kind, given)
-        _require_slot(slot, f"{kind}: {given!r:.40}")
-        found[tuple(where)] = min(slot, found.get(tuple(where), slot))
-    return tuple((*where, slot) for where, slot in sorted(found.items()))
+    for entry in parts:
+        *where, slot = _coupler(entry) if kind == "couplers" else _processor(kind, entry)
+        _require_slot(slot, f"{kind}: {entry!r:.40}")
+        begins[tuple(where)] = min(slot, begins.get(tuple(where), slot))
+    return tuple((*where, slot) for where, slot in sorted(begins.items()))
 
 
 def _number(kind: str, value: Any) -> tuple[int, int]:
     """Return a number of random parts, and the slot from which on they are dead."""
     pair = value if isinstance(value, tuple) else (value, 1)
-    whole = len(pair) == 2 and all(isinstance(one, int | np.integer) for one in pair)
+    whole = len(pair) == 2 and all(isinstance(number, int | np.integer) for number in pair)
     if not whole or pair[0] < 0 or not 1 <= pair[1] <= _LAST_SLOT:
         raise InputError(
             f"random {kind} = {value!r:.40}: it must be an integer of at least 0, and a slot from "
@@ -474,11 +474,11 @@ def _shape(kind: str, network: Network) -> tuple[int, ...]:
 
 def _draw(kind: str, shape: tuple[int, ...], coins: Coins) -> Iterator[tuple[int, ...]]:
     """Draw parts, each once, for ever; a longer beginning contains a shorter one."""
-    found: set[tuple[int, ...]] = set()
+    parts: set[tuple[int, ...]] = set()
     for first in count(step=_AT_ONCE):
         tries, purpose = np.arange(first, first + _AT_ONCE), _RANDOM.format(kind)
         ends = (coins.draws(bound, purpose, end, tries) for end, bound in enumerate(shape))
         for part in zip(*(column.tolist() for column in ends), strict=True):
-            if part not in found:
-                found.add(part)
+            if part not in parts:
+                parts.add(part)
                 yield part

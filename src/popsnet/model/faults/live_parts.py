@@ -82,8 +82,8 @@ class LiveParts(WorkingParts):
         frame = self._frame
         by, to = classes // frame.residues, self.network.group(destinations)
         relayed = self.relays[classes] & self.couplers[to, by]
-        found: Bools = relayed | (classes == frame.classes(destinations))
-        return found
+        has_way: Bools = relayed | (classes == frame.classes(destinations))
+        return has_way
 
     @cached_property
     def fixes(self) -> Bools:
@@ -143,11 +143,11 @@ class LiveParts(WorkingParts):
             fixed = direct[:, :, None] & relays[:, None, :]  # (T, b, r): T has the residue
             spread = _product(direct, fixed.reshape(g, -1)) | _product(first, self.fixes)
             return np.repeat(direct, residues, axis=1) | spread
-        found = direct
+        reach = direct
         relayed = direct & np.any((self.sends & self.hears).reshape(g, -1), axis=1, keepdims=True).T
-        while (further := found | _product(relayed, found)).sum() > found.sum():
-            found = further
-        return np.repeat(found, residues, axis=1)
+        while (further := reach | _product(relayed, reach)).sum() > reach.sum():
+            reach = further
+        return np.repeat(reach, residues, axis=1)
 
     def _two_ways(self) -> Bools:
         """Return whether the scheduler relay has a group for a pair of groups, with its relay.
@@ -172,5 +172,5 @@ class LiveParts(WorkingParts):
 
 def _product(first: Bools, second: Bools) -> Bools:
     """Return whether there is a middle for each pair of a row and a column."""
-    found: Bools = first.astype(np.float32) @ second.astype(np.float32) > 0.5
-    return found
+    has_middle: Bools = first.astype(np.float32) @ second.astype(np.float32) > 0.5
+    return has_middle

@@ -101,12 +101,12 @@ def series_of(rows: Sequence[FluidRow]) -> dict[tuple[str, int], list[FluidRow]]
     was run.
     """
     usable = [row for row in rows if not row.capped and row.g > 1 and row.d % row.g == 0]
-    found: dict[tuple[str, int], list[FluidRow]] = {
+    series: dict[tuple[str, int], list[FluidRow]] = {
         (row.router, row.d // row.g): [] for row in usable
     }
     for row in sorted(usable, key=lambda row: row.g):
-        found[row.router, row.d // row.g].append(row)
-    return {kind: same for kind, same in found.items() if len(same) >= fewest_values(2)}
+        series[row.router, row.d // row.g].append(row)
+    return {kind: same for kind, same in series.items() if len(same) >= fewest_values(2)}
 
 
 def _fitted(series: Sequence[FluidRow]) -> Iterator[GrowthRow]:
@@ -115,13 +115,13 @@ def _fitted(series: Sequence[FluidRow]) -> Iterator[GrowthRow]:
     weights = dict(zip(LAWS, akaike_weights(of_laws), strict=True))
     again = _fits(later) if len(later) >= fewest_values(2) else None
     best_again = min(again[law].aicc for law in LAWS) if again else 0.0
-    for name, found in fits.items():
-        coefficients = [*zip(found.coefficients, found.errors, strict=True), *2 * [(None, None)]]
+    for name, model in fits.items():
+        coefficients = [*zip(model.coefficients, model.errors, strict=True), *2 * [(None, None)]]
         (a, a_error), (b, b_error) = coefficients[:2]
         yield GrowthRow(
             first.router, first.d // first.g, name, len(series), first.g, series[-1].g,
-            a, a_error, b, b_error, found.misfit, found.rss, found.chi2, found.freedom, found.aicc,
-            delta=found.aicc - min(of_laws),
+            a, a_error, b, b_error, model.misfit, model.rss, model.chi2, model.freedom, model.aicc,
+            delta=model.aicc - min(of_laws),
             weight=weights.get(name),
             delta_without_smallest=again[name].aicc - best_again if again else None,
         )  # fmt: skip
@@ -136,7 +136,7 @@ def _fits(series: Sequence[FluidRow]) -> dict[str, Fit]:
 
 def predicted(row: GrowthRow, sizes: Sequence[float]) -> list[float]:
     """Return the values of a fitted law for some g."""
-    coefficients = [one for one in (row.a, row.b) if one is not None]
+    coefficients = [value for value in (row.a, row.b) if value is not None]
     return [float(np.dot(terms(row.law, g), coefficients)) for g in sizes]
 
 
@@ -172,11 +172,11 @@ def _support(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
         ("Less likely", _ALIKE, _HARDLY),
         ("Essentially no support for", _HARDLY, float("inf")),
     )
-    said, others = "", [row for row in laws if row is not best]
+    text, others = "", [row for row in laws if row is not best]
     for words, low, high in kinds:
-        names = [f"{one.law} (Δ {one.delta:.1f})" for one in others if low < one.delta <= high]
-        said += f" {words}: {', '.join(names)}." if names else ""
-    return said
+        names = [f"{row.law} (Δ {row.delta:.1f})" for row in others if low < row.delta <= high]
+        text += f" {words}: {', '.join(names)}." if names else ""
+    return text
 
 
 def _slope(row: GrowthRow) -> str:
@@ -194,11 +194,11 @@ def _slope(row: GrowthRow) -> str:
 
 def _without_smallest(laws: Sequence[GrowthRow], best: GrowthRow) -> str:
     again = {row.law: row.delta_without_smallest for row in laws}
-    there = {law: delta for law, delta in again.items() if delta is not None}
-    if not there:
+    deltas = {law: delta for law, delta in again.items() if delta is not None}
+    if not deltas:
         return ""
-    law = min(there, key=there.__getitem__)
-    alike = [f"{other} (Δ {delta:.1f})" for other, delta in there.items() if 0 < delta <= _ALIKE]
+    law = min(deltas, key=deltas.__getitem__)
+    alike = [f"{other} (Δ {delta:.1f})" for other, delta in deltas.items() if 0 < delta <= _ALIKE]
     besides = f", not distinguished from {', '.join(alike)}" if alike else ""
     same = "still" if law == best.law else "now"
     return f" Without the two smallest sizes, the best is {same} {law}{besides}."

@@ -56,11 +56,11 @@ class ExactRow(NetworkRow):
 
 def exact_rows(wanted: Sequence[Wanted], results: Results) -> tuple[ExactRow, ...]:
     """Solve the chains and judge the runs, all rows together."""
-    rows = [_row(one[0], results[one]) for one in wanted]
+    rows = [_row(pair[0], results[pair]) for pair in wanted]
     # The distributions are skewed: the mean of few runs is not normal.
     enough = [row.runs >= FEWEST_FOR_A_TAIL for row in rows]
     verdicts = verdicts_of([row.p for row in rows], enough)
-    return tuple(replace(row, verdict=one) for row, one in zip(rows, verdicts, strict=True))
+    return tuple(replace(row, verdict=verdict) for row, verdict in zip(rows, verdicts, strict=True))
 
 
 def _row(experiment: Experiment, tally: Tally) -> ExactRow:

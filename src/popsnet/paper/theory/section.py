@@ -13,7 +13,7 @@ from popsnet.paper.tables import PaperTable, agreement, explained, formatted
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.predictions import ExactRow, FluidRow
 from popsnet.paper.theory.separation import RUNS, SeparationRow
-from popsnet.paper.verdicts import LEVEL, Judged
+from popsnet.paper.verdicts import LEVEL, VerdictRows
 
 _LONGEST = 20
 """Characters of a fraction that a table has room for."""
@@ -23,7 +23,7 @@ _LARGE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Theory(Judged):
+class Theory(VerdictRows):
     """All rows of the section."""
 
     exact: tuple[ExactRow, ...]
@@ -59,13 +59,13 @@ def theory_tables(theory: Theory) -> tuple[PaperTable, ...]:
     largest = max((row.g_largest for row in theory.growth), default=2)
     freedom = max((row.freedom for row in theory.growth), default=0)
     limits = {"sizes": freedom, "largest": log2(log2(largest))}
-    found = (
+    candidates = (
         explained("exact", _EXACT, theory.exact, family=family if theory.comparisons else ""),
         explained("fluid", _FLUID, theory.fluid, farthest=_farthest(theory.fluid)),
         explained("growth", _GROWTH, theory.growth, **limits),
         explained("separation", two_hops, theory.separation, runs=RUNS),
     )
-    return tuple(table for table in found if table.rows)
+    return tuple(table for table in candidates if table.rows)
 
 
 def _reached(name: str) -> Column:
@@ -138,5 +138,5 @@ def _farthest(rows: Sequence[FluidRow]) -> str:
     for row in large:
         kind = row.router, row.d // row.g
         most[kind] = max(most.get(kind, 0.0), row.difference, key=abs)
-    found = [f"{name} at d = {shape(ratio, 1)} {one:+.1f}" for (name, ratio), one in most.items()]
-    return f" The largest differences for g ≥ {_LARGE}, in slots: {', '.join(found)}."
+    texts = [f"{name} at d = {shape(ratio, 1)} {gap:+.1f}" for (name, ratio), gap in most.items()]
+    return f" The largest differences for g ≥ {_LARGE}, in slots: {', '.join(texts)}."

@@ -73,38 +73,38 @@ def attack_all(
 ) -> tuple[SeparationRow, ...]:
     """Return a row for each g, and attack only the sizes that the folder does not have."""
     path = folder / KEPT
-    rows = _kept(path)
+    rows = _read_rows(path)
     for g in sizes:
         if g not in rows:
             algorithms = list(FAMILIES.values())
             rows[g] = _row(separation(Network(g, g), algorithms, RUNS, MOST_ROUNDS, progress))
-            kept = [asdict(row) for _, row in sorted(rows.items())]
+            records = [asdict(row) for _, row in sorted(rows.items())]
             with write_whole(path) as file:
-                json.dump({"decided_by": _DECIDED_BY, "rows": kept}, file, indent=2)
+                json.dump({"decided_by": _DECIDED_BY, "rows": records}, file, indent=2)
     return tuple(rows[g] for g in sizes)
 
 
-def _row(found: Separation) -> SeparationRow:
-    network, attacks = found.network, found.attacks
-    slots = summarize([run.slots for run in found.randomized])
+def _row(outcome: Separation) -> SeparationRow:
+    network, attacks = outcome.network, outcome.attacks
+    slots = summarize([run.slots for run in outcome.randomized])
     return SeparationRow(
         *sizes(network), {name: attack.slots for name, attack in attacks.items()},
-        guaranteed=found.guaranteed,
+        guaranteed=outcome.guaranteed,
         confirmed=sum(attack.confirmed for attack in attacks.values()),
         randomized_mean=slots.mean,
-        randomized_error=sd_of(slots) / sqrt(len(found.randomized)),
+        randomized_error=sd_of(slots) / sqrt(len(outcome.randomized)),
         randomized_max=slots.max,
-        randomized_runs=len(found.randomized),
-        randomized_capped=found.randomized_capped,
-        randomized_on_built=max(run.slots for run in found.randomized_on_worst),
+        randomized_runs=len(outcome.randomized),
+        randomized_capped=outcome.randomized_capped,
+        randomized_on_built=max(run.slots for run in outcome.randomized_on_worst),
         most_slots=2 * MOST_ROUNDS,
     )  # fmt: skip
 
 
-def _kept(path: Path) -> dict[int, SeparationRow]:
+def _read_rows(path: Path) -> dict[int, SeparationRow]:
     """Return rows that were done before with the same parameters."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["decided_by"] == _DECIDED_BY:
-            return {row["g"]: SeparationRow(**row) for row in found["rows"]}
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["decided_by"] == _DECIDED_BY:
+            return {row["g"]: SeparationRow(**row) for row in data["rows"]}
     return {}

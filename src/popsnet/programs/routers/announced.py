@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.base.errors import SizeError
-from popsnet.base.system import amount, available_memory
+from popsnet.base.system import available_memory, format_bytes
 from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import I32, I64, Bools, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
-from popsnet.programs.facts import Words, explanation, phases_of
+from popsnet.programs.facts import Explanation, explanation, phases_of
 from popsnet.programs.router import register_relation
 from popsnet.programs.routers.direct import direct_slots
 from popsnet.programs.schedules.cache import schedule_buffers, schedule_demand
@@ -54,7 +54,7 @@ class _Lists(NamedTuple):
         return int(self.table.shape[1]) * network.n.bit_length()
 
 
-def take_home(destination: Ints, memory: Memory) -> I32:
+def deliver_local(destination: Ints, memory: Memory) -> I32:
     """Deliver the packets that start at their destinations, and return the others."""
     at_home = memory.start == destination
     packets = np.flatnonzero(at_home).astype(np.int32)
@@ -95,7 +95,7 @@ def _hears(network: Network, inbox: Inbox) -> Bools:
 @register_relation(
     "direct",
     "in-groups",
-    words=Words(explanation("direct in-groups"), phases_of("direct in-groups")),
+    words=Explanation(explanation("direct in-groups"), phases_of("direct in-groups")),
 )
 def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Send every packet straight to its destination, in rounds of max(d, g) slots.
@@ -114,7 +114,7 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
     knows that it did, because every processor announces its list, and sends nothing.
     """
     period, processors = direct_slots(network), network.processors
-    away = take_home(destination, memory)
+    away = deliver_local(destination, memory)
     lists = _Lists.of(network, memory.start, destination, away)
     turns = network.d if network.d > 1 else 0  # a processor knows its own list
     everyone = np.ones(network.n, dtype=np.bool_)
@@ -159,7 +159,7 @@ def _rounds(network: Network, source: I64, to: I32) -> I64:
     "direct",
     "to-all",
     buffers=schedule_buffers,
-    words=Words(explanation("direct to-all"), phases_of("direct to-all")),
+    words=Explanation(explanation("direct to-all"), phases_of("direct to-all")),
 )
 def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Announce all packets to all processors in d⌈g/d⌉ + min(d, g) slots, and follow a schedule.
@@ -211,6 +211,6 @@ def _require_room(network: Network, lists: _Lists) -> None:
     needed = 3 * 4 * network.n * per_processor
     if needed > available_memory():
         raise SizeError(
-            f"The announcements of direct (to-all) need about {amount(needed)} on {network}, "
-            f"{amount(available_memory())} are available here; use direct:in-groups or relay."
+            f"The announcements of direct (to-all) need about {format_bytes(needed)} on {network}, "
+            f"{format_bytes(available_memory())} are available here; use direct:in-groups or relay."
         )

@@ -11,7 +11,14 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import Bools, Network
 from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
-from popsnet.programs.facts import Claims, Expectation, Words, by_shape, explanation, phases_of
+from popsnet.programs.facts import (
+    Claims,
+    Expectation,
+    Explanation,
+    by_shape,
+    explanation,
+    phases_of,
+)
 from popsnet.programs.router import register, register_variant
 from popsnet.theory.bounds import PAPER, Bound
 from popsnet.theory.fluid import expected_steps
@@ -71,15 +78,15 @@ _UP_TO_SLOT_4 = phases_of("mei-rizzi")
 _UP_TO_SLOT_2 = {phase: _UP_TO_SLOT_4[phase] for phase in PHASES[:2]}
 
 
-_PUBLISHED = Words(
+_PUBLISHED = Explanation(
     by_shape("mei-rizzi"), {**_UP_TO_SLOT_4, PHASES[4]: by_shape("mei-rizzi slot 5")}, "residue"
 )
-_DEFERRED = Words(
+_DEFERRED = Explanation(
     explanation("mei-rizzi deferred"),
     {**_UP_TO_SLOT_4, **phases_of("mei-rizzi deferred")},
     "residue",
 )
-_IDEALIZED = Words(
+_IDEALIZED = Explanation(
     explanation("mei-rizzi idealized"),
     {**_UP_TO_SLOT_2, **phases_of("mei-rizzi idealized")},
     "residue",

@@ -14,7 +14,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import Bools, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
-from popsnet.programs.facts import Words, phases_of, told
+from popsnet.programs.facts import Explanation, phases_of, text_on
 
 OR_PHASES = phases_of("global-or")
 
@@ -25,9 +25,9 @@ def broadcast(network: Network, word: int, *, phase: str, step: int = 0) -> Exch
     Without faults every processor has.
     """
     zero, everyone = np.zeros(1, dtype=np.int32), np.zeros(network.n, dtype=np.int32)
-    said = np.array([word], dtype=np.uint64)
+    contents = np.array([word], dtype=np.uint64)
     options = SlotOptions(phase=phase, step=step, conflict_free=True)
-    inbox = yield Slot.broadcast(zero, network.g, everyone, contents=said, bits=64, **options)
+    inbox = yield Slot.broadcast(zero, network.g, everyone, contents=contents, bits=64, **options)
     knows = np.zeros(network.n, dtype=np.bool_)
     knows[0] = True
     knows[inbox.receivers] = True
@@ -77,22 +77,22 @@ def global_or(network: Network, objectors: Ints, *, phase: str, step: int) -> Ex
     objects = np.zeros(n, dtype=np.bool_)
     objects[objectors] = True
     speakers = processors[objects | (index == 0)]
-    said, misses = objects[speakers].astype(np.uint8), np.zeros(n, dtype=np.bool_)
+    contents, misses = objects[speakers].astype(np.uint8), np.zeros(n, dtype=np.bool_)
     for turn in range(-(-g // d)):
         listened = index + turn * d
         listens = listened < g
         listening = processors[listens], listened[listens]
         part = f"{phase}: groups object" + (f", part {turn + 1}" if turn else "")
         inbox = yield Slot.broadcast(
-            speakers, g, listening, contents=said, bits=1, phase=part, step=step
+            speakers, g, listening, contents=contents, bits=1, phase=part, step=step
         )
         content = np.zeros(n, dtype=np.bool_)
         content[inbox.receivers] = inbox.contents == 0
         misses |= listens & ~content
     repeaters = processors[misses | (index == 0)]
-    said, phase = misses[repeaters].astype(np.uint8), f"{phase}: within groups"
+    contents, phase = misses[repeaters].astype(np.uint8), f"{phase}: within groups"
     inbox = yield Slot.send_control(
-        repeaters, group[repeaters], group, contents=said, bits=1, phase=phase, step=step
+        repeaters, group[repeaters], group, contents=contents, bits=1, phase=phase, step=step
     )
     return len(inbox.receivers) < n or bool(inbox.contents.any())
 
@@ -139,12 +139,12 @@ def detected_bytes(network: Network) -> int:
     return global_or_bytes(network, 0.74 * network.n)
 
 
-def detected_words(words: Words) -> Words:
+def detected_words(words: Explanation) -> Explanation:
     """Return the words of a variant, with those of the question after every step."""
 
     def explain(network: Network) -> str:
         asked = "After every step all processors are asked whether they have their packets."
-        return f"{told(words.explanation, network)} {asked}".lstrip()
+        return f"{text_on(words.explanation, network)} {asked}".lstrip()
 
     return replace(words, explanation=explain, phases={**OR_PHASES, **words.phases})
 

@@ -12,10 +12,10 @@ from popsnet.hardware.propagation import INTERLEAVED, Propagation, rounded_up
 from popsnet.model.coins import Coins
 from popsnet.model.network import Network
 from popsnet.model.slot import Inbox, Slot
-from popsnet.model.traffic_memory import Arrived, TrafficMemory
-from popsnet.programs.facts import Words
+from popsnet.model.traffic_memory import NewPackets, TrafficMemory
+from popsnet.programs.facts import Explanation
 from popsnet.programs.queues import Queues
-from popsnet.programs.scheduler import DEAD, Running, Schedule, register_scheduler
+from popsnet.programs.scheduler import DEAD, ProgramFunction, Running, register_scheduler
 from popsnet.programs.schedulers.attempts import Attempts, Patience, one_coin
 
 _DATA, _ACK = "data", "ack"
@@ -32,7 +32,7 @@ def aloha_patience(d: int) -> Patience:
     return Patience(8, (d - 1).bit_length() + 6)
 
 
-def _parse(text: str) -> tuple[str, Schedule]:
+def _parse(text: str) -> tuple[str, ProgramFunction]:
     """Return the variant of a probability."""
     try:
         probability = float(text)
@@ -59,7 +59,7 @@ def _aloha(
     groups, residues = network.group(processors), network.index(processors) % g
     queues, attempts = Queues(), Attempts(coins, patience)
     for t in count():
-        arrived: Arrived = yield None
+        arrived: NewPackets = yield None
         to = network.group(arrived.destinations), network.index(arrived.destinations)
         turns = (network.group(arrived.processors) - to[0] - to[1] % g) % g
         queues.push(arrived.processors, turns, arrived.packets)
@@ -117,7 +117,7 @@ _IN_TIME = Propagation(
     paths="one hop, both ways",
     survives=frozenset({"loss"}),
     survives_known=DEAD | {"loss"},
-    words=Words(
+    words=Explanation(
         "Destinations listen to the groups in turn. A source that has a packet for a destination "
         "that listens to its group sends it; two on one coupler destroy each other, and are tried "
         "again later, at random.",

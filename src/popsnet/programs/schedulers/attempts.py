@@ -38,7 +38,7 @@ class Attempt(NamedTuple):
 
 
 class Attempts:
-    """Sources choose packets to try, and try those that failed less and less often.
+    """The choice of packets to try at all sources: those that failed, less and less often.
 
     A source looks at some of its oldest packets in order and tries the first that passes a coin:
     probability 2^-f for a packet that failed f times, at least 2^-most.

@@ -15,8 +15,8 @@ from popsnet.model.faults.live_parts import LiveParts
 from popsnet.model.frame import Frame
 from popsnet.model.network import Bools, Network
 from popsnet.model.slot import Slot
-from popsnet.model.traffic_memory import Arrived, TrafficMemory
-from popsnet.programs.facts import Words
+from popsnet.model.traffic_memory import NewPackets, TrafficMemory
+from popsnet.programs.facts import Explanation
 from popsnet.programs.scheduler import DEAD, Running, register_scheduler
 from popsnet.programs.schedulers.two_hops import deliver
 from popsnet.programs.schedules import Demand
@@ -24,7 +24,7 @@ from popsnet.programs.schedules.construction import make_two_hops
 from popsnet.programs.schedules.schedule import TO_DESTINATION, TO_RELAY, Messages, Schedule
 
 
-def around(schedule: Schedule, demand: Demand, known: LiveParts) -> Sequence[Messages]:
+def around(schedule: Schedule, demand: Demand, fault_map: LiveParts) -> Sequence[Messages]:
     """Return a schedule without the packets that would use dead parts, and their detours.
 
     Raises
@@ -33,17 +33,17 @@ def around(schedule: Schedule, demand: Demand, known: LiveParts) -> Sequence[Mes
         If a packet has no live path of at most two hops.
     """
     slots, stuck = schedule.messages, np.zeros(len(demand.source), dtype=np.bool_)
-    usable = known.relays[Frame(known.network).classes(known.network.processors)]
-    group = known.network.group
-    for one in slots:
-        works = known.couplers[group(one.listeners), group(one.senders)]
-        if one.phase == TO_RELAY:
-            works &= usable[one.listeners]
-        stuck[one.packets[~works]] = True
+    usable = fault_map.relays[Frame(fault_map.network).classes(fault_map.network.processors)]
+    group = fault_map.network.group
+    for messages in slots:
+        works = fault_map.couplers[group(messages.listeners), group(messages.senders)]
+        if messages.phase == TO_RELAY:
+            works &= usable[messages.listeners]
+        stuck[messages.packets[~works]] = True
     if not stuck.any():
         return slots
-    kept = [_only(one, ~stuck[one.packets]) for one in slots]
-    return kept + _detours(np.flatnonzero(stuck).tolist(), demand, known, usable)
+    rest = [_only(messages, ~stuck[messages.packets]) for messages in slots]
+    return rest + _detours(np.flatnonzero(stuck).tolist(), demand, fault_map, usable)
 
 
 def _only(hops: Messages, rows: Bools) -> Messages:
@@ -53,9 +53,9 @@ def _only(hops: Messages, rows: Bools) -> Messages:
 class _Round:
     """Two slots: packets that go to relays and on to destinations, or straight in the second."""
 
-    def __init__(self, known: LiveParts, usable: Bools) -> None:
-        self._known, self._usable = known, usable
-        self._d = known.network.d
+    def __init__(self, fault_map: LiveParts, usable: Bools) -> None:
+        self._fault_map, self._usable = fault_map, usable
+        self._d = fault_map.network.d
         self._taken: set[tuple[str, int, int]] = set()
         self.first: list[tuple[int, int, int, bool]] = []
         self.second: list[tuple[int, int, int, bool]] = []
@@ -80,7 +80,7 @@ class _Round:
         self, packet: int, source: int, a: int, b: int
     ) -> Iterable[tuple[int, set[tuple[str, int, int]]]]:
         """Yield processors that can send the packet in the second slot, and what it takes up."""
-        couplers, g = self._known.couplers, self._known.network.g
+        couplers, g = self._fault_map.couplers, self._fault_map.network.g
         if couplers[b, a]:
             yield source, {("second", b, a), ("by", source, 0)}
         for step in range(g):
@@ -92,13 +92,15 @@ class _Round:
                     yield relay, {("first", via, a), ("second", b, via), ("by", relay, 0)}
 
 
-def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -> list[Messages]:
+def _detours(
+    left: list[int], demand: Demand, fault_map: LiveParts, usable: Bools
+) -> list[Messages]:
     """Return rounds in which packets are added as long as there is room."""
     slots: list[Messages] = []
     source, destination = demand.source.tolist(), demand.destination.tolist()
     while left:
-        one = _Round(known, usable)
-        later = [p for p in left if not one.add(p, source[p], destination[p])]
+        detour_round = _Round(fault_map, usable)
+        later = [p for p in left if not detour_round.add(p, source[p], destination[p])]
         if later == left:
             raise InputError(
                 f"A packet from processor {source[left[0]]} to {destination[left[0]]} has no live "
@@ -106,7 +108,7 @@ def _detours(left: list[int], demand: Demand, known: LiveParts, usable: Bools) -
                 "LiveParts.reach does not reach."
             )
         left = later
-        slots += [_hops(one.first, TO_RELAY), _hops(one.second, TO_DESTINATION)]
+        slots += [_hops(detour_round.first, TO_RELAY), _hops(detour_round.second, TO_DESTINATION)]
     return slots
 
 
@@ -135,8 +137,8 @@ def _saturation(network: Network) -> float:
     reference="A. Mei and R. Rizzi, 2003 (off-line routing)",
     paths="two hops",
     survives_known=DEAD,
-    takes_map=True,
-    words=Words(
+    uses_fault_map=True,
+    words=Explanation(
         "When a schedule has ended, the packets that wait are scheduled without conflicts, in two "
         "hops, by an edge colouring.",
         {"to relay": "Packets go to relays.", "to destination": "Packets go to destinations.",
@@ -145,7 +147,7 @@ def _saturation(network: Network) -> float:
 )  # fmt: skip
 def epochs(
     network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
-    known: LiveParts | None = None,
+    fault_map: LiveParts | None = None,
 ) -> Running:  # fmt: skip
     """Schedule all packets that wait, execute the schedule, and begin again.
 
@@ -157,7 +159,7 @@ def epochs(
     slots: Sequence[Messages] = ()
     number = 0
     while True:
-        arrived: Arrived = yield None
+        arrived: NewPackets = yield None
         waiting.append(np.array(arrived))
         if not slots:
             rows = np.concatenate(waiting, axis=1).astype(np.int64)
@@ -165,18 +167,20 @@ def epochs(
             if rows.shape[1]:
                 demand = Demand(network, rows[0], rows[2])
                 schedule = make_two_hops(demand)
-                slots = schedule.messages if known is None else around(schedule, demand, known)
+                slots = (
+                    schedule.messages if fault_map is None else around(schedule, demand, fault_map)
+                )
         if not slots:
             yield Slot(phase="idle")
             continue
-        one = slots[number]
-        senders, listeners, packets = one.senders, one.listeners, rows[1][one.packets]
+        slot = slots[number]
+        senders, listeners, packets = (slot.senders, slot.listeners, rows[1][slot.packets])
         inbox = yield Slot.send_packets(
             senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
-            phase=one.phase, conflict_free=True,
+            phase=slot.phase, conflict_free=True,
         )  # fmt: skip
         memory.drop(senders, packets)
-        if one.phase == TO_DESTINATION:
+        if slot.phase == TO_DESTINATION:
             deliver(inbox, memory)
         else:
             memory.store(inbox.receivers, inbox.packets)

@@ -14,7 +14,7 @@ from popsnet.model.frame import Frame, Meeting
 from popsnet.model.network import Bools, Ints, Network
 from popsnet.model.slot import NO_PACKET, Inbox
 from popsnet.model.traffic_memory import TrafficMemory
-from popsnet.programs.facts import Words
+from popsnet.programs.facts import Explanation
 from popsnet.programs.queues import Queues
 from popsnet.programs.scheduler import DEAD, Running, register_scheduler
 from popsnet.programs.schedulers import two_hops
@@ -66,8 +66,8 @@ _PROPAGATION = Propagation("later hops 3⌈τ/3⌉ slots later each: + τ per ho
     propagation=lambda network, tau: _PROPAGATION,
     paths="three hops",
     survives_known=DEAD,
-    takes_map=True,
-    words=Words(
+    uses_fault_map=True,
+    words=Explanation(
         "Slots come in threes. A packet is spread to any processor, goes on to one whose index is "
         "that of its destination (mod g), and from there to the destination's group.",
         {_PHASES[0]: "Every source sends its oldest packet to the processor that it meets.",
@@ -77,7 +77,7 @@ _PROPAGATION = Propagation("later hops 3⌈τ/3⌉ slots later each: + τ per ho
 )  # fmt: skip
 def hop3(
     network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
-    known: LiveParts | None = None,
+    fault_map: LiveParts | None = None,
 ) -> Running:  # fmt: skip
     """Spread packets, then fix index and group, with periods of d and g cycles instead of n.
 
@@ -98,12 +98,12 @@ def hop3(
             meeting, queues, keys = _fix_index(frame, k, public, index)
         else:
             meeting, queues, keys = _fix_group(frame, k, group)
-        if known is None or phase == 2:
+        if fault_map is None or phase == 2:
             packets = queues.heads(meeting.senders, keys)
         else:
-            may = partial(_may, memory, known, frame, phase, meeting.classes)
+            may = partial(_may, memory, fault_map, frame, phase, meeting.classes)
             packets = queues.first(meeting.senders, keys, may)
-            packets[~known.couplers[meeting.groups, network.group(meeting.senders)]] = NO_PACKET
+            packets[~fault_map.couplers[meeting.groups, network.group(meeting.senders)]] = NO_PACKET
         has = packets >= 0
         inbox = yield two_hops.frame_slot(meeting, packets, _PHASES[phase])
         queues.remove(meeting.senders[has], keys[has], packets[has])
@@ -111,8 +111,8 @@ def hop3(
         if phase == 2:
             two_hops.deliver(inbox, memory)
         else:
-            kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
-            _sort(kept, frame, index, group, known)
+            transit = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
+            _sort(transit, frame, index, group, fault_map)
 
 
 _Turn = tuple[Meeting, Queues, Ints]
@@ -137,7 +137,7 @@ def _fix_group(frame: Frame, k: int, group: Queues) -> _Turn:
     """Let one processor of each residue send, to the same residue of another group."""
     network, residues = frame.network, frame.residues
     g = network.g
-    here, at = (one.ravel() for one in np.mgrid[0:g, 0:residues])
+    here, at = (axis.ravel() for axis in np.mgrid[0:g, 0:residues])
     senders = network.processor(here, at + residues * ((k // g) % frame.members(at)))
     groups = (here + at + k) % g
     mine = network.index(network.processors) % residues
@@ -146,30 +146,31 @@ def _fix_group(frame: Frame, k: int, group: Queues) -> _Turn:
 
 
 def _may(
-    memory: TrafficMemory, known: LiveParts, frame: Frame, phase: int, met: Ints, rows: Ints,
+    memory: TrafficMemory, fault_map: LiveParts, frame: Frame, phase: int, met: Ints, rows: Ints,
     packets: Ints,
 ) -> Bools:  # fmt: skip
     """Return whether the class that each sender meets can pass on the packet."""
     to, classes = memory.destinations(packets), met[rows]
-    is_last = known.forwards(classes, to)
+    is_last = fault_map.forwards(classes, to)
     if phase == 1:
         return is_last
     at, same = classes // frame.residues, classes % frame.residues
     is_last &= same == frame.classes(to) % frame.residues
-    return is_last | (known.relays[classes] & known.fixes[at, frame.classes(to)])
+    return is_last | (fault_map.relays[classes] & fault_map.fixes[at, frame.classes(to)])
 
 
-def _sort(kept: Inbox, frame: Frame, index: Queues, group: Queues, known: LiveParts | None) -> None:
+def _sort(
+    transit: Inbox, frame: Frame, index: Queues, group: Queues, fault_map: LiveParts | None
+) -> None:
     """Put packets that were kept into queues, by what is to be fixed next.
 
     A packet whose index is right goes to another group first if the last coupler is known to be
     dead.
     """
-    residue = frame.network.index(kept.destinations) % frame.residues
-    fixed = frame.network.index(kept.receivers) % frame.residues == residue
-    if known is not None:
-        here, there = (frame.network.group(one) for one in (kept.receivers, kept.destinations))
-        fixed &= known.couplers[there, here]
-    index.push(kept.receivers[~fixed], residue[~fixed], kept.packets[~fixed])
-    to = frame.network.group(kept.destinations)
-    group.push(kept.receivers[fixed], to[fixed], kept.packets[fixed])
+    residue = frame.network.index(transit.destinations) % frame.residues
+    fixed = frame.network.index(transit.receivers) % frame.residues == residue
+    to = frame.network.group(transit.destinations)
+    if fault_map is not None:
+        fixed &= fault_map.couplers[to, frame.network.group(transit.receivers)]
+    index.push(transit.receivers[~fixed], residue[~fixed], transit.packets[~fixed])
+    group.push(transit.receivers[fixed], to[fixed], transit.packets[fixed])

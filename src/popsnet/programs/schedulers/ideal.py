@@ -14,11 +14,11 @@ from popsnet.model.coins import Coins
 from popsnet.model.network import Network
 from popsnet.model.slot import Slot
 from popsnet.model.traffic_memory import TrafficMemory
-from popsnet.programs.facts import Words
+from popsnet.programs.facts import Explanation
 from popsnet.programs.scheduler import (
     DEAD,
+    ProgramFunction,
     Running,
-    Schedule,
     register_scheduler,
     register_scheduler_variant,
 )
@@ -28,7 +28,7 @@ _PHASE = "to destination"
 _MOST_DELAY = 10**6
 
 
-def _parse(text: str) -> tuple[str, Schedule]:
+def _parse(text: str) -> tuple[str, ProgramFunction]:
     """Return the variant of a control delay."""
     if not text.isdecimal() or int(text) > _MOST_DELAY:
         raise InputError(
@@ -59,7 +59,7 @@ def _ideal(
     waiting: list[list[tuple[int, int, int]]] = [[] for _ in range(network.n)]
     for t in count():
         arrived = yield None
-        columns = (one.tolist() for one in arrived)
+        columns = (column.tolist() for column in arrived)
         for source, packet, destination in zip(*columns, strict=True):
             waiting[source].append((packet, destination, t))
         sent = []
@@ -103,7 +103,7 @@ def _ideal(
     paths="one hop",
     survives=DEAD,
     survives_known=DEAD,
-    words=Words(
+    words=Explanation(
         "A scheduler that knows all queues chooses packets that do not disturb each other, as many "
         "as fit one after another in random order.",
         {_PHASE: "Packets go to their destinations, each on a coupler of its own."},

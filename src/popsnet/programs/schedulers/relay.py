@@ -9,8 +9,8 @@ import numpy as np
 from popsnet.model.coins import Coins
 from popsnet.model.network import Bools, Ints, Network
 from popsnet.model.slot import Inbox, Slot
-from popsnet.model.traffic_memory import Arrived, TrafficMemory
-from popsnet.programs.facts import Words
+from popsnet.model.traffic_memory import NewPackets, TrafficMemory
+from popsnet.programs.facts import Explanation
 from popsnet.programs.queues import Queues
 from popsnet.programs.routers.relay.folds import FoldPlaces
 from popsnet.programs.scheduler import DEAD, Running, register_scheduler
@@ -62,7 +62,7 @@ class _CyclePlaces(FoldPlaces):
     paths="two hops, both ways",
     survives=frozenset({"couplers", "loss"}),
     survives_known=DEAD | {"loss"},
-    words=Words(
+    words=Explanation(
         "Every four slots sources try to send a packet through a relay group, which public coins "
         "choose for its destination. Only packets that nothing destroyed are acknowledged.",
         {_PHASES[0]: "Sources send a packet to the relay group of its destination.",
@@ -82,7 +82,7 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
     group, processors = network.group, network.processors
     queues, attempts = Queues(), Attempts(coins, relay_patience(network.n))
     for t in count():
-        arrived: Arrived = yield None
+        arrived: NewPackets = yield None
         queues.push(arrived.processors, 0 * arrived.packets, arrived.packets)
         k, phase = divmod(t, 4)
         if phase == 0:

@@ -13,8 +13,8 @@ from popsnet.model.faults.live_parts import LiveParts
 from popsnet.model.frame import Frame, Meeting
 from popsnet.model.network import Network
 from popsnet.model.slot import NO_PACKET, Ints
-from popsnet.model.traffic_memory import Arrived, TrafficMemory
-from popsnet.programs.facts import Words
+from popsnet.model.traffic_memory import NewPackets, TrafficMemory
+from popsnet.programs.facts import Explanation
 from popsnet.programs.queues import Queues
 from popsnet.programs.scheduler import DEAD, Running, register_scheduler
 from popsnet.programs.schedulers import two_hops
@@ -29,11 +29,11 @@ class _OwnQueues(Queues):
     its first packet as well.
     """
 
-    def __init__(self, frame: Frame, known: LiveParts | None) -> None:
+    def __init__(self, frame: Frame, fault_map: LiveParts | None) -> None:
         super().__init__()
         self._d, self._residues = frame.network.d, frame.residues
-        self._couplers = [] if known is None else known.couplers.tolist()
-        self._relays = [] if known is None else known.relays.tolist()
+        self._couplers = [] if fault_map is None else fault_map.couplers.tolist()
+        self._relays = [] if fault_map is None else fault_map.relays.tolist()
         self._surplus: defaultdict[int, deque[int]] = defaultdict(deque)
 
     def push(self, processors: Ints, keys: Ints, packets: Ints) -> None:
@@ -106,8 +106,8 @@ _PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
     propagation=lambda network, tau: _PROPAGATION,
     paths="two hops",
     survives_known=DEAD,
-    takes_map=True,
-    words=Words(
+    uses_fault_map=True,
+    words=Explanation(
         "In a frame of n slots every processor meets every other one. It sends a relayed packet "
         "for it, else one of its own, else it spreads a packet of a queue of two or more.",
         {_PHASE: "Packets go to the processors that are met: destinations, or relays."},
@@ -115,7 +115,7 @@ _PROPAGATION = Propagation("+ τ per hop", _lengthen, "estimate", 2)
 )
 def rotor(
     network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
-    known: LiveParts | None = None,
+    fault_map: LiveParts | None = None,
 ) -> Running:  # fmt: skip
     """Send relayed packets first, then own ones, and use free slots to spread long queues.
 
@@ -123,19 +123,19 @@ def rotor(
     packet loses nothing by waiting for its slot, unless the coupler is known to be dead.
     """
     frame, relayed = Frame(network), Queues()
-    own = _OwnQueues(frame, known)
+    own = _OwnQueues(frame, fault_map)
     for t in count():
-        arrived: Arrived = yield None
+        arrived: NewPackets = yield None
         own.push(arrived.processors, frame.classes(arrived.destinations), arrived.packets)
         meeting = frame.meeting(t)
-        if known is not None:
-            meeting = known.meeting(meeting)
+        if fault_map is not None:
+            meeting = fault_map.meeting(meeting)
         packets = _take(meeting, own, relayed)
         has = packets >= 0
         inbox = yield two_hops.frame_slot(meeting, packets, _PHASE)
         memory.drop(meeting.senders[has], packets[has])
-        kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
-        relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
+        transit = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
+        relayed.push(transit.receivers, frame.classes(transit.destinations), transit.packets)
 
 
 def _take(meeting: Meeting, own: _OwnQueues, relayed: Queues) -> Ints:

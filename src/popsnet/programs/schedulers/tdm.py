@@ -9,7 +9,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.frame import Frame
 from popsnet.model.network import Network
 from popsnet.model.traffic_memory import TrafficMemory
-from popsnet.programs.facts import Words
+from popsnet.programs.facts import Explanation
 from popsnet.programs.queues import Queues
 from popsnet.programs.scheduler import DEAD, Running, register_scheduler
 from popsnet.programs.schedulers.two_hops import capacity, deliver, frame_slot, without_own
@@ -34,7 +34,7 @@ _PHASE = "to destination"
     paths="one hop",
     survives=DEAD,
     survives_known=DEAD,
-    words=Words(
+    words=Explanation(
         "In a frame of n slots every processor meets every other one. It sends the oldest packet "
         "for the processor that it meets.",
         {_PHASE: "Packets go to their destinations, each on a coupler of its own."},

@@ -56,11 +56,11 @@ def frame_slot(meeting: Meeting, packets: Ints, phase: str) -> Slot:
     )  # fmt: skip
 
 
-def spread_first(own: Queues, meeting: Meeting, known: LiveParts, memory: TrafficMemory) -> I64:
+def spread_first(own: Queues, meeting: Meeting, fault_map: LiveParts, memory: TrafficMemory) -> I64:
     """Return the oldest packet of each sender that the class it meets can pass on, -1 for none."""
 
     def may(rows: Ints, packets: Ints) -> Bools:
-        return known.forwards(meeting.classes[rows], memory.destinations(packets))
+        return fault_map.forwards(meeting.classes[rows], memory.destinations(packets))
 
     return own.first(meeting.senders, 0 * meeting.senders, may)
 
@@ -81,6 +81,6 @@ def deliver_or_keep(
     deliver(inbox, memory)
     keeps = frame.keepers(inbox, slot, public)
     keeps &= memory.room(inbox.receivers)
-    kept = inbox.at(keeps)
-    memory.store(kept.receivers, kept.packets)
-    return kept
+    transit = inbox.at(keeps)
+    memory.store(transit.receivers, transit.packets)
+    return transit

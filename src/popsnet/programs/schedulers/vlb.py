@@ -10,7 +10,7 @@ from popsnet.model.faults.live_parts import LiveParts
 from popsnet.model.frame import Frame
 from popsnet.model.network import Network
 from popsnet.model.traffic_memory import TrafficMemory
-from popsnet.programs.facts import Words
+from popsnet.programs.facts import Explanation
 from popsnet.programs.queues import Queues
 from popsnet.programs.scheduler import DEAD, Running, register_scheduler
 from popsnet.programs.schedulers import two_hops
@@ -48,8 +48,8 @@ _PROPAGATION = Propagation("second hops 2⌈τ/2⌉ slots later: + τ per hop", 
     propagation=lambda network, tau: _PROPAGATION,
     paths="two hops",
     survives_known=DEAD,
-    takes_map=True,
-    words=Words(
+    uses_fault_map=True,
+    words=Explanation(
         "Slots alternate. Packets are spread over all processors, and from there they go to their "
         "destinations, both in the frame of n slots.",
         {_SPREAD: "Every source sends its oldest packet to the processor that it meets.",
@@ -58,7 +58,7 @@ _PROPAGATION = Propagation("second hops 2⌈τ/2⌉ slots later: + τ per hop", 
 )  # fmt: skip
 def vlb(
     network: Network, public: Coins, coins: Coins, memory: TrafficMemory,
-    known: LiveParts | None = None,
+    fault_map: LiveParts | None = None,
 ) -> Running:  # fmt: skip
     """Spread the oldest packet to whomever is met, in even slots; deliver in odd slots.
 
@@ -72,12 +72,12 @@ def vlb(
         arrived = yield None
         own.push(arrived.processors, 0 * arrived.packets, arrived.packets)
         meeting = frame.meeting(t // 2)
-        if known is not None:
-            meeting = known.meeting(meeting)
+        if fault_map is not None:
+            meeting = fault_map.meeting(meeting)
         spreads = t % 2 == 0
         queues, keys = (own, 0 * meeting.senders) if spreads else (relayed, meeting.classes)
-        if known is not None and spreads:
-            packets = two_hops.spread_first(queues, meeting, known, memory)
+        if fault_map is not None and spreads:
+            packets = two_hops.spread_first(queues, meeting, fault_map, memory)
         else:
             packets = queues.heads(meeting.senders, keys)
         has = packets >= 0
@@ -85,7 +85,7 @@ def vlb(
         queues.remove(meeting.senders[has], keys[has], packets[has])
         memory.drop(meeting.senders[has], packets[has])
         if spreads:
-            kept = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
-            relayed.push(kept.receivers, frame.classes(kept.destinations), kept.packets)
+            transit = two_hops.deliver_or_keep(inbox, frame, t, public, memory)
+            relayed.push(transit.receivers, frame.classes(transit.destinations), transit.packets)
         else:
             two_hops.deliver(inbox, memory)

@@ -83,7 +83,7 @@ def lower_bound(demand: Demand) -> int:
     if network.d == 1:  # enough, by König's theorem
         return h
     couplers = network.coupler(network.group(source), network.group(destination))
-    used, packets = counted(couplers, network.couplers)
+    used, packets = frequencies(couplers, network.couplers)
     several = network.wavelengths
     low = max(h, min(-(-int(packets.max(initial=0)) // several), 2))
     if low == 2 * max(h, -(-moved.degree // network.channels)):  # a schedule, of most permutations
@@ -168,7 +168,7 @@ class _Loads(NamedTuple):
     wavelengths: int
 
 
-def counted(numbers: I64, bound: int) -> tuple[I64, I64]:
+def frequencies(numbers: I64, bound: int) -> tuple[I64, I64]:
     """Return the numbers that occur, all below ``bound``, and how often each does."""
     if bound > 4 * len(numbers):
         return np.unique(numbers, return_counts=True)
@@ -193,7 +193,7 @@ def _ends(loads: _Loads, groups: I64) -> _Ends:
     own = np.zeros(loads.g, dtype=np.int64)
     own[groups[inside]] = loads.packets[inside]
     at_once = np.minimum(loads.packets, loads.wavelengths)
-    packets, at_once = (_sums(groups, one, loads.g) for one in (loads.packets, at_once))
+    packets, at_once = (_sums(groups, counts, loads.g) for counts in (loads.packets, at_once))
     return _Ends(packets, at_once, own)
 
 
@@ -217,10 +217,10 @@ def _least(loads: _Loads, d: int, low: int) -> int:
             return False
         hops = total + int(np.maximum(loads.packets - slots * w, 0).sum())
         room = g * (g - 1) * slots * w + int(np.minimum(own, slots * w).sum())
-        fit = all(_fits(one, (g - 1) * w, w, m, slots) for one in ends)
+        fit = all(_fits(end, (g - 1) * w, w, m, slots) for end in ends)
         return hops <= min(g * m * slots, room) and fit
 
-    low = max(low, *(-(-int(one.packets.max()) // m) for one in ends))
+    low = max(low, *(-(-int(end.packets.max()) // m) for end in ends))
     if d == 1:  # enough, by König's theorem
         return low
     return _first(is_possible, max(low, _crossing(loads, ends, m)))
@@ -240,7 +240,7 @@ def _fits(ends: _Ends, others: int, w: int, m: int, slots: int) -> bool:
 
 def _crossing(loads: _Loads, ends: tuple[_Ends, _Ends], m: int) -> int:
     """Return the slots that packets from some groups to all others need, for sets of groups."""
-    g, (sent, received) = loads.g, (one.packets for one in ends)
+    g, (sent, received) = loads.g, (end.packets for end in ends)
     if 2 * m <= g:  # then m ≤ max(k, g - k), and no set needs more than its busiest group
         return 0
     k = np.arange(1, g)

@@ -29,7 +29,7 @@ _OVERHEAD = 2000
 
 
 @dataclass
-class _Kept:
+class _ScheduleCache:
     """The schedules in the cache, the most recently used last, and their size."""
 
     schedules: OrderedDict[bytes, Schedule] = field(default_factory=OrderedDict)
@@ -37,7 +37,7 @@ class _Kept:
     lock: Lock = field(default_factory=Lock)
 
 
-_kept = _Kept()
+_kept = _ScheduleCache()
 
 
 @on_network

@@ -11,7 +11,7 @@ from popsnet.base.errors import InputError
 from popsnet.model.loops import plain
 from popsnet.model.network import I32, I64, Network
 from popsnet.model.slot import Ints
-from popsnet.programs.schedules.bounds import counted
+from popsnet.programs.schedules.bounds import frequencies
 from popsnet.programs.schedules.colouring.colouring import colour_edges
 from popsnet.programs.schedules.colouring.multigraph import join
 from popsnet.programs.schedules.demand import Demand
@@ -99,7 +99,7 @@ def crowd_couplers(network: Network, source: Ints, destination: Ints, most: int)
     """Return whether more than some packets have the same coupler in one hop."""
     for part in (slice(0, 4 * network.g), slice(None)):  # a few packets often show it
         by, to = network.group(source[part]), network.group(destination[part])
-        packets = counted(network.coupler(to, by), network.couplers)[1]
+        packets = frequencies(network.coupler(to, by), network.couplers)[1]
         if packets.max(initial=0) > most:
             return True
     return False
@@ -202,14 +202,14 @@ def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
     if network.d <= network.channels:
         return colour_edges(*both, rounds, seed=seed)
     loads = [np.bincount(ends, minlength=network.n).astype(np.int32) for ends in both]
-    seats = [join(one, network.d, rounds)[ends] for one, ends in zip(loads, both, strict=True)]
-    width = max(network.channels, *(int(one.max()) + 1 for one in seats))
-    one, other = (
+    seats = [join(load, network.d, rounds)[ends] for load, ends in zip(loads, both, strict=True)]
+    width = max(network.channels, *(int(seat.max()) + 1 for seat in seats))
+    sending, receiving = (
         _side(network.group(ends), seat, network, width, rounds)
         for ends, seat in zip(both, seats, strict=True)
     )
-    left = np.concatenate((one.packets, one.blanks, other.extras, one.spare))
-    right = np.concatenate((other.packets, one.extras, other.blanks, other.spare))
+    left = np.concatenate((sending.packets, sending.blanks, receiving.extras, sending.spare))
+    right = np.concatenate((receiving.packets, sending.extras, receiving.blanks, receiving.spare))
     return colour_edges(left, right, rounds, seed=seed)[: demand.packets].copy()
 
 

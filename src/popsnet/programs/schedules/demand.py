@@ -95,7 +95,7 @@ class Demand:
     def degree(self) -> int:
         """The largest number of packets that a group sends or receives (Δ)."""
         ends = self.source, self.destination
-        return max(most(self.network.group(one)) for one in ends)
+        return max(most(self.network.group(processors)) for processors in ends)
 
     @property
     def rounds(self) -> int:

@@ -117,10 +117,10 @@ def make_detours(
     home = np.flatnonzero(stays).astype(np.int32)
     sent = np.flatnonzero(needed).astype(np.int32)
     bound = _bound(demand, sent, needed[sent], parts, free)
-    found = [
+    candidates = [
         _first_fit(demand, ways, needed, hops) for hops in (_kept(intact, parts, needed), NO_HOPS)
     ]
-    best = min(found, key=_length)
+    best = min(candidates, key=_length)
     made = Schedule.of_hops(network, best, (plain(demand.source)[home], home))
     if network.wavelengths > 1 or hops in ("1", "2") or needed.max(initial=0) > 2:
         return Detours(made, unreachable, bound)
@@ -321,18 +321,18 @@ def _kept(intact: Schedule, parts: WorkingParts, needed: I64) -> Hops:
     whole: Bools = np.asarray(needed > 0)
     whole[hops.packets[~works]] = False
     rows = whole[hops.packets]
-    kept: Any = (column[rows] for column in hops)
-    return Hops(*kept)
+    columns: Any = (column[rows] for column in hops)
+    return Hops(*columns)
 
 
-def _first_fit(demand: Demand, ways: _Ways, needed: I64, kept: Hops) -> Hops:
+def _first_fit(demand: Demand, ways: _Ways, needed: I64, intact_hops: Hops) -> Hops:
     """Give hops to all packets that are sent and not kept, those with the longest ways first."""
     network = demand.network
     source, destination = plain(demand.source), plain(demand.destination)
     waits = needed > 0
-    waits[kept.packets] = False
-    room, columns = _empty_room(network, _length(kept)), [kept]
-    _occupy_all(kept.slots, kept.senders, kept.listeners, ways, room)
+    waits[intact_hops.packets] = False
+    room, columns = _empty_room(network, _length(intact_hops)), [intact_hops]
+    _occupy_all(intact_hops.slots, intact_hops.senders, intact_hops.listeners, ways, room)
     for packet in np.flatnonzero(waits & (needed > 2)):
         room, hops = _take_long_way(int(packet), demand, ways, room)
         columns.append(hops)
@@ -371,9 +371,9 @@ def _take_long_way(packet: int, demand: Demand, ways: _Ways, room: _Room) -> tup
         first = group * network.d
         live = np.flatnonzero(ways.relays[first : first + network.d])[:_RELAYS] + first
         choices = [last] if end else live.tolist()
-        while not (found := _earliest(at, choices, slot + 1, ways, room)):
+        while not (hop := _earliest(at, choices, slot + 1, ways, room)):
             room = _larger(room)
-        slot, to = found
+        slot, to = hop
         _occupy(slot, at, to, ways, room)
         rows.append((packet, slot, at, to, len(rows) > 0, not end))
         at = to
@@ -386,7 +386,7 @@ def _earliest(
 ) -> tuple[int, int] | None:
     """Return the first slot in which one of the listeners can hear the sender, and the listener."""
     slots = [(_free(sender, to, begin, ways, room), to) for to in listeners]
-    return min((found for found in slots if found[0] >= 0), default=None)
+    return min((choice for choice in slots if choice[0] >= 0), default=None)
 
 
 @compiled
@@ -452,12 +452,12 @@ def _fit(source: I32, destination: I32, ways: _Ways, room: _Room, done: int, pla
             if q in (by, to):
                 continue
             tries -= 1
-            one = _free(by, q, 0, ways, room)
-            if one < 0 or (best >= 0 and one + 1 >= best):
+            slot1 = _free(by, q, 0, ways, room)
+            if slot1 < 0 or (best >= 0 and slot1 + 1 >= best):
                 continue
-            other = _free(q, to, one + 1, ways, room)
-            if other >= 0 and (best < 0 or other < best):
-                best, relay, first = other, q, one
+            slot2 = _free(q, to, slot1 + 1, ways, room)
+            if slot2 >= 0 and (best < 0 or slot2 < best):
+                best, relay, first = slot2, q, slot1
         if best < 0:
             return p
         if relay < 0:

@@ -247,18 +247,18 @@ def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
     return Demand(network, source, network.processor(to, (turns + at_home[to]) % d))
 
 
-def _table(given: FileOrArray, name: str, has_labels: bool = True) -> FileTable:
+def _table(data: FileOrArray, name: str, has_labels: bool = True) -> FileTable:
     """Return the table of a file, or an array or a frame, which has names of columns, as one."""
-    if isinstance(given, str | Path):
-        return read_table(Path(given), has_labels)
+    if isinstance(data, str | Path):
+        return read_table(Path(data), has_labels)
     try:
-        values = None if np.ma.isMaskedArray(given) else np.asarray(given)
+        values = None if np.ma.isMaskedArray(data) else np.asarray(data)
     except ValueError as error:  # rows of different lengths
         raise InputError(f"{name}: its rows must have the same length.") from error
     if values is None or values.dtype.kind not in "iuf":
         kind = "a masked array" if values is None else f"an array of {values.dtype}"
         raise InputError(f"{name} is {kind}; give a file, or an array of numbers.")
-    heading = getattr(given, "column_names", getattr(given, "columns", None))  # Arrow, pandas
+    heading = getattr(data, "column_names", getattr(data, "columns", None))  # Arrow, pandas
     if heading is None or callable(heading):
         return FileTable(Path(name), values)
     above = tuple(map(str, heading))
@@ -266,7 +266,7 @@ def _table(given: FileOrArray, name: str, has_labels: bool = True) -> FileTable:
         return FileTable(Path(name), values)
     if names_of_list(above) is not None:
         return FileTable(Path(name), values, above)
-    index = getattr(given, "index", None)
+    index = getattr(data, "index", None)
     below = None if index is None or callable(index) else tuple(map(str, index))
     return FileTable(Path(name), values, above, below)
 
@@ -291,7 +291,7 @@ def _columns_of_list(table: FileTable, what: str) -> tuple[int, int, int | None]
             )
         return (0, 1, 2 if shape[1] == 3 else None)
     for name in names:
-        same = [f"{columns[k]!r:.60}" for k, one in enumerate(names) if one == name]
+        same = [f"{columns[k]!r:.60}" for k, other in enumerate(names) if other == name]
         if name not in _LIST or len(same) > 1:
             fault = f"the column {same[0]} is not known"
             if name in _LIST:
@@ -337,9 +337,9 @@ def _of_list(table: FileTable, network: Network, unit: float | None) -> ReadMatr
         return ReadMatrix(counts.reshape(g, g))
     amounts, where = table.values[:, at[2]], partial(table.where, column=at[2])
     if unit is None:
-        found, rounding = to_packets(amounts, None, where, str(table.path))
+        packets, rounding = to_packets(amounts, None, where, str(table.path))
         counts = np.zeros(g * g, np.int64)
-        np.add.at(counts, cells, found)
+        np.add.at(counts, cells, packets)
         return ReadMatrix(counts.reshape(g, g), rounding)
     _require_amounts(amounts, where)
     sums = np.bincount(cells, amounts, g * g)

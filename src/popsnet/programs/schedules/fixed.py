@@ -43,7 +43,7 @@ _WORK = 2**31
 _HALF, _ONE, _NONE = np.uint64(32), np.uint64(1), np.int64(-1)
 
 
-class _Moving(NamedTuple):
+class _Movers(NamedTuple):
     """The packets that do not start at their destinations, and what they use.
 
     With several wavelengths a coupler stands for one wavelength of a coupler.
@@ -63,7 +63,7 @@ class _Moving(NamedTuple):
     @property
     def loads(self) -> tuple[int, int]:
         """The most packets of a processor (h), and those of a coupler (C)."""
-        most = [int(np.bincount(one).max(initial=0)) for one in self[1:4]]
+        most = [int(np.bincount(parts).max(initial=0)) for parts in self[1:4]]
         return max(most[:2]), most[2]
 
     def placed(self, packets: int, values: I32) -> I32:
@@ -82,7 +82,7 @@ def _uses(demand: Demand) -> tuple[I64, Ints, Ints, I64]:
     return packets, source, destination, coupler
 
 
-def _going_straight(demand: Demand) -> _Moving:
+def _going_straight(demand: Demand) -> _Movers:
     """Give numbers without gaps to what packets use that go straight."""
     packets, source, destination, coupler = _uses(demand)
     places, count = _numbered(coupler)  # its packets use its wavelengths in turn
@@ -90,13 +90,13 @@ def _going_straight(demand: Demand) -> _Moving:
     coupler = places.astype(np.int64) * several + ranks(places, count) % several
     (senders, m), (listeners, n), (couplers, k) = map(_numbered, (source, destination, coupler))
     dead = np.empty(0, dtype=np.bool_)
-    return _Moving(packets, senders, listeners, couplers, (m, n, k), 0, dead)
+    return _Movers(packets, senders, listeners, couplers, (m, n, k), 0, dead)
 
 
 def _numbered(numbers: Ints) -> tuple[I32, int]:
     """Give each different number a place from 0, and count the places."""
-    found, places = np.unique(numbers, return_inverse=True)
-    return places.astype(np.int32), len(found)
+    distinct, places = np.unique(numbers, return_inverse=True)
+    return places.astype(np.int32), len(distinct)
 
 
 def straight_slots(demand: Demand, *, seed: int = 0) -> I32:
@@ -198,29 +198,29 @@ def best_fixed(
     packets, *uses = _uses(demand)
     source, destination, coupler = map(plain, uses)
     sizes = network.n, network.n, network.couplers
-    moving = _Moving(packets, source, destination, coupler, sizes, _RELAYS, dead)
-    found = _shortest(network, moving, bound, most, seed)
-    if found is None:
+    moving = _Movers(packets, source, destination, coupler, sizes, _RELAYS, dead)
+    plan = _shortest(network, moving, bound, most, seed)
+    if plan is None:
         return None
-    relay, first, final = (moving.placed(demand.packets, one) for one in found)
+    relay, first, final = (moving.placed(demand.packets, row) for row in plan)
     return Paths(relay, first, final, int(final.max(initial=HOME)) + 1)
 
 
-def _shortest(network: Network, moving: _Moving, bound: int, most: int, seed: int) -> I32 | None:
+def _shortest(network: Network, moving: _Movers, bound: int, most: int, seed: int) -> I32 | None:
     """Return relay, first and final slot of every moving packet, as rows; see `best_fixed`."""
-    found, low, high, step = None, bound, most, 1
+    plan, low, high, step = None, bound, most, 1
     while low < high:
-        slots = min(bound + step - 1, high - 1) if found is None else (low + high) // 2
+        slots = min(bound + step - 1, high - 1) if plan is None else (low + high) // 2
         step *= 2
         made = _attempt(network, moving, slots, seed)
         if made is None:
             low = slots + 1
         else:
-            found, high = made, slots
-    return found
+            plan, high = made, slots
+    return plan
 
 
-def _attempt(network: Network, moving: _Moving, slots: int, seed: int) -> I32 | None:
+def _attempt(network: Network, moving: _Movers, slots: int, seed: int) -> I32 | None:
     """Return relay, first and final slot of every moving packet, as rows."""
     h, most = moving.loads
     if not len(moving.packets):
@@ -233,18 +233,18 @@ def _attempt(network: Network, moving: _Moving, slots: int, seed: int) -> I32 | 
     shape = np.array((*moving.sizes, network.d, network.g, slots, tries, _WORK))
     coins = Coins(seed).for_run(slots)
     for start in range(1 + _STARTS // m):
-        found = np.full((3, m), -1, dtype=np.int32)
+        plan = np.full((3, m), -1, dtype=np.int32)
         key = np.uint64(coins.key("slots of packets", start))
-        if _search(*moving[1:4], moving.dead, shape, key, found):
-            return found
+        if _search(*moving[1:4], moving.dead, shape, key, plan):
+            return plan
     return None
 
 
 @compiled
 def _search(
-    source: I32, destination: I32, coupler: I32, dead: Bools, shape: I64, key: np.uint64, found: I32
+    source: I32, destination: I32, coupler: I32, dead: Bools, shape: I64, key: np.uint64, plan: I32
 ) -> bool:
-    """Fill ``found`` with relay, first and final slot of every packet, and tell if all have them.
+    """Fill ``plan`` with relay, first and final slot of every packet, and tell if all have them.
 
     The element of sender, listener or coupler i in slot s is i·slots + s, after those of the kinds
     before. Those that are dead have an infinite cost, so no packet takes them.
@@ -273,10 +273,10 @@ def _search(
         line = carrying + coupler[p] * slots
         best, relay, first, final = np.float32(np.inf), _NONE, -1, -1
         for s in range(slots):
-            one = cost[sends + s] + cost[hears + s] + cost[line + s]
-            if one < best:
-                best, first, final = one, s, s
-                if one == 0:
+            total = cost[sends + s] + cost[hears + s] + cost[line + s]
+            if total < best:
+                best, first, final = total, s, s
+                if total == 0:
                     break
         for _ in range(tries):
             if best <= _DETOUR:  # nothing is put out
@@ -291,12 +291,12 @@ def _search(
             so_far, at = np.float32(np.inf), -1
             work += slots
             for s in range(slots):
-                one = _DETOUR + so_far + cost[passes + s] + cost[hears + s] + cost[by + s]
-                if one < best:
-                    best, relay, first, final = one, q, at, s
-                one = cost[sends + s] + cost[listens + s] + cost[to + s]
-                if one < so_far:
-                    so_far, at = one, s
+                total = _DETOUR + so_far + cost[passes + s] + cost[hears + s] + cost[by + s]
+                if total < best:
+                    best, relay, first, final = total, q, at, s
+                total = cost[sends + s] + cost[listens + s] + cost[to + s]
+                if total < so_far:
+                    so_far, at = total, s
         since += 1
         if first < 0:  # none of the relays that were drawn has live couplers
             queue[(head + waiting) % m] = p
@@ -313,7 +313,7 @@ def _search(
             other = owner[e]
             if other >= 0:
                 price[e] += _RISE
-                for i in range(6 if found[0, other] >= 0 else 3):
+                for i in range(6 if plan[0, other] >= 0 else 3):
                     left = held[6 * other + i]
                     owner[left], cost[left] = -1, 0
                 queue[(head + waiting) % m] = other
@@ -322,13 +322,13 @@ def _search(
         for k in range(uses):
             e = place[k]
             owner[e], cost[e], held[6 * p + k] = p, share * price[e], e
-        found[0, p], found[1, p], found[2, p] = relay, first, final
+        plan[0, p], plan[1, p], plan[2, p] = relay, first, final
         if waiting < 0.95 * shortest:
             shortest, since = waiting, 0
     return waiting == 0
 
 
-def _first_fit(moving: _Moving) -> I32:
+def _first_fit(moving: _Movers) -> I32:
     """Give every packet the first slot in which its source, destination and coupler are free.
 
     A packet meets at most h - 1 others at its source and at its destination, and C - 1 on its
@@ -355,7 +355,7 @@ def _fit(source: I32, destination: I32, order: I32, begin: I64, end: I64, slots:
     done = np.empty(m, dtype=np.int32)
     active, count, left, base = np.arange(len(begin)), len(begin), m, 0
     while left:
-        kept = placed = 0
+        remaining = placed = 0
         for c in active[:count]:
             carries, last, k = np.uint64(0), -1, head[c]
             while k < end[c] and carries != full:
@@ -380,8 +380,8 @@ def _fit(source: I32, destination: I32, order: I32, begin: I64, end: I64, slots:
                     last = k
                 k = after[k]
             if head[c] < end[c]:
-                active[kept] = c
-                kept += 1
+                active[remaining] = c
+                remaining += 1
         for p in done[:placed]:
             sends[source[p]] = hears[destination[p]] = 0
-        count, left, base = kept, left - placed, base + 64
+        count, left, base = remaining, left - placed, base + 64

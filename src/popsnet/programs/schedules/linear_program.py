@@ -110,16 +110,16 @@ def linear_bound(
     if capacities is None:
         capacities = _capacities(counts, d, wavelengths)
     program = _program(counts, capacities)
-    found = linprog(
+    solution = linprog(
         program.cost,
         program.below, program.limit,
         program.equal, program.total,
         np.stack((np.zeros_like(program.most), program.most), axis=1),
         method="highs-ipm",
     )  # fmt: skip
-    if found.status != 0:
+    if solution.status != 0:
         return None
-    proved = _proved(program, found.ineqlin.marginals, found.eqlin.marginals)
+    proved = _proved(program, solution.ineqlin.marginals, solution.eqlin.marginals)
     return None if proved is None else float(proved)
 
 
@@ -214,6 +214,6 @@ def _proved(program: _Program, below: F64, equal: F64) -> Fraction | None:
     return Fraction(sum(_product(*term) for term in terms), _SCALE)
 
 
-def _product(one: I64, other: I64) -> int:
+def _product(left: I64, right: I64) -> int:
     """Multiply two vectors in Python's integers, which do not overflow."""
-    return sum(a * b for a, b in zip(one.tolist(), other.tolist(), strict=True))
+    return sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))

@@ -113,23 +113,23 @@ class Schedule:
         """
         order, bounds = grouped(rounds, count)
         stops = [demand.source, *([] if relays is None else [relays]), demand.destination]
-        ends, messages = [plain(one[order]) for one in stops], []
+        ends, messages = [plain(stop[order]) for stop in stops], []
         for array in (order, *ends):
             array.flags.writeable = False
         for begin, end in pairwise(bounds.tolist()):
             rows, last = slice(begin, end), len(ends) - 2
-            no, yes = (np.broadcast_to(np.bool_(one), end - begin) for one in (False, True))
+            no, yes = (np.broadcast_to(np.bool_(value), end - begin) for value in (False, True))
             for hop, (by, to) in enumerate(pairwise(ends)):
                 relayed = yes if hop else no, no if hop == last else yes
                 phase = TO_DESTINATION if hop == last else TO_RELAY
                 messages.append(Messages(by[rows], to[rows], order[rows], *relayed, phase))
-        nbytes = order.nbytes + sum(one.nbytes for one in ends)
+        nbytes = order.nbytes + sum(column.nbytes for column in ends)
         return cls(demand.network, tuple(messages), nbytes, (NOTHING, NOTHING), in_rounds=True)
 
     @classmethod
     def of_paths(cls, demand: Demand, paths: Paths) -> Schedule:
         """Make a schedule in which every packet has its own path and slots."""
-        relay, first, final = (np.ascontiguousarray(one, dtype=np.int32) for one in paths[:3])
+        relay, first, final = (np.ascontiguousarray(column, dtype=np.int32) for column in paths[:3])
         source, destination = plain(demand.source), plain(demand.destination)
         bounds, rows = _by_slot(source, relay, destination, first, final, paths.slots)
         packets = np.flatnonzero(first == HOME).astype(np.int32)
@@ -172,7 +172,7 @@ class Schedule:
 
     def renumbered(self, numbers: I32) -> Schedule:
         """Return the same schedule with ``numbers[p]`` in place of packet p."""
-        messages = tuple(one._replace(packets=numbers[one.packets]) for one in self.messages)
+        messages = tuple(slot._replace(packets=numbers[slot.packets]) for slot in self.messages)
         home = self.home[0], numbers[self.home[1]]
         return replace(self, messages=messages, home=home)
 
@@ -184,13 +184,13 @@ class Schedule:
     @property
     def packets(self) -> int:
         """The number of packets."""
-        arrived = sum(int(np.count_nonzero(~one.to_relay)) for one in self.messages)
+        arrived = sum(int(np.count_nonzero(~slot.to_relay)) for slot in self.messages)
         return arrived + len(self.home[1])
 
     @property
     def relayed(self) -> int:
         """The number of packets that take two hops or more."""
-        first = (one.to_relay & ~one.from_relay for one in self.messages)
+        first = (slot.to_relay & ~slot.from_relay for slot in self.messages)
         return sum(int(np.count_nonzero(hops)) for hops in first)
 
     def transmissions(self, slot: int) -> tuple[I32, I32, I32]:
@@ -282,13 +282,13 @@ class Schedule:
         if self.in_rounds and self.relayed:
             return int(pipelined_rounds(self.slots // 2, tau))
         heard = np.zeros(
-            max(int(one.packets.max(initial=-1)) for one in self.messages) + 1, np.int64
+            max(int(slot.packets.max(initial=-1)) for slot in self.messages) + 1, np.int64
         )
         at = -1
-        for one in self.messages:
-            relayed = heard[one.packets[one.from_relay]]
+        for slot in self.messages:
+            relayed = heard[slot.packets[slot.from_relay]]
             at = max(at + 1, int(relayed.max(initial=0)))
-            heard[one.packets] = at + 1 + tau
+            heard[slot.packets] = at + 1 + tau
         return at + 1 + tau
 
     def peak_buffers(self, sources: Ints) -> int:
@@ -326,18 +326,18 @@ def pipelined_rounds(rounds: float, tau: int) -> float:
     return rounds + max(rounds, 1 + tau) + tau
 
 
-class Grouped(NamedTuple):
+class PacketOrder(NamedTuple):
     """Packets ordered by slot or round, and where each of these begins."""
 
     packets: I32
     bounds: I64
 
 
-def grouped(numbers: Ints, count: int) -> Grouped:
+def grouped(numbers: Ints, count: int) -> PacketOrder:
     """Order packets by their numbers, which are below ``count``."""
     bounds = np.concatenate(([0], np.cumsum(np.bincount(numbers, minlength=count))))
     small = numbers.astype(np.uint16) if count <= 2**16 else numbers  # sorted by digits, in O(m)
-    return Grouped(np.argsort(small, kind="stable").astype(np.int32), bounds)
+    return PacketOrder(np.argsort(small, kind="stable").astype(np.int32), bounds)
 
 
 def deliver_home(memory: Memory, processors: I32, packets: I32) -> None:

@@ -157,16 +157,16 @@ def schedule_matrix(
     if d == 1:  # the processors are given, and packets inside a group start where they go
         demand = demand_of_matrix(network, counts)
         return demand, make_schedule(demand, hops=kind, seed=seed)
-    one = one_hop_slots(counts, d, network.wavelengths)
+    one_hop = one_hop_slots(counts, d, network.wavelengths)
     busiest = max(counts.sum(axis=axis).max(initial=0) for axis in (0, 1))
-    two = 2 * -(-int(busiest) // min(d, network.channels))
+    two_hops = 2 * -(-int(busiest) // min(d, network.channels))
     if kind == "2":
         return _dealt(network, counts, seed)
     plan = None
     if kind != "1" and network.wavelengths == 1:
-        most = min(one, two) if kind == "auto" else one
+        most = min(one_hop, two_hops) if kind == "auto" else one_hop
         plan = _mixed_plan(counts, d, most, seed)
-    if plan is None and kind == "auto" and two < one and two <= 2 * MOST_ROUNDS:
+    if plan is None and kind == "auto" and two_hops < one_hop and two_hops <= 2 * MOST_ROUNDS:
         return _dealt(network, counts, seed)
     return _with_processors(network, plan or plan_one_hop(counts, d, network.wavelengths))
 

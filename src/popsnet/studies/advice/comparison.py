@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, PopsnetError, wrong
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import time_column, with_router_times
@@ -204,10 +204,10 @@ class Comparison(Reported):
         timing : Timing, optional
             The length of a slot, to print times as well.
         """
-        title = f"{self.network}: {counted(self.runs, 'permutation')}, the same for all routers"
+        title = f"{self.network}: {plural(self.runs, 'permutation')}, the same for all routers"
         bound = f"Lower bound for any schedule, mean: {self.lower_bound or 0:.1f}"
         if self.demand is not None:
-            title = f"{self.network}: {summary.described(self.demand)}; {counted(self.runs, 'run')}"
+            title = f"{self.network}: {summary.described(self.demand)}; {plural(self.runs, 'run')}"
             bound = f"Lower bound for any schedule: {self.lower_bound or 0:,.0f}"
         first = (*self.done, *self.left_out)[0].experiment
         facts = (

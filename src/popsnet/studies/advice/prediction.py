@@ -10,8 +10,8 @@ from math import log2
 
 from popsnet import theory
 from popsnet.base.errors import InputError
-from popsnet.base.report import Column, Fact, Report, Reported, Table, counted, facts_of
-from popsnet.base.report.table import shown
+from popsnet.base.report import Column, Fact, Report, Reported, Table, facts_of, plural
+from popsnet.base.report.table import format_value
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.network import Network, shape_of
@@ -104,7 +104,7 @@ class Prediction(Reported):
             parts += ["", table] if table.columns else [table]
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
         capped = sum(one.capped or 0 for one in self.means)
-        verdict = f"FAILED: {counted(capped, 'run')} capped." if capped else ""
+        verdict = f"FAILED: {plural(capped, 'run')} capped." if capped else ""
         return Report(title, facts, tuple(parts), verdict, ok=not capped)
 
     def _means(self) -> Table:
@@ -150,8 +150,7 @@ class Prediction(Reported):
             Column("reference", "section", "text"),
         )
         title = "The paper's tail bounds (a bound of 1 or more says nothing)"
-        shown = columns if self.tail_bounds else ()
-        return Table("tail_bounds", title, shown, self.tail_bounds)
+        return Table("tail_bounds", title, columns if self.tail_bounds else (), self.tail_bounds)
 
     def _growth(self) -> Table:
         columns = (
@@ -286,7 +285,7 @@ def _measured_column(key: str) -> Column:
     """Make a column of means of runs, with ≥ if runs were capped."""
 
     def show(row: PredictedMean) -> str:
-        return f"{'≥ ' * bool(row.capped)}{shown(getattr(row, key), 'number')}"
+        return f"{'≥ ' * bool(row.capped)}{format_value(getattr(row, key), 'number')}"
 
     return Column(key, show=show)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from popsnet.base.errors import require_several, wrong
 from popsnet.base.progress import Progress
-from popsnet.base.report import Column, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import Column, Report, Reported, Row, Table, facts_of, plural
 from popsnet.experiment.experiment import seed_number, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import PARTS
@@ -148,7 +148,7 @@ class Survival(Reported):
         known = facts_of(self, "network", "kind", "loss", "runs", "fault_seed")
         facts = (*known, *sizes_of(self.demand))
         title = (
-            f"{self.network}: {counted(self.runs, 'run')}{of} with each number of dead {self.kind}"
+            f"{self.network}: {plural(self.runs, 'run')}{of} with each number of dead {self.kind}"
             f"{lossy}; the same {packets}, coins and faults for all routers"
         )
         table = Table("routers", title, _COLUMNS, [asdict(row) for row in self.rows], _CAPTION)

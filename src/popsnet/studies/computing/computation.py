@@ -16,7 +16,7 @@ from popsnet.base.arrays import named_errors, read_npy
 from popsnet.base.errors import InputError, require_text, unknown, wrong
 from popsnet.base.files import write_whole
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Fact, Report, Reported, counted, facts_of
+from popsnet.base.report import Fact, Report, Reported, facts_of, plural
 from popsnet.experiment.experiment import seed_number
 from popsnet.hardware import EVERY_SLOT_WAITS, Timing
 from popsnet.hardware.shown import with_elapsed
@@ -174,7 +174,7 @@ class Computed(Executed, Reported):
             "correct",
         )  # fmt: skip
         title = (
-            f"{self.what} on {self.network}: {counted(self.moves, 'move')} of at most "
+            f"{self.what} on {self.network}: {plural(self.moves, 'move')} of at most "
             f"{self.slots_per_move} slots (Sahni), slots {self.slots}"
         )
         verdict = (

@@ -17,7 +17,7 @@ import numpy as np
 from popsnet.base import system
 from popsnet.base.errors import InputError, PopsnetError
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted, facts_of
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.stats.inference import Estimate, confidence_interval
 from popsnet.experiment.experiment import whole_number
 from popsnet.experiment.traffic import TrafficExperiment
@@ -109,7 +109,7 @@ class LoadCurves(Reported):
             if one.faults:
                 yield (
                     f"{one.label} at {one.load:.4g}: {one.lost:,} of "
-                    f"{counted(one.arrived, 'packet')} lost, {one.unreachable:,} unreachable, "
+                    f"{plural(one.arrived, 'packet')} lost, {one.unreachable:,} unreachable, "
                     f"{one.duplicated:,} delivered again."
                 )
 
@@ -123,7 +123,7 @@ def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
 def heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
     """Return the title and the facts that all points have in common."""
     title = (
-        f"{one.network}: {one.network.n:,} processors in {counted(one.network.g, 'group')} of "
+        f"{one.network}: {one.network.n:,} processors in {plural(one.network.g, 'group')} of "
         f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
         f"{faults_in_words(replace(one.setting, survives=True))}"
     )
@@ -271,11 +271,11 @@ class Replications(Reported):
         if not self.results:
             return Report()
         point, rows = self.experiment, self.rows(timing)
-        title = f"{counted(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
+        title = f"{plural(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
         faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
         table = Table("runs", "Delay in slots", (_RUN, *COLUMNS[2:]), rows)
         said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
-        verdict = f"{', '.join(said)} of {counted(len(rows), 'run')}.".capitalize()
+        verdict = f"{', '.join(said)} of {plural(len(rows), 'run')}.".capitalize()
         title = f"{title}{point.arrival_seed}{faults}"
         report = Report(title, self._facts(), (table, *self._notes()), verdict)
         times = time_table((_RUN, *CURVE_COLUMNS[2:]), rows)
@@ -295,7 +295,7 @@ class Replications(Reported):
 
     def _notes(self) -> Iterable[str]:
         if len(self.results) < self.runs:
-            yield f"{counted(self.runs - len(self.results), 'run')} not finished."
+            yield f"{plural(self.runs - len(self.results), 'run')} not finished."
         for run, result in sorted(self.results.items()):
             if result.verdict != "stable":
                 yield f"Run {run} is {result.verdict}: {result.reason}"
@@ -387,7 +387,7 @@ def run_together(
                 if stopped.is_set():
                     raise _Stopped("Stopped.")
                 with lock:
-                    update(detail=f"{counted(done, 'point')} done; {name}: {slots:,} slots")
+                    update(detail=f"{plural(done, 'point')} done; {name}: {slots:,} slots")
 
             result = simulate(experiment, engine=engine, progress=watch)
             with lock:

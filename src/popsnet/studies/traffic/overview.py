@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy.typing as npt
 
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, counted
+from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, plural
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column, time_column
 from popsnet.model.network import Network, on_network
@@ -49,7 +49,7 @@ class TrafficOverview(Reported):
         """
         network = self.network
         title = (
-            f"{network}: {network.n:,} processors in {counted(network.g, 'group')} of {network.d:,}"
+            f"{network}: {network.n:,} processors in {plural(network.g, 'group')} of {network.d:,}"
         )
         limits = [one._asdict() for one in self.bounds.report_rows()]
         columns = (

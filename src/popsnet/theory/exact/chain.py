@@ -121,14 +121,14 @@ class Chain:
 
     def _remaining(self, first: Iterable[State]) -> dict[State, Moments]:
         """Compute the moments from every state that can be reached once all steps are alike."""
-        steps, found = len(self.early), set(first)
-        waiting = list(found)
+        steps, states = len(self.early), set(first)
+        waiting = list(states)
         while waiting:
-            new = set(self.move(steps, waiting.pop()).weights) - found
-            found |= new
+            new = set(self.move(steps, waiting.pop()).weights) - states
+            states |= new
             waiting += new
         moments: dict[State, Moments] = {}
-        for packets, level in groupby(sorted(found, key=pending), pending):
+        for packets, level in groupby(sorted(states, key=pending), pending):
             moves = {state: self.move(steps, state) for state in level}
             moments |= _solve(moves, moments) if packets else dict.fromkeys(moves, _NOTHING_LEFT)
         return moments
@@ -151,8 +151,8 @@ def _solve(moves: dict[State, Transition], solved: dict[State, Moments]) -> dict
     for state, (weights, total) in moves.items():
         rest = [(ways, solved[to]) for to, ways in weights.items() if to not in moves]
         among[state] = {to: Fraction(ways, total) for to, ways in weights.items() if to in moves}
-        first[state] = 1 + sum(ways * one.first for ways, one in rest) / Fraction(total)
-        second[state] = sum(ways * one.second for ways, one in rest) / Fraction(total)
+        first[state] = 1 + sum(ways * moments.first for ways, moments in rest) / Fraction(total)
+        second[state] = sum(ways * moments.second for ways, moments in rest) / Fraction(total)
     means = eliminate(among, first)
     squares = eliminate(among, {state: second[state] + 2 * means[state] - 1 for state in moves})
     return {state: Moments(means[state], squares[state]) for state in moves}

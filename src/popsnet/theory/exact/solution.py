@@ -38,47 +38,47 @@ class ExactSteps(Reported):
 
     def report(self) -> Report:
         """Return moments, quantiles and probabilities as a report."""
-        found = self.distribution
+        exact = self.distribution
         facts = (
             *facts_of(
-                found, "network", "router", "schedule", "all_packets", "model", "states", "sd"
+                exact, "network", "router", "schedule", "all_packets", "model", "states", "sd"
             ),
             Fact("permutation", self.permutation),
-            Fact("mean", _both(found.mean)),
-            Fact("variance", _both(found.variance)),
-            Fact("mean_slots", _both(found.mean_slots)),
-            Fact("quantiles", {f"{float(part)}": s for part, s in found.quantiles.items()}),
+            Fact("mean", _both(exact.mean)),
+            Fact("variance", _both(exact.variance)),
+            Fact("mean_slots", _both(exact.mean_slots)),
+            Fact("quantiles", {f"{float(part)}": s for part, s in exact.quantiles.items()}),
         )
         over = f"all coins, for permutation {self.permutation}"
         if self.permutation == "random":
             over = "all permutations, equally likely, and all coins"
         quantiles = ", ".join(
             f"{float(100 * part):g} % within {steps}"
-            for part, steps in found.quantiles.items()
+            for part, steps in exact.quantiles.items()
             if steps is not None
         )
         title = (
-            f"{found.network}: {found.router}, {found.model}\n"
-            f"Exact over {over}; {found.states:,} states up to the names of groups\n\n"
-            f"mean steps   {_in_words(found.mean)}; {float(found.mean_slots):.4f} "
-            f"slots\nvariance     {_in_words(found.variance)}; sd {found.sd:.6f}\n"
+            f"{exact.network}: {exact.router}, {exact.model}\n"
+            f"Exact over {over}; {exact.states:,} states up to the names of groups\n\n"
+            f"mean steps   {_in_words(exact.mean)}; {float(exact.mean_slots):.4f} "
+            f"slots\nvariance     {_in_words(exact.variance)}; sd {exact.sd:.6f}\n"
             f"quantiles    {quantiles}\n"
         )
         return Report(title, facts, self._listed())
 
     def _listed(self) -> tuple[Table | str, ...]:
         """Return the table of probabilities, from the smallest possible number of steps on."""
-        found, known = self.distribution, len(self.distribution.within) - 1
+        exact, known = self.distribution, len(self.distribution.within) - 1
         last = known if self.upto is None else min(self.upto, known)
         rows = [
             {
                 "steps": steps,
-                "probability": _written(found.probability(steps)),
-                "decimal": float(found.probability(steps)),
-                "at_most": float(found.within[steps]),
-                "more": float(1 - found.within[steps]),
+                "probability": _written(exact.probability(steps)),
+                "decimal": float(exact.probability(steps)),
+                "at_most": float(exact.within[steps]),
+                "more": float(1 - exact.within[steps]),
             }
-            for steps in range(found.fewest, last + 1)
+            for steps in range(exact.fewest, last + 1)
         ]
         columns = (
             Column("steps", kind="integer"),
@@ -88,9 +88,8 @@ class ExactSteps(Reported):
         )
         if rows:
             return (Table("steps", "", columns, rows),)
-        text = (
-            f"There is nothing to list up to {last}: every run takes at least {found.fewest} steps."
-        )
+        fewest = f"every run takes at least {exact.fewest} steps"
+        text = f"There is nothing to list up to {last}: {fewest}."
         return Table("steps", "", (), rows), text
 
 
@@ -171,7 +170,7 @@ def exact_steps(
         def progress(known: int) -> None:
             update(known, f"{known:,} transitions of states")
 
-        found = steps_distribution(
+        distribution = steps_distribution(
             network,
             router,
             destination,
@@ -179,7 +178,7 @@ def exact_steps(
             schedule=variant,
             progress=progress,
         )
-    return ExactSteps(found, permutation, upto)
+    return ExactSteps(distribution, permutation, upto)
 
 
 def _destination(network: Network, permutation: str) -> list[int] | None:

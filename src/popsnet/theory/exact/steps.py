@@ -372,13 +372,13 @@ def steps_distribution(
     else:
         chain = mei_rizzi_chain(network, destination, all_packets=all_packets)
     chain.progress = progress
-    found = solve(chain, left)
-    slots, no_stage = 5 * found.mean, Fraction(0)
+    solution = solve(chain, left)
+    slots, no_stage = 5 * solution.mean, Fraction(0)
     if router == "relay":
-        slots = _relay_slots(network, read_schedule(schedule, network), chain, found.mean)
-        no_stage, found = found.probability(0), _one_at_least(found)
+        slots = _relay_slots(network, read_schedule(schedule, network), chain, solution.mean)
+        no_stage, solution = solution.probability(0), _one_at_least(solution)
     return StepsDistribution(
-        **vars(found),
+        **vars(solution),
         mean_slots=slots,
         network=network,
         router=router,

@@ -38,8 +38,8 @@ def candidate_sets(groups: int, candidates: int) -> dict[int, int]:
         sum((-1) ** (size - k) * comb(size, k) * k**candidates for k in range(size + 1))
         for size in range(groups + 1)
     ]  # by inclusion and exclusion
-    found = {one: ways[one.bit_count()] for one in range(1, 2**groups)}
-    return {one: number for one, number in found.items() if number}
+    counts = {mask: ways[mask.bit_count()] for mask in range(1, 2**groups)}
+    return {mask: number for mask, number in counts.items() if number}
 
 
 def team(state: State, candidates: int) -> Transition:
@@ -58,8 +58,8 @@ def team(state: State, candidates: int) -> Transition:
     arrays, ways = list(numbers[every]), draws[every].prod(axis=0)
     delivered = np.zeros(2 ** len(packets))
     for chosen in product(sets, repeat=first):
-        factor = np.prod([float(sets[one]) for one in chosen])
-        masks = [*(np.array([one], np.uint8) for one in chosen), *arrays]
+        factor = np.prod([float(sets[mask]) for mask in chosen])
+        masks = [*(np.array([mask], np.uint8) for mask in chosen), *arrays]
         outcome = _delivered(packets, masks, groups)
         delivered += factor * np.bincount(outcome, ways, len(delivered))
     weights: Counter[State] = Counter()
@@ -76,10 +76,10 @@ def _delivered(packets: list[tuple[int, int]], masks: list[Sets], groups: int) -
          for x in range(groups)]
         for end in (0, 1)
     ]  # fmt: skip
-    found = np.zeros(max(map(len, masks), default=1), dtype=np.int64)
+    outcome = np.zeros(max(map(len, masks), default=1), dtype=np.int64)
     for number, ((b, a), mask) in enumerate(zip(packets, masks, strict=True)):
-        found |= ((mask & alone[0][b] & alone[1][a]) != 0).astype(np.int64) << number
-    return found
+        outcome |= ((mask & alone[0][b] & alone[1][a]) != 0).astype(np.int64) << number
+    return outcome
 
 
 def _in_one(masks: list[Sets]) -> Sets:

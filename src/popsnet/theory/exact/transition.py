@@ -46,7 +46,7 @@ def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cel
     cell that two or more choose hears nothing. Packets are added one by one, which takes
     O(m·cells·(groups + 2)^cells) time for m packets.
     """
-    one, none = probability.numerator, (probability.denominator - probability.numerator) * cells
+    chosen, none = probability.numerator, (probability.denominator - probability.numerator) * cells
     weights: Counter[Cells] = Counter({(EMPTY,) * cells: 1})
     for end, count in enumerate(line):
         for _ in range(count):
@@ -55,11 +55,11 @@ def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cel
                 if none:
                     after[outcome] += weight * none
                 for cell in range(cells):
-                    after[_chosen(outcome, cell, end)] += weight * one
+                    after[_chosen(outcome, cell, end)] += weight * chosen
             weights = after
     heard: Counter[Cells] = Counter()
     for outcome, weight in weights.items():
-        heard[tuple(EMPTY if one == _MANY else one for one in outcome)] += weight
+        heard[tuple(EMPTY if cell == _MANY else cell for cell in outcome)] += weight
     return Weights(dict(heard), (probability.denominator * cells) ** sum(line))
 
 
@@ -186,7 +186,7 @@ def turn(state: State) -> Transition:
     for r in permutations(range(g)):
         moved = [(line, source, (at + r[line]) % g) for line, source, at in packets]
         crowd = Counter((source, at) for _, source, at in moved)
-        weights[_table(g, (one for one in moved if crowd[one[1:]] > 1))] += 1
+        weights[_table(g, (packet for packet in moved if crowd[packet[1:]] > 1))] += 1
     return Weights(dict(weights), factorial(g))
 
 

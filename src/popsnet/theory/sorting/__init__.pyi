@@ -1,6 +1,7 @@
 from .bag_tree import BagTree as BagTree
 from .bag_tree import bag_tree as bag_tree
 from .batcher import Certified as Certified
+from .batcher import CertifiedSort as CertifiedSort
 from .batcher import bitonic as bitonic
 from .batcher import merge_exchange as merge_exchange
 from .batcher import merge_exchange_depth as merge_exchange_depth
@@ -10,6 +11,7 @@ from .comparators import ComparatorStage as ComparatorStage
 from .examination import NETWORKS as NETWORKS
 from .examination import DepthGrowth as DepthGrowth
 from .examination import Examined as Examined
+from .examination import NetworkExamination as NetworkExamination
 from .examination import examine as examine
 from .examination import make_network as make_network
 from .examination import measure_growth as measure_growth

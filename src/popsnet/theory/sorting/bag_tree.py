@@ -154,7 +154,7 @@ def _step(bags: Bags, fringes: dict[int, int], count: int, matchings: Matchings)
             table = np.stack([bag for bag in bags[level] if len(bag) == size])
             separators.append(_on_rows(table, separator(size, wanted, count, matchings)))
     for together in zip_longest(*separators):
-        pairs = [one for one in together if one is not None]
+        pairs = [pair for pair in together if pair is not None]
         yield np.concatenate([low for low, _ in pairs]), np.concatenate([high for _, high in pairs])
 
 

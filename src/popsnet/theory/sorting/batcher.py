@@ -65,7 +65,7 @@ def merge_exchange_depth(n: int) -> int:
     return t * (t + 1) // 2
 
 
-class Certified(NamedTuple):
+class CertifiedSort(NamedTuple):
     """The outcome of :func:`sort_certified`.
 
     Examples
@@ -82,7 +82,11 @@ class Certified(NamedTuple):
     """Which rows of the batch needed merge exchange."""
 
 
-def sort_certified(keys: npt.NDArray[Any], network: ComparatorNetwork) -> Certified:
+Certified = CertifiedSort
+"""The old name."""
+
+
+def sort_certified(keys: npt.NDArray[Any], network: ComparatorNetwork) -> CertifiedSort:
     """Sort along the last axis by a network, and by merge exchange if the result is not sorted.
 
     Parameters
@@ -94,7 +98,7 @@ def sort_certified(keys: npt.NDArray[Any], network: ComparatorNetwork) -> Certif
 
     Returns
     -------
-    Certified
+    CertifiedSort
         The sorted keys, and which rows needed merge exchange.
 
     Notes
@@ -116,7 +120,7 @@ def sort_certified(keys: npt.NDArray[Any], network: ComparatorNetwork) -> Certif
     repaired = np.asarray((done[..., :-1] > done[..., 1:]).any(axis=-1))
     if repaired.any():
         done[repaired] = merge_exchange(network.wires).sort(done[repaired])
-    return Certified(done, repaired)
+    return CertifiedSort(done, repaired)
 
 
 def _merge_exchange_stages(n: int) -> Iterator[ComparatorStage]:

@@ -156,7 +156,7 @@ def measure_growth(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Examined(Reported):
+class NetworkExamination(Reported):
     """A sorting network, its size and depth, and what is known about whether it sorts.
 
     Examples
@@ -212,6 +212,10 @@ class Examined(Reported):
         return report if self.growth is None else report.plus(*_growth(self.growth))
 
 
+Examined = NetworkExamination
+"""The old name."""
+
+
 def examine(
     name: str,
     n: int,
@@ -220,7 +224,7 @@ def examine(
     check: bool = False,
     growth: bool = False,
     progress: Progress = None,
-) -> Examined:
+) -> NetworkExamination:
     """Build a sorting network by name, and check it or measure the growth of its depth.
 
     Parameters
@@ -241,7 +245,7 @@ def examine(
 
     Returns
     -------
-    Examined
+    NetworkExamination
         The network and what was found, which prints as a report.
 
     Examples
@@ -283,7 +287,7 @@ def examine(
             verdict = check_network(
                 network, seed=seed, watch=lambda passes: report(None, f"{passes} passes done")
             )
-    return Examined(network, seed, NETWORKS[name].proved, verdict, grown)
+    return NetworkExamination(network, seed, NETWORKS[name].proved, verdict, grown)
 
 
 def _growth(growth: DepthGrowth) -> tuple[Fact, Table]:

@@ -287,11 +287,11 @@ def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) ->
     """Check that runs side by side have the same network and the same packets."""
     first = headers[0]
     for recording, header in zip(recordings[1:], headers[1:], strict=True):
-        one, other = first.network, header.network
+        network, other = first.network, header.network
         pair = f"{recordings[0].label} and {recording.label}"
         cure = "give runs of one permutation, or a page each."
-        if one != other:
-            raise InputError(f"{pair} are on two networks, {one} and {other}; {cure}")
+        if network != other:
+            raise InputError(f"{pair} are on two networks, {network} and {other}; {cure}")
         packets = first.destination, first.start, first.traffic
         if packets != (header.destination, header.start, header.traffic):
             raise InputError(f"{pair} do not have the same packets to route; {cure}")
@@ -304,10 +304,10 @@ def _require_same(recordings: Sequence[Recording], headers: Sequence[Header]) ->
 
 def _distinct_names(recordings: Sequence[Recording]) -> list[str]:
     """Tell runs of the same name apart by their files, or number them."""
-    times = Counter(one.name for one in recordings)
+    times = Counter(run.name for run in recordings)
     names = [
-        f"{one.name}, {one.file}" if times[one.name] > 1 and one.file else one.name
-        for one in recordings
+        f"{run.name}, {run.file}" if times[run.name] > 1 and run.file else run.name
+        for run in recordings
     ]
     times, seen = Counter(names), Counter[str]()
     for place, name in enumerate(names):
@@ -320,8 +320,8 @@ def _distinct_names(recordings: Sequence[Recording]) -> list[str]:
 def _data(names: Sequence[str], recordings: Sequence[Recording]) -> str:
     """Return the traces as JSON that cannot contain a tag."""
     runs = [
-        {"name": name, "gzip": b64encode(gzip.compress(one.encoded(), 6, mtime=0)).decode()}
-        for name, one in zip(names, recordings, strict=True)
+        {"name": name, "gzip": b64encode(gzip.compress(recording.encoded(), 6, mtime=0)).decode()}
+        for name, recording in zip(names, recordings, strict=True)
     ]
     return json.dumps({"runs": runs}).replace("<", "\\u003c")
 

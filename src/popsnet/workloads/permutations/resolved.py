@@ -245,14 +245,14 @@ def resolve_permutation(
 
 def _of_array(permutation: npt.ArrayLike, network: Network) -> ResolvedPermutation:
     try:
-        given = None if np.ma.isMaskedArray(permutation) else np.asarray(permutation)
+        array = None if np.ma.isMaskedArray(permutation) else np.asarray(permutation)
     except ValueError:  # rows of different lengths
-        given = None
-    if given is None or given.ndim == 0:
+        array = None
+    if array is None or array.ndim == 0:
         raise wrong("permutation", f"{permutation!r:.60}")(
             "give a name, a file or an array of n destinations."
         )
-    values = require_permutation(given, network.n, "permutation")
+    values = require_permutation(array, network.n, "permutation")
     values.flags.writeable = False
     return ResolvedPermutation(f"array:{_digest(values.astype('<i4').tobytes())}", given=values)
 

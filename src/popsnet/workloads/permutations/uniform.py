@@ -174,6 +174,6 @@ def shuffle(places: Places, low: int, high: int, key: np.uint64, drawn: U32) -> 
         for k in range(m):
             q = np.uint64(m - 1 - k)  # unsigned: Numba checks an index that might be negative
             i, j = first + q, drawn[q]
-            kept = part[i]
+            value = part[i]
             part[i] = part[j]
-            part[j] = kept
+            part[j] = value

@@ -92,12 +92,12 @@ def joined_faults(logs: list[Any], starts: list[int]) -> FaultLog:
 
 def require_equal(fused: Any, messages: Any) -> None:
     """Compare logs, types included."""
-    for name, one, other in zip(fused._fields, fused, messages, strict=True):
-        if name == "faults" and one is not None:
-            require_equal(one, other)
+    for name, value, other in zip(fused._fields, fused, messages, strict=True):
+        if name == "faults" and value is not None:
+            require_equal(value, other)
             continue
-        np.testing.assert_array_equal(one, other, err_msg=name)
-        assert getattr(one, "dtype", int) == getattr(other, "dtype", int), name
+        np.testing.assert_array_equal(value, other, err_msg=name)
+        assert getattr(value, "dtype", int) == getattr(other, "dtype", int), name
 
 
 def compare(
@@ -232,7 +232,7 @@ def test_seeds_differ() -> None:
     assert logs[0].collisions.tolist() != logs[1].collisions.tolist()
 
 
-@each("scheduler", [one for one in SCHEDULERS if one[0] not in TUNED])
+@each("scheduler", [pair for pair in SCHEDULERS if pair[0] not in TUNED])
 def test_schedulers_that_use_one_wavelength_are_refused(scheduler: tuple[str, str]) -> None:
     assert not supports(*scheduler, wavelengths=2)
     with pytest.raises(InputError, match="W = 2"):

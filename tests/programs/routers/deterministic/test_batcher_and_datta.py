@@ -93,6 +93,6 @@ def test_any_pairs_can_exchange(d: int, g: int, data: st.DataObject) -> None:
         couplers = listeners // d * g + senders // d
         assert len(set(couplers.tolist())) == len(senders) == len(set(senders.tolist()))
         assert len(set(listeners.tolist())) == len(listeners)
-    assert {(one[0], one[-1]) for one in path.values()} == {
+    assert {(hops[0], hops[-1]) for hops in path.values()} == {
         pair for i in range(m) for pair in ((mixed[i], mixed[m + i]), (mixed[m + i], mixed[i]))
     }

@@ -157,7 +157,7 @@ def cases(packets: float) -> Iterator[Case]:
     """Small networks of every shape and large ones in turn, with this many packets in all."""
     left = packets
     for number in count():
-        small = [any_case(number * 100 + one, shape) for one, shape in enumerate(SHAPES)]
+        small = [any_case(number * 100 + place, shape) for place, shape in enumerate(SHAPES)]
         large = LARGE[number % len(LARGE)]
         for case in (*small, any_case(number, large, share=0.02)):
             left -= case.network.n

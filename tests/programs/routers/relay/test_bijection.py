@@ -49,9 +49,9 @@ def test_each_is_a_bijection_of_every_size(seed: int) -> None:
     groups = 3
     for size in [*range(1, 400), 1000, 1023, 1024, 1025, 4097]:
         for number in (0, 1, 7):
-            one = Bijection(seed, number, groups, size)
+            bijection = Bijection(seed, number, groups, size)
             values = np.tile(np.arange(size), groups)
-            places = one(np.repeat(np.arange(groups), size), values).reshape(groups, size)
+            places = bijection(np.repeat(np.arange(groups), size), values).reshape(groups, size)
             assert (np.sort(places, axis=1) == np.arange(size)).all(), (size, number)
 
 
@@ -105,10 +105,10 @@ def p_values(size: int, rounds: int, seed: int = 5) -> Iterator[float]:
         neighbours = places[value][0::2] * size + places[value][1::2]
         if size <= 24:
             yield p_value(neighbours, size * size)
-    for one, other in combinations(values, 2):
+    for first, second in combinations(values, 2):
         if size > 2:
-            after = (places[other] - places[one]) % size - 1
-            yield p_value(places[one] * (size - 1) + after, size * (size - 1))
+            after = (places[second] - places[first]) % size - 1
+            yield p_value(places[first] * (size - 1) + after, size * (size - 1))
 
 
 def p_value(drawn: Ints, cells: int) -> float:
@@ -148,8 +148,8 @@ def rotations(by_group: bool) -> Fresh:
 def one_for_all(state: RelayState, size: int) -> Callable[[Ints, Ints], Ints]:
     """The bijection of group 0 for all groups."""
     state._bijections += 1
-    one = Bijection(state.seed, state._bijections, 1, size)
-    return lambda groups, values: one(np.zeros_like(groups), values)
+    bijection = Bijection(state.seed, state._bijections, 1, size)
+    return lambda groups, values: bijection(np.zeros_like(groups), values)
 
 
 @pytest.mark.parametrize("fresh", [rotations(by_group=False), one_for_all])
@@ -192,10 +192,10 @@ def test_a_rotation_a_group_keeps_the_mean_and_loses_concentration(
     bijections = sample()
     monkeypatch.setattr(RelayState, "fresh_bijection", rotations(by_group=True))
     rotated = sample()
-    of_both = [np.array([one.survivors[0] for one in kind]) for kind in (bijections, rotated)]
+    of_both = [np.array([run.survivors[0] for run in kind]) for kind in (bijections, rotated)]
     fractions = [counts / NETWORK.n for counts in of_both]
     error = 0.088 / np.sqrt(runs)
     assert abs(fractions[0].mean() - fractions[1].mean()) < 5 * error
     assert fractions[1].std() > 3 * fractions[0].std()
-    worst = [max(one.slots for one in kind) for kind in (bijections, rotated)]
+    worst = [max(run.slots for run in kind) for kind in (bijections, rotated)]
     assert worst[1] >= 1.5 * worst[0]

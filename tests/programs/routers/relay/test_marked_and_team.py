@@ -134,11 +134,11 @@ def alone_on(network: Network, seed: int, density: float) -> Alone:
     targets = alone.destination[done]
     everyone = network.processors
     for listener, packet in zip(targets.tolist(), done.tolist(), strict=True):
-        one = Slot.send_packets(
+        slot = Slot.send_packets(
             everyone[packet : packet + 1], network.group(everyone[listener : listener + 1]),
             (everyone[listener : listener + 1], network.group(everyone[packet : packet + 1])),
         )  # fmt: skip
-        state.take(alone.machine.execute(one))
+        state.take(alone.machine.execute(slot))
     state.acknowledge(done)
     return alone
 
@@ -177,14 +177,14 @@ def test_a_marked_stage_delivers_exactly_what_is_heard_without_marks(
     d: int, g: int, text: str
 ) -> None:
     """Also if some sources are not told, as after another marked stage."""
-    network, one = Network(d, g), stage(text)
+    network, marked = Network(d, g), stage(text)
     for seed in range(12):
         alone = alone_on(network, seed, (0.2, 0.5, 1)[seed % 3])
         state, destination = alone.state, alone.destination
         if seed % 2:
             alone.run(stage("Q"))  # without a next stage, so nothing is sent ahead
         waiting, before = set(state.waiting.tolist()), state.pending.tolist()
-        places = state.next_places(one.bijections)
+        places = state.next_places(marked.bijections)
         state._next = places
         groups = [set(row) for row in places.of(network.processors).groups.tolist()]
         on: Counter[tuple[int, int]] = Counter()
@@ -198,7 +198,7 @@ def test_a_marked_stage_delivers_exactly_what_is_heard_without_marks(
             for group in groups[destination[source]]
             if on[source // d, group] == 1 and not (source in waiting and group in groups[source])
         }
-        alone.run(one)
+        alone.run(marked)
         assert waiting - set(state.waiting.tolist()) == accepted & waiting
 
 

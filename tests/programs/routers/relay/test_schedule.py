@@ -63,12 +63,12 @@ def test_spaces_and_brackets_change_nothing(schedule: RelaySchedule, data: st.Da
 
 @given(made_of(FEW), made_of(FEW))
 def test_schedules_are_equal_if_and_only_if_they_do_the_same(
-    one: RelaySchedule, other: RelaySchedule
+    schedule: RelaySchedule, other: RelaySchedule
 ) -> None:
     """Sequences with at most 6 stages before periods of at most 6 differ early or nowhere."""
-    same = first(one, 6 + 2 * 36) == first(other, 6 + 2 * 36)
-    assert (one == other) == same
-    assert (str(one) == str(other)) == same
+    same = first(schedule, 6 + 2 * 36) == first(other, 6 + 2 * 36)
+    assert (schedule == other) == same
+    assert (str(schedule) == str(other)) == same
 
 
 @given(
@@ -225,10 +225,10 @@ def test_the_command_line_takes_schedules(cli: Cli) -> None:
     ]
     assert [finished.code for finished in said] == [0] * 4
     objects = [json.loads(finished.out) for finished in said]
-    for one in objects:
-        assert one["variant"] == "P2 P1"
-        one["runs"][0].pop("seconds")
-        one.pop("seconds")
+    for answer in objects:
+        assert answer["variant"] == "P2 P1"
+        answer["runs"][0].pop("seconds")
+        answer.pop("seconds")
     assert objects[1:] == objects[:1] * 3
     assert "relay (P2 P1)" in cli("route", 8, 8, "--router", "relay", "--schedule", "P2 P1 P1").out
 

@@ -78,22 +78,22 @@ def assert_nothing_is_lost(alone: Alone) -> None:
 def test_a_stage_takes_its_slots_and_acknowledges_only_what_is_home(
     d: int, g: int, text: str
 ) -> None:
-    network, one = Network(d, g), stage(text)
-    assert one.obstacle(network) is None
+    network, tested = Network(d, g), stage(text)
+    assert tested.obstacle(network) is None
     for seed in range(4):
         kind = KINDS[(7 * seed + d) % len(KINDS)] if seed else "numpy"
         destination = destinations(network, kind, seed)
-        alone = Alone(network, destination, seed, one.buffers(network))
+        alone = Alone(network, destination, seed, tested.buffers(network))
         for _ in range(3):  # from all, from many and from few
             before = alone.state.pending
             if not before.size:  # a run has ended
                 break
-            driven = alone.run(one)
-            if alone.state.pending.size or not one.looks_ahead:  # or else the last ack ended it
-                assert len(driven.done) == one.slots(network)
+            driven = alone.run(tested)
+            if alone.state.pending.size or not tested.looks_ahead:  # or else the last ack ended it
+                assert len(driven.done) == tested.slots(network)
             assert np.isin(alone.state.pending, before).all()
             assert_nothing_is_lost(alone)
-        assert alone.machine.memory.peak <= one.buffers(network)
+        assert alone.machine.memory.peak <= tested.buffers(network)
 
 
 @each(("d", "g"), [(1, 1), (2, 2), (4, 4), (6, 2), (12, 3), (16, 4), (5, 1)])
@@ -215,9 +215,9 @@ def test_only_the_slots_that_are_said_to_contend_do() -> None:
             assert set(promised) == allowed, (network, text)
 
 
-def by_fluid_limit(network: Network, one: RelayStage, rho: float) -> float:
+def by_fluid_limit(network: Network, tested: RelayStage, rho: float) -> float:
     at, k = np.array([rho]), -(-network.d // network.g)
-    match one:
+    match tested:
         case Park((window,)):
             return float(after_park(network, at, window)[0])
         case Park(windows):
@@ -231,7 +231,7 @@ def by_fluid_limit(network: Network, one: RelayStage, rho: float) -> float:
             return float(after_grid(network, at, x)[0])
         case TeamStage(candidates):
             return float(after_team(network, at, candidates)[0])
-    return float((after_sweep(at) if str(one) == "S" else after_shower(network, at, 1))[0])
+    return float((after_sweep(at) if str(tested) == "S" else after_shower(network, at, 1))[0])
 
 
 @each(
@@ -264,14 +264,14 @@ def test_a_stage_leaves_the_fraction_of_the_fluid_limit(d: int, texts: str) -> N
     """
     network, runs = Network(d, 256), 2 if d >= 256 else 10
     stages = [stage(text) for text in texts.split()]
-    buffers = max(one.buffers(network) for one in stages)
+    buffers = max(tested.buffers(network) for tested in stages)
     alone = [Alone(network, permutation(network.n, seed), seed, buffers) for seed in range(runs)]
     for text, this in zip(texts.split(), stages, strict=True):
-        before = [one.undelivered for one in alone]
-        for one in alone:
-            one.run(this)
+        before = [run.undelivered for run in alone]
+        for run in alone:
+            run.run(this)
         expected = np.mean([by_fluid_limit(network, this, rho) for rho in before])
-        found = np.mean([one.undelivered for one in alone])
+        found = np.mean([run.undelivered for run in alone])
         sampling = 4 * np.sqrt(2 * expected / (network.n * runs))
         assert abs(found - expected) < sampling + 2 * expected / d, text
 

@@ -174,7 +174,7 @@ def test_lost_messages(loss: float, per: str, d: int, g: int) -> None:
 def test_relays_that_die_in_the_middle_of_a_stage(d: int, g: int) -> None:
     """In every slot of the first stages, a third of all processors dies."""
     for slot in range(1, 16):
-        dead = " ".join(f"processor:{one}@{slot}" for one in range(slot % 3, d * g, 3))
+        dead = " ".join(f"processor:{processor}@{slot}" for processor in range(slot % 3, d * g, 3))
         survived(d, g, "random", "survive", dead, slot)
 
 
@@ -200,11 +200,11 @@ def test_paths_are_closed_one_by_one(d: int, g: int) -> None:
             if via == g:
                 break
             to, by = [(via, 0), (g - 1, via), (via, g - 1), (0, via), (via, 0)][closing]
-            relays = [via * d + one for one in range(0, d, g)]
+            relays = [via * d + index for index in range(0, d, g)]
             if closing < 4 or {0, last} & set(relays):
                 faults += f" coupler:{by}-{to}"
             else:
-                faults += "".join(f" processor:{one}" for one in relays)
+                faults += "".join(f" processor:{processor}" for processor in relays)
         assert left[0]
         assert not left[-1]
         assert left == sorted(left, reverse=True)
@@ -343,8 +343,8 @@ def test_the_fluid_limit_is_close(d: int, g: int, text: str) -> None:
         rng = np.random.default_rng([seed, d, g])
         alone = Alone(network, rng.permutation(network.n).astype(np.int32), seed)
         alone.state.turns = False
-        for number, one in enumerate(islice(schedule, 2)):
-            alone.run(one)
+        for number, tested in enumerate(islice(schedule, 2)):
+            alone.run(tested)
             measured[number] += alone.pending / 4
     assert measured[0] == pytest.approx(expected[0], rel=0.05)
     assert measured[1] == pytest.approx(expected[1], rel=0.3)
@@ -392,7 +392,7 @@ def test_paths_by_definition() -> None:
     """The definition, word by word, beside the two implementations."""
     for number in range(60):
         rng = np.random.default_rng(number)
-        d, g = (int(one) for one in rng.integers(1, 6, size=2))
+        d, g = (int(size) for size in rng.integers(1, 6, size=2))
         network, n = Network(d, g), d * g
         faults = Faults(
             random={
@@ -402,8 +402,8 @@ def test_paths_by_definition() -> None:
             }
         ).drawn(network, Coins(number))
         dead = {(b, a) for b, a, _ in faults.dead("couplers")}
-        broken = {one for one, _ in (*faults.processors, *faults.transmitters)}
-        sources, destinations = (one.ravel() for one in np.indices((n, n)))
+        broken = {processor for processor, _ in (*faults.processors, *faults.transmitters)}
+        sources, destinations = (axis.ravel() for axis in np.indices((n, n)))
         found = two_way_paths(network, faults, sources, destinations)
         parts = FaultyParts(network, convert(faults.to_dict(), FaultsOfTrace))
         for source, destination, path in zip(sources, destinations, found, strict=True):
@@ -413,7 +413,7 @@ def test_paths_by_definition() -> None:
                 and destination not in broken
                 and any(
                     not dead & {(via, a), (b, via), (via, b), (a, via)}
-                    and any(via * d + one not in broken for one in _relays(d, g, int(a)))
+                    and any(via * d + index not in broken for index in _relays(d, g, int(a)))
                     for via in range(g)
                 )
             )
@@ -424,7 +424,7 @@ def test_paths_by_definition() -> None:
 def _relays(d: int, g: int, a: int) -> list[int]:
     """The places in their groups of the processors that listen to group a in attempts."""
     if d >= g:
-        return [one for one in range(d) if one % g == a]
+        return [index for index in range(d) if index % g == a]
     return [a // -(-g // d)]
 
 

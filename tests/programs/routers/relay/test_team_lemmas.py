@@ -13,17 +13,18 @@ from popsnet.model.slot import Ints
 def left(sources: list[int], targets: list[int], draws: list[list[int]]) -> list[bool]:
     """Return which packets have no free group, given by their groups and draws."""
     return [
-        set(mine) <= {y for other in rivals(sources, targets, one) for y in draws[other]}
-        for one, mine in enumerate(draws)
+        set(mine) <= {y for other in rivals(sources, targets, packet) for y in draws[other]}
+        for packet, mine in enumerate(draws)
     ]
 
 
-def rivals(sources: list[int], targets: list[int], one: int) -> list[int]:
+def rivals(sources: list[int], targets: list[int], packet: int) -> list[int]:
     """Return the other packets from the same group or for the same group."""
     return [
         other
         for other in range(len(sources))
-        if other != one and (sources[other] == sources[one] or targets[other] == targets[one])
+        if other != packet
+        and (sources[other] == sources[packet] or targets[other] == targets[packet])
     ]
 
 
@@ -40,7 +41,7 @@ def test_the_probability_that_no_group_is_free_is_that_of_lemma_c(
         for targets in map(list, set(permutations([place // g for place in range(g * g)], count))):
             draws = np.array(list(product(range(g), repeat=r * count))).reshape(-1, count, r)
             failed = np.mean([left(sources, targets, draw) for draw in draws.tolist()], axis=0)
-            others = np.array([len(rivals(sources, targets, one)) for one in range(count)])
+            others = np.array([len(rivals(sources, targets, packet)) for packet in range(count)])
             assert (failed <= (r * others / g) ** r + 1e-12).all()
             if r == 1:
                 assert failed == pytest.approx(1 - (1 - 1 / g) ** others)
@@ -49,7 +50,7 @@ def test_the_probability_that_no_group_is_free_is_that_of_lemma_c(
 def left_of_first(sources: list[int], targets: list[int], draws: Ints) -> int:
     """Return the number of packets that are left of group 0."""
     stay = left(sources, targets, draws.tolist())
-    return sum(one for one, source in zip(stay, sources, strict=True) if source == 0)
+    return sum(stays for stays, source in zip(stay, sources, strict=True) if source == 0)
 
 
 def test_draws_and_blocks_of_draws_change_the_packets_left_of_a_group_as_in_lemma_d() -> None:

@@ -164,7 +164,11 @@ class Replay:
             kind, "sends a control message about it"
         )
         way = f"Processor {sender} {what} to group {group} on coupler c({group},{source})"
-        met = [one for one in state.couplers[group * self.g + source] if one.sender != sender]
+        met = [
+            message
+            for message in state.couplers[group * self.g + source]
+            if message.sender != sender
+        ]
         if met:
             both = "both" if len(met) == 1 else "all"
             return f"{way}, where it meets {listed(map(name_of, met))}: {both} are destroyed."
@@ -210,7 +214,7 @@ class Replay:
             )
         elif state.sends:
             parts.append("no collision")
-        for some, one, many in (
+        for packets, singular, several in (
             (state.arrivals, "is delivered", "are delivered"),
             (
                 state.gone,
@@ -218,9 +222,11 @@ class Replay:
                 "are lost: no processor holds a copy any more",
             ),
         ):
-            if some:
-                who = "packet" if len(some) == 1 else "packets"
-                parts.append(f"{who} {listed(some)} {one if len(some) == 1 else many}")
+            if packets:
+                who = "packet" if len(packets) == 1 else "packets"
+                parts.append(
+                    f"{who} {listed(packets)} {singular if len(packets) == 1 else several}"
+                )
         return f"Slot {t}{step}: {phase}. {', '.join(parts)}."
 
     def standing(self, t: int) -> str:

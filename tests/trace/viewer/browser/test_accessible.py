@@ -52,8 +52,8 @@ def luminance(colour: list[float]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: list[float], other: list[float]) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
+def contrast(front: list[float], back: list[float]) -> float:
+    low, high = sorted((luminance(front), luminance(back)))
     return (high + 0.05) / (low + 0.05)
 
 

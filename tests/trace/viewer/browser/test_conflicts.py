@@ -86,15 +86,15 @@ def test_edges_are_what_waits_and_what_came_of_it(name: str, visit: Visit) -> No
         first, last = replay.step_of(t)
         fate = fates(replay, first, t)
         assert {packet: (state, by) for packet, state, by in seen["edges"]} == {
-            packet: (one.state, one.by) for packet, one in fate.items()
+            packet: (edge.state, edge.by) for packet, edge in fate.items()
         }
         assert len(seen["edges"]) == len(fate)
-        assert seen["crosses"] == sum(one.state == "destroyed" for one in fate.values())
-        assert seen["ticks"] == sum(one.state == "delivered" for one in fate.values())
+        assert seen["crosses"] == sum(edge.state == "destroyed" for edge in fate.values())
+        assert seen["ticks"] == sum(edge.state == "delivered" for edge in fate.values())
         span = f"slot {first}" if first == last else f"slots {first} to {last}"
         packets = f"{len(fate)} pending packet{'' if len(fate) == 1 else 's'}"
         assert seen["words"].startswith(f"The step of {span} begins with {packets}, ")
-        dead = sum(one.died for one in fate.values())
+        dead = sum(edge.died for edge in fate.values())
         destroyed += dead
         told = f"{dead or 'None'} {'have' if dead > 1 else 'has'} collided so far."
         assert seen["words"].endswith(told)

@@ -73,7 +73,7 @@ def runs_on(d: int, g: int) -> list[Recording]:
     endings = ("", "+or") if (d, g) in ASKED_ON else ("",)
     found = []
     for router in SHIPPED:
-        variants = [*router.variants, *(SCHEDULES if router.schedules else ())]
+        variants = [*router.variants, *(SCHEDULES if router.parse_variant else ())]
         for variant in (name + asked for name in variants for asked in endings):
             try:
                 found.append(run_of(d, g, router.name, variant=variant, max_steps=12))

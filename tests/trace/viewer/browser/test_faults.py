@@ -27,7 +27,7 @@ def _by_hand(recording: Recording) -> list[list[list[int]]]:
     d, faults = header["d"], header["faults"]
 
     def dead(kind: str, part: list[int], slot: int) -> bool:
-        return any(one[:-1] == part and slot >= one[-1] for one in faults.get(kind, []))
+        return any(entry[:-1] == part and slot >= entry[-1] for entry in faults.get(kind, []))
 
     found = []
     for line in slots:

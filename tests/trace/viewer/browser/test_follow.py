@@ -53,7 +53,7 @@ def test_a_click_on_a_packet_follows_it(visit: Visit) -> None:
     assert tab.input_value("#packet") == "6"
     assert tab.is_visible("#unfollow")
     followed = tab.locator(".slot .chip.followed")
-    assert {one.get_attribute("data-packet") for one in followed.all()} == {"6"}
+    assert {chip.get_attribute("data-packet") for chip in followed.all()} == {"6"}
     assert tab.locator(".slot.dimmed").count() == 1
     assert tab.locator(".edge.followed").get_attribute("data-packet") == "6"
     tab.click("#unfollow")
@@ -110,7 +110,7 @@ def test_the_packet_stays_lit_from_slot_to_slot(visit: Visit) -> None:
         signals += sum(message.packet == packet for message in state.heard.values())
         assert tab.locator(".slot .signal.followed").count() == signals
         current = tab.locator(".history .current").all()
-        slots = {one.get_attribute("data-slot") for one in current}
+        slots = {item.get_attribute("data-slot") for item in current}
         assert slots == ({str(t)} if any(at == t for at, _ in replay.history(packet)) else set())
         later = sum(at > t for at, _ in replay.history(packet))
         assert tab.locator(".history .later").count() == later

@@ -136,7 +136,7 @@ def test_a_phone_shows_one_run_at_a_time(visit: Visit) -> None:
         tabs.nth(place).click()
         names = tab.locator(".run:visible").evaluate_all("(runs) => runs.map((r) => r.ariaLabel)")
         assert names == [tabs.nth(place).inner_text()]
-        assert [one.get_attribute("aria-pressed") for one in tabs.all()] == [
+        assert [button.get_attribute("aria-pressed") for button in tabs.all()] == [
             str(other == place).lower() for other in (0, 1)
         ]
         assert tab.evaluate("location.hash") == ("#slot=1&run=2" if place else "#slot=1")
@@ -151,7 +151,7 @@ def test_a_finger_hits_every_control(visit: Visit) -> None:
     tab.click("#more")
     assert tab.get_attribute("#more", "aria-expanded") == "true"
     controls = tab.locator("button:visible, select:visible, input[type=number]:visible, .button")
-    boxes = {one.inner_text(): one.bounding_box() for one in controls.all()}
+    boxes = {control.inner_text(): control.bounding_box() for control in controls.all()}
     assert len(boxes) > 9
     for name, box in boxes.items():
         assert box is not None

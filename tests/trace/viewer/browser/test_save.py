@@ -36,7 +36,7 @@ def saved(tab: Tab, kind: str) -> tuple[str, bytes]:
 
 
 def texts(root: ET.Element) -> str:
-    return " ".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
+    return " ".join("".join(text.itertext()) for text in root.iter(f"{SVG}text"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -45,7 +45,7 @@ def test_the_svg_is_the_figure_on_the_screen(visit: Visit, scheme: str) -> None:
     name, content = saved(tab, "svg")
     assert name == "pops-4-4-mei-rizzi-published-slot-1.svg"
     root = ET.fromstring(content)
-    (network,) = (one for one in root.iter(f"{SVG}svg") if one.get("class", "").startswith("net"))
+    (network,) = (svg for svg in root.iter(f"{SVG}svg") if svg.get("class", "").startswith("net"))
     on_screen = tab.evaluate(ON_SCREEN, list(KINDS))
     assert {kind: len(list(network.iter(SVG + kind))) for kind in KINDS} == on_screen
     assert on_screen["line"] > 20
@@ -54,17 +54,17 @@ def test_the_svg_is_the_figure_on_the_screen(visit: Visit, scheme: str) -> None:
     assert texts(root).count("lot 1,") == 1
     assert "the packet that is followed, and its messages" in texts(root)
     (thick,) = (
-        one for one in network.iter(f"{SVG}line") if "followed" in one.get("class", "").split()
+        line for line in network.iter(f"{SVG}line") if "followed" in line.get("class", "").split()
     )
     assert thick.get("stroke-width") == "4px"
     assert Replay(run_of(4, 4).text).words(1) in texts(root)
     assert "a collision: two or more messages on one coupler" in texts(root)
     assert "delivered" not in texts(root)  # the legend has what is in the figure
-    for one in network.iter():
-        if one.tag.removeprefix(SVG) in ("line", "rect", "circle"):
-            assert one.get("stroke", "none") != "none" or one.get("fill"), one.attrib
-        assert "var(" not in "".join(one.attrib.values())
-        assert one.get("style") is None
+    for element in network.iter():
+        if element.tag.removeprefix(SVG) in ("line", "rect", "circle"):
+            assert element.get("stroke", "none") != "none" or element.get("fill"), element.attrib
+        assert "var(" not in "".join(element.attrib.values())
+        assert element.get("style") is None
 
 
 def test_the_svg_looks_the_same_without_the_page(visit: Visit) -> None:
@@ -76,7 +76,7 @@ def test_the_svg_looks_the_same_without_the_page(visit: Visit) -> None:
         for name in ("signal.collided", "signal.packet:not(.collided)", "cross")
     }
     root = ET.fromstring(saved(tab, "svg")[1])
-    lines = [(one.get("class", "").split(), one.get("stroke")) for one in root.iter()]
+    lines = [(element.get("class", "").split(), element.get("stroke")) for element in root.iter()]
     assert {s for c, s in lines if "collided" in c and "signal" in c} == {stroke["signal.collided"]}
     assert {s for c, s in lines if "signal" in c and "collided" not in c} == {
         stroke["signal.packet:not(.collided)"]
@@ -112,11 +112,13 @@ def test_the_matrix_is_saved_too(visit: Visit) -> None:
     state = Replay(run_of(16, 16).text).states[1]
     root = ET.fromstring(saved(tab, "svg")[1])
     for name, cells in (("used", state.used()), ("collided", state.collided())):
-        (path,) = (one for one in root.iter(f"{SVG}path") if one.get("class") == name)
+        (path,) = (path for path in root.iter(f"{SVG}path") if path.get("class") == name)
         places = re.findall(r"M([\d.]+),([\d.]+)h", path.get("d", ""))
         assert len(places) == len(cells) > 10
         (side,) = {
-            float(one.get("width", "0")) / 16 for one in root.iter() if one.get("class") == "idle"
+            float(cell.get("width", "0")) / 16
+            for cell in root.iter()
+            if cell.get("class") == "idle"
         }
         found = {int(float(y) / side) * 16 + int(float(x) / side) for x, y in places}
         assert found == set(cells)

@@ -146,8 +146,8 @@ def test_panels_stand_beside_each_other_and_level(visit: Visit) -> None:
     tab.press("#packet", "Enter")
     for _ in range(7):
         tab.click("#forward")
-        one, other = tab.evaluate(TOPS)
-        assert one == other == sorted(one)
+        left, right = tab.evaluate(TOPS)
+        assert left == right == sorted(left)
 
 
 def test_what_is_lost_and_what_is_not_home_are_both_told(visit: Visit) -> None:

@@ -91,7 +91,7 @@ def test_every_slot_is_what_happened(name: str, visit: Visit) -> None:
     recording = RUNS[name]()
     replay = Replay(recording.text)
     shown: list[dict[str, Any]] = visit([recording]).evaluate(LOOK)
-    assert [one["slot"] for one in shown] == list(range(replay.slots + 1))
+    assert [seen["slot"] for seen in shown] == list(range(replay.slots + 1))
     for t, seen in enumerate(shown):
         state = replay.states[t]
         assert seen["words"] == replay.words(t)
@@ -113,8 +113,8 @@ def assert_holdings(replay: Replay, t: int, side: str, seen: dict[str, Any]) -> 
     """The chips beside every processor are what it holds, or the first three of it."""
     state = replay.states[t]
     for processor in range(replay.n):
-        chips = [one[2:] for one in seen["chips"] if one[:2] == [side, processor]]
-        more = sum(one[2] for one in seen["more"] if one[:2] == [side, processor])
+        chips = [chip[2:] for chip in seen["chips"] if chip[:2] == [side, processor]]
+        more = sum(count[2] for count in seen["more"] if count[:2] == [side, processor])
         holds = state.held.get(processor, Counter())
         assert len(chips) + more == holds.total()
         assert more == 0 or len(chips) == 3

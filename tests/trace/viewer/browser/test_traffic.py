@@ -148,19 +148,19 @@ def test_a_long_queue_is_counted(visit: Visit) -> None:
 
 def test_side_by_side_arrivals_must_be_the_same() -> None:
     lines = traffic_lines()
-    one = of_lines(lines)
-    other = Recording.of(one.text.replace("by-hand", "another"))
-    assert Page.of([one, other]).title == "POPS(2, 2): by-hand, another"
+    recording = of_lines(lines)
+    other = Recording.of(recording.text.replace("by-hand", "another"))
+    assert Page.of([recording, other]).title == "POPS(2, 2): by-hand, another"
     lines[2]["arrives"] = [[3, 3, 0]]
     with pytest.raises(InputError, match="by-hand and another do not have the same arrivals"):
         Page.of([of_lines(lines), other])
 
 
 def test_two_schedulers_play_side_by_side(visit: Visit) -> None:
-    one = of_lines(traffic_lines())
+    recording = of_lines(traffic_lines())
     other = Recording.of(json.dumps(traffic_lines()[0] | {"router": "another"}) + "\n"
-                         + one.text.split("\n", 1)[1])  # fmt: skip
-    tab = visit([one, other], still=True)
+                         + recording.text.split("\n", 1)[1])  # fmt: skip
+    tab = visit([recording, other], still=True)
     tab.keyboard.press("End")
     cells = tab.locator("#score tbody td:nth-child(2)").all_inner_texts()
     assert cells == ["4 of 6 delivered, 1 inside, 1 lost"] * 2

@@ -82,12 +82,12 @@ def attempt(layout: RelayLayout, work: RelayWorkspace, m: int, tally: RelayTally
             end += 1
         cells, out = work.sets[start:end], work.alone[alone:]
         tally.collisions += occupy(cells, end - start, work.table)
-        found = pick_alone(cells, end - start, work.table, out)
-        for q in range(found):
+        count = pick_alone(cells, end - start, work.table, out)
+        for q in range(count):
             out[q] += np.uint32(start)
         for k in range(end - start):
             work.table[cells[k]] = np.uint8(0)
-        alone += found
+        alone += count
         start = end
     return alone
 

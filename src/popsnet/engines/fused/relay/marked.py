@@ -367,11 +367,11 @@ def deliver(
             if turns[e] == turn:
                 relay, source = np.uint64(relays[e]), sources[e]
                 b, a = group_of(layout, targets[e]), group_of(layout, source)
-                there = alone(couplers, np.uint64(b * g) + relay)
-                here = alone(couplers, np.uint64(a * g) + relay)
-                tally.destroyed -= int(there) + int(here and a != b)
-                arrives[e] = there and is_in(waiting, targets[e])
-                returns[e] = here and is_in(pending, source)
+                at_target = alone(couplers, np.uint64(b * g) + relay)
+                at_source = alone(couplers, np.uint64(a * g) + relay)
+                tally.destroyed -= int(at_target) + int(at_source and a != b)
+                arrives[e] = at_target and is_in(waiting, targets[e])
+                returns[e] = at_source and is_in(pending, source)
                 if returns[e] and is_in(waiting, source):
                     returns[e] = listens_to(layout, rows, turn, source, relays[e])
         note_missed(tries, sets, turn // k, turn, missed)

@@ -103,7 +103,7 @@ class RunState(Protocol):
 
 
 class PublicState(NamedTuple):
-    """What all threads share of a stage: its coins, and the couplers that all use."""
+    """The state of a stage that all threads share: its coins, and the couplers that all use."""
 
     rows: U64  # multipliers of its bijections, one after another
     later: U64  # the same for the next stage

@@ -75,7 +75,7 @@ class Chances(NamedTuple):
 
 
 class Tries(NamedTuple):
-    """What sources try in a data slot, until the ack slot."""
+    """The packets that sources try in a data slot, until the ack slot."""
 
     sources: I32
     rows: I32
@@ -94,8 +94,8 @@ def chances_of(opening: Opening, patience: Patience) -> Chances:
 
 def new_tries(n: int) -> Tries:
     """Return room for what n sources try."""
-    one, two, three, four, five = (np.empty(n, dtype=np.int32) for _ in range(5))
-    return Tries(one, two, three, four, five, np.empty(n, dtype=np.int64))
+    sources, rows, before, alone, cells = (np.empty(n, dtype=np.int32) for _ in range(5))
+    return Tries(sources, rows, before, alone, cells, np.empty(n, dtype=np.int64))
 
 
 @compiled

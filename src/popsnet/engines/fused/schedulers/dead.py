@@ -107,9 +107,9 @@ def lose(
     low, high = rows
     for q in range(low, high):
         p, to = events[q, KEY], events[q, TO]
-        a, one = int(state.group[p]), int(dead.meets[p, 0])
-        b, r, listener = one // residues, one % residues, int(to)
-        if state.class_of[to] != one:
+        a, met_class = int(state.group[p]), int(dead.meets[p, 0])
+        b, r, listener = met_class // residues, met_class % residues, int(to)
+        if state.class_of[to] != met_class:
             listener = keeper_of(key, a, b, r, int(dead.meets[p, 1]), d, g, channels)
         works = dead.couplers[b, a] > slot
         if dead.sends[p] > slot:

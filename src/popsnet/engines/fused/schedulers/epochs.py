@@ -20,7 +20,7 @@ from popsnet.workloads.block import Block
 
 
 class Epochs(SchedulerSession):
-    """Executes schedules of the packets that wait, one after another.
+    """The kernel of epochs: schedules of the packets that wait, one after another.
 
     No message collides, and a relay holds a packet for one slot only, so nothing is lost. Where
     parts are dead, they are known.
@@ -64,7 +64,7 @@ class Epochs(SchedulerSession):
         """Execute a slot of the schedule, and return the number of its messages."""
         state, m, relays = self.state, len(slot.packets), slot.senders[slot.from_relay]
         state.held[slot.senders[~slot.from_relay]] -= 1
-        state.kept[relays] -= 1
+        state.transit[relays] -= 1
         state.counters[packets.OWN] -= m - len(relays)
         state.counters[packets.RELAYED] -= len(relays)
         if slot.phase == TO_DESTINATION:
@@ -72,9 +72,9 @@ class Epochs(SchedulerSession):
             state.hops[:m] = 1 + slot.from_relay
             _deliver(t, m, state, log)
         else:
-            state.kept[slot.listeners] += 1
+            state.transit[slot.listeners] += 1
             state.counters[packets.RELAYED] += m
-            most = state.kept[slot.listeners].max(initial=state.counters[packets.MOST_RELAYED])
+            most = state.transit[slot.listeners].max(initial=state.counters[packets.MOST_RELAYED])
             state.counters[packets.MOST_RELAYED] = most
         return m
 

@@ -22,12 +22,12 @@ LOW = 0x7FFFFFFF
 
 
 @compiled(inline=True)
-def home(one: int, size: int) -> int:
+def home(cls: int, size: int) -> int:
     """Return the first place to look for a class in a segment.
 
     Classes below the size have different places.
     """
-    folded = int(one) ^ (int(one) >> 5)
+    folded = int(cls) ^ (int(cls) >> 5)
     return ((folded ^ (folded >> 10)) * FACTOR) & (int(size) - 1)
 
 
@@ -45,11 +45,11 @@ def look_at(heads: Segments, stripes: I32, classes: I32, m: int) -> int:
 
 
 @compiled(inline=True)
-def find(heads: Segments, stripe: int, one: int, class_of: I32) -> int:
+def find(heads: Segments, stripe: int, cls: int, class_of: I32) -> int:
     """Return the record of a class in a segment that is not empty, or the one that it would get."""
     records, first, size = heads.records, heads.base[stripe], int(heads.sizes[stripe])
-    at = home(one, size)
-    while records[first + at, TO] >= 0 and class_of[records[first + at, TO]] != one:
+    at = home(cls, size)
+    while records[first + at, TO] >= 0 and class_of[records[first + at, TO]] != cls:
         at = (at + 1) & (size - 1)
     return int(first + at)
 

@@ -29,7 +29,7 @@ class Draws(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Which list a packet is in, and where these lists begin.
+    """The list of each packet, and where these lists begin.
 
     To fix the residue, processor (a, i) meets residue i + k in cycle k if d ≤ g, so the list of a
     packet for residue r is r - i. If d > g, an epoch is d cycles, and public coins decide anew in
@@ -93,7 +93,7 @@ def _advance(
     draws: Draws,
     dead: DeadParts | None,
 ) -> None:
-    d, g, kept, counters, events = state.d, state.g, state.kept, state.counters, state.events
+    d, g, transit, counters, events = state.d, state.g, state.transit, state.counters, state.events
     turns, groups, width = layout.turns, layout.groups, max(state.d, state.g)
     for row in range(len(block.starts) - 1):
         t = block.begin + row
@@ -137,7 +137,7 @@ def _advance(
         delivered, stored = out, 0
         if phase > 0:
             for q in range(out):
-                kept[events[q, KEY]] -= 1
+                transit[events[q, KEY]] -= 1
             counters[packets.RELAYED] -= out
         if dead is not None:
             delivered = lose(t, key, (0, out), 0, state, log, dead)
@@ -198,7 +198,7 @@ def _hear(
     Those that are delivered stay in ``events``. Returns how many are delivered, and how many kept.
     The source of a packet that was sent in phase 1 is complemented until it is delivered.
     """
-    d, g, buffer, kept, counters = state.d, state.g, state.buffer, state.kept, state.counters
+    d, g, buffer, transit, counters = state.d, state.g, state.buffer, state.transit, state.counters
     group, index, residue, events = state.group, state.indices, state.residue, state.events
     numbers, coming, turns = state.stripes, state.coming, layout.turns
     t0, t2 = turn_of(slot.u, d, g, g)
@@ -213,12 +213,12 @@ def _hear(
             delivered += 1
             continue
         keeper = keeper_of(key, a, b, r, j, d, g, g)
-        if buffer > 0 and kept[keeper] >= buffer:
+        if buffer > 0 and transit[keeper] >= buffer:
             packets.note_lost(slot.t, source, to, since, log.lost, counters[packets.LOST_ROWS])
             counters[packets.LOST_ROWS] += 1
             continue
-        kept[keeper] += 1
-        counters[packets.MOST_RELAYED] = max(counters[packets.MOST_RELAYED], int(kept[keeper]))
+        transit[keeper] += 1
+        counters[packets.MOST_RELAYED] = max(counters[packets.MOST_RELAYED], int(transit[keeper]))
         is_fixed = z == r
         if dead is not None:
             is_fixed = is_fixed and not (dead.is_known and dead.blocked[c, b])

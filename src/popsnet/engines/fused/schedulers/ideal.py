@@ -21,7 +21,7 @@ _LOW = 0xFFFFFFFF
 
 
 class Order(NamedTuple):
-    """In which order sources are visited, and which of their packets are considered."""
+    """The order in which sources are visited, and which of their packets are considered."""
 
     public: np.uint64
     start: np.uint64

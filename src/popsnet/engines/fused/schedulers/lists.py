@@ -54,17 +54,17 @@ def with_chunks(lists: Lists, packets: int) -> Lists:
     Only the last chunk of a list is not full. So there are enough chunks also if packets move from
     list to list.
     """
-    needed, there = packets // CHUNK + len(lists.first) + 2, len(lists.after)
+    needed, size = packets // CHUNK + len(lists.first) + 2, len(lists.after)
     top = int(lists.top[0])
     if top >= needed:
         return lists
-    chunks = there + max(needed - top, there // 2)
+    chunks = size + max(needed - top, size // 2)
     rows = np.empty((chunks * CHUNK, 4), dtype=np.int32)
     rows[: len(lists.rows)] = lists.rows
     after, free = np.empty(chunks, dtype=np.int32), np.empty(chunks, dtype=np.int32)
-    after[:there] = lists.after
-    more = chunks - there
-    free[:more] = np.arange(chunks - 1, there - 1, -1)
+    after[:size] = lists.after
+    more = chunks - size
+    free[:more] = np.arange(chunks - 1, size - 1, -1)
     free[more : more + top] = lists.free[:top]
     lists.top[0] = more + top
     return lists._replace(rows=rows, after=after, free=free)
@@ -107,7 +107,7 @@ def take(lists: Lists, number: int, t: int, state: KernelState, begin: int) -> i
     chunk, stop = int(lists.first[number]), int(lists.end[number])
     if chunk < 0:
         return begin
-    into, at, m, kept = chunk, chunk * CHUNK, begin, 0
+    into, at, m, remainder = chunk, chunk * CHUNK, begin, 0
     final = (stop - 1) // CHUNK
     while chunk >= 0:
         high = stop if chunk == final else (chunk + 1) * CHUNK
@@ -122,17 +122,17 @@ def take(lists: Lists, number: int, t: int, state: KernelState, begin: int) -> i
                 at = into * CHUNK
             rows[at, 0], rows[at, 1], rows[at, 2], rows[at, 3] = key, to, source, since
             at += stays
-            kept += stays
+            remainder += stays
         chunk = int(after[chunk])
-    cut(lists, number, into, at, kept)
+    cut(lists, number, into, at, remainder)
     return m
 
 
 @compiled(inline=True)
-def cut(lists: Lists, number: int, into: int, at: int, kept: int) -> None:
+def cut(lists: Lists, number: int, into: int, at: int, remainder: int) -> None:
     """End a list at a row, and free the chunks that it does not need."""
     after, first, free, top = lists.after, lists.first, lists.free, lists.top
-    if kept == 0:
+    if remainder == 0:
         chunk = int(first[number])
         first[number], lists.end[number] = -1, 0
     else:

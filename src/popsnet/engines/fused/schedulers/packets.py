@@ -32,7 +32,7 @@ _LOW = 0xFFFFFFFF
 
 
 class KernelState(NamedTuple):
-    """What every kernel needs of a session."""
+    """The network and the arrays of a session, for every kernel."""
 
     d: int
     g: int
@@ -50,7 +50,7 @@ class KernelState(NamedTuple):
     """Rows of the pool that are free, the first ``counters[FREE]`` entries."""
     held: I32
     """Packets of its own that each processor holds."""
-    kept: I32
+    transit: I32
     """Packets of others that each processor holds."""
     head: I32
     tail: I32
@@ -101,7 +101,7 @@ def new_state(network: Network, buffer: int) -> KernelState:
         residue=index % np.int32(frame.residues),
         class_of=frame.classes(processors).astype(np.int32),
         pool=no_rows.reshape(0, 4), fails=no_rows, free=no_rows,
-        held=_zeros(n), kept=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1,
+        held=_zeros(n), transit=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1,
         last=np.full(n, -1, dtype=np.int64), counters=np.zeros(10, dtype=np.int64),
         nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), joining=_zeros(n), sent=_zeros(n + 1),
         hops=_zeros(n), senders=_zeros(n), coming=_zeros(4 * n).reshape(n, 4),

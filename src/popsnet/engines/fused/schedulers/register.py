@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opening:
-    """What a kernel may need to begin."""
+    """Everything that a kernel may need to begin."""
 
     network: Network
     variant: str
@@ -59,8 +59,8 @@ def _find_kernel(scheduler: str) -> type[SchedulerSession] | None:
     if scheduler not in _COMPILED:
         return None
     module = import_module(f"{__package__}.{scheduler}")
-    found: type[SchedulerSession] = getattr(module, scheduler.title())
-    return found
+    kernel: type[SchedulerSession] = getattr(module, scheduler.title())
+    return kernel
 
 
 def supports(

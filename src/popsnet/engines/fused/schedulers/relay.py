@@ -128,7 +128,7 @@ def _advance(
             counters[packets.UNHEARD] += plan[_UNHEARD + phase - 1]
             plan[_UNHEARD + phase - 1] = 0
         # For the most at the start of the next block.
-        state.kept[0] = int(counters[packets.RELAYED] > 0)
+        state.transit[0] = int(counters[packets.RELAYED] > 0)
         packets.note_slot(row, m, block, state, log)
 
 

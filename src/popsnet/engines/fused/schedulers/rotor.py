@@ -119,7 +119,7 @@ def _advance(
     coins: tuple[np.uint64, np.uint64],
     dead: DeadParts | None,
 ) -> Segments:
-    held, kept, counters, events = state.held, state.kept, state.counters, state.events
+    held, transit, counters, events = state.held, state.transit, state.counters, state.events
     own, relayed, waiting = queues.own, queues.relayed, queues.spread
     public, keeper = coins
     for k in range(len(block.starts) - 1):
@@ -142,7 +142,7 @@ def _advance(
             meet(t, u, state, dead)
         first = take(relayed, u, t, state, 0)
         for q in range(first):
-            kept[events[q, KEY]] -= 1
+            transit[events[q, KEY]] -= 1
         second, stay, two = _take_own(t, u, first, own, state, scratch)
         _move_up(two, scratch.longer, scratch.records, scratch.tails, state)
         put_back(own, u, scratch.records, scratch.tails, 0, stay, state.class_of)
@@ -217,13 +217,13 @@ def _enqueue(
     if look_at(own, stripes, classes, m) == -(1 << 62):
         return low, 0  # never: it keeps the reads
     for k in range(low, m):
-        stripe, one, size = int(stripes[k]), classes[k], int(sizes[stripes[k]])
-        first, at = base[stripe], home(one, size)
+        stripe, cls, size = int(stripes[k]), classes[k], int(sizes[stripes[k]])
+        first, at = base[stripe], home(cls, size)
         if size < n:
             if 4 * used[stripe] >= 3 * size:
                 done = k
                 break
-            while records[first + at, _TO] >= 0 and class_of[records[first + at, _TO]] != one:
+            while records[first + at, _TO] >= 0 and class_of[records[first + at, _TO]] != cls:
                 at = (at + 1) & (size - 1)
         at += first
         to, since, new = records[at, _TO], records[at, _SINCE], destinations[nodes[k]]
@@ -393,24 +393,24 @@ def _find_longer(
     Writes the senders that have one and the records of these queues, and returns how many.
     """
     records, base, sizes, class_of = own.records, own.base, own.sizes, state.class_of
-    rows, head, senders, found = queues.rows, queues.head, state.senders, scratch.longer
+    rows, head, senders, longer = queues.rows, queues.head, state.senders, scratch.longer
     m, free, used = 0, queues.counts[0], queues.counts[1]
     for q in range(count):
         p, record = senders[q], -1
         row = int(head[p])
         while row >= 0 and record < 0:
-            stripe, following, one = int(rows[row, 0]), int(rows[row, 1]), rows[row, 2]
+            stripe, following, cls = int(rows[row, 0]), int(rows[row, 1]), rows[row, 2]
             rows[row, 1] = free
             free, row = row, following
             used -= 1
             first, size = base[stripe], int(sizes[stripe])
-            at = home(one, size)
-            while records[first + at, _TO] >= 0 and class_of[records[first + at, _TO]] != one:
+            at = home(cls, size)
+            while records[first + at, _TO] >= 0 and class_of[records[first + at, _TO]] != cls:
                 at = (at + 1) & (size - 1)
             if records[first + at, _TO] >= 0 and records[first + at, _SINCE] < 0:
                 record = first + at
         head[p] = row
-        senders[m], found[m] = p, record
+        senders[m], longer[m] = p, record
         m += int(record >= 0)
     queues.counts[0], queues.counts[1] = free, used
     return m
@@ -477,12 +477,12 @@ def _spread_around(
         by, a = int(dead.meets[p, 0]), int(state.group[p])
         before, row = -1, int(head[p])
         while row >= 0:
-            stripe, following, one = int(rows[row, 0]), int(rows[row, 1]), int(rows[row, 2])
-            record = find(own, stripe, one, class_of)
+            stripe, following, cls = int(rows[row, 0]), int(rows[row, 1]), int(rows[row, 2])
+            record = find(own, stripe, cls, class_of)
             more = own.records[record, _SINCE] < 0
-            is_blocked = dead.blocked[one // residues, a]
+            is_blocked = dead.blocked[cls // residues, a]
             waits = own.records[record, _TO] >= 0 and (more or is_blocked)
-            passes = waits and can_pass_on(by, one, residues, dead.blocked, dead.relays)
+            passes = waits and can_pass_on(by, cls, residues, dead.blocked, dead.relays)
             if waits and not passes:
                 before, row = row, following
                 continue

@@ -101,14 +101,14 @@ def enlarge(segments: Segments, stripe: int) -> Segments:
     records, tails, base = segments.records, segments.tails, segments.base
     sizes, meta = segments.sizes, segments.meta
     total = 0
-    for one in range(len(base)):
-        total += int(sizes[one])
+    for k in range(len(base)):
+        total += int(sizes[k])
     room, columns = 2 * total + 2 * int(sizes[stripe]) + 64, records.shape[1]
     larger, larger_tails = np.empty((room, columns), np.int32), np.empty(room, np.int32)
     top = 0
-    for one in range(len(base)):
-        first, size = base[one], int(sizes[one])
-        base[one] = top
+    for k in range(len(base)):
+        first, size = base[k], int(sizes[k])
+        base[k] = top
         for row in range(size):
             for column in range(columns):
                 larger[top + row, column] = records[first + row, column]

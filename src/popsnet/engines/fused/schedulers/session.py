@@ -55,22 +55,22 @@ class SchedulerSession(ABC):
         if dead is None:
             return self._run(block)[0]
         slots = block.begin + np.repeat(np.arange(block.slots), np.diff(block.starts))
-        hopeless = dead.hopeless(slots, block.sources, block.destinations)
-        rows, offered = np.flatnonzero(hopeless), np.arange(len(hopeless))
+        unreachable = dead.unreachable_packets(slots, block.sources, block.destinations)
+        rows, offered = np.flatnonzero(unreachable), np.arange(len(unreachable))
         if dead.known:
-            offered = np.flatnonzero(~hopeless)
+            offered = np.flatnonzero(~unreachable)
         log, lost = self._run(block.without(rows) if dead.known else block)
         refused, when = offered[log.refused_rows], np.repeat(np.arange(block.slots), log.lost)
-        refused, flows = refused[~hopeless[refused]], lost[:, 1:]
+        refused, flows = refused[~unreachable[refused]], lost[:, 1:]
         if not dead.known:
-            gone = dead.hopeless(*lost.T)
+            gone = dead.unreachable_packets(*lost.T)
             when, flows = when[~gone], flows[~gone]
-            log = _without(log, dead.hopeless(log.arrival, log.source, log.destination))
+            log = _without(log, dead.unreachable_packets(log.arrival, log.source, log.destination))
         by_slot = np.searchsorted(block.starts, refused, side="right") - 1
         unheard = int(self.state.counters[packets.UNHEARD])
-        found = FaultLog(rows, flows.astype(np.int32), 0, 0, unheard)
+        faults = FaultLog(rows, flows.astype(np.int32), 0, 0, unheard)
         log = log._replace(refused=_counted(by_slot, block.slots), refused_rows=refused)
-        return log._replace(lost=_counted(when, block.slots), faults=found)
+        return log._replace(lost=_counted(when, block.slots), faults=faults)
 
     def _run(self, block: Block) -> tuple[Log, I64]:
         """Execute the slots of a block, and return also the arrivals and ends of lost packets."""
@@ -84,17 +84,17 @@ class SchedulerSession(ABC):
         for of_block in (packets.DELIVERED, packets.REFUSED, packets.LOST_ROWS, packets.UNHEARD):
             counters[of_block] = 0
         counters[packets.MOST_OWN] = state.held.max()
-        counters[packets.MOST_RELAYED] = state.kept.max()
+        counters[packets.MOST_RELAYED] = state.transit.max()
         self.execute(block, log)
         m = int(counters[packets.DELIVERED])
         refused, lost, messages, collisions, destroyed, own, relayed = log.counts
-        found = Log(
+        block_log = Log(
             refused, lost, messages, collisions, destroyed, own, relayed, log.ends,
             _cut(log.arrival, m), _cut(log.source, m), _cut(log.destination, m),
             _cut(log.hops, m), log.refused_rows[: counters[packets.REFUSED]].copy(),
             int(counters[packets.MOST_OWN]), int(counters[packets.MOST_RELAYED]),
         )  # fmt: skip
-        return found, log.lost[: counters[packets.LOST_ROWS]]
+        return block_log, log.lost[: counters[packets.LOST_ROWS]]
 
     def close(self) -> None:
         """Free the memory of the session."""
@@ -120,8 +120,8 @@ def _without(log: Log, gone: Bools) -> Log:
     """Return a log without some deliveries."""
     before = np.concatenate(([0], np.cumsum(gone)))
     names = "arrival", "source", "destination", "hops"
-    kept: dict[str, Any] = {name: getattr(log, name)[~gone] for name in names}
-    return log._replace(ends=log.ends - before[log.ends], **kept)
+    columns: dict[str, Any] = {name: getattr(log, name)[~gone] for name in names}
+    return log._replace(ends=log.ends - before[log.ends], **columns)
 
 
 def _counted(slots: I64, most: int) -> I32:

@@ -54,7 +54,7 @@ def hear(
     the frame in which these meet the classes of the destinations, unless a keeper has no room.
     Returns the end of the packets that are delivered, and how many are kept.
     """
-    d, g, channels, buffer, kept = state.d, state.g, state.channels, state.buffer, state.kept
+    d, g, channels, buffer, transit = state.d, state.g, state.channels, state.buffer, state.transit
     group, index, residue, events = state.group, state.indices, state.residue, state.events
     numbers, coming = state.stripes, state.coming
     low, m = rows
@@ -70,12 +70,12 @@ def hear(
             delivered += 1
             continue
         keeper = keeper_of(key, a, b, r, j, d, g, channels)
-        if buffer > 0 and kept[keeper] >= buffer:
+        if buffer > 0 and transit[keeper] >= buffer:
             packets.note_lost(t, source, to, since, log.lost, state.counters[packets.LOST_ROWS])
             state.counters[packets.LOST_ROWS] += 1
             continue
-        kept[keeper] += 1
-        most = max(most, int(kept[keeper]))
+        transit[keeper] += 1
+        most = max(most, int(transit[keeper]))
         numbers[stored] = frame_slot(b, int(index[keeper]), c, z, d, g, channels)
         coming[stored, KEY], coming[stored, TO] = keeper, to
         coming[stored, FROM], coming[stored, SINCE] = source, since

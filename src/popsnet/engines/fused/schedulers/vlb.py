@@ -42,7 +42,7 @@ def _advance(
     coins: tuple[np.uint64, np.uint64],
     dead: DeadParts | None,
 ) -> None:
-    held, kept, counters, events = state.held, state.kept, state.counters, state.events
+    held, transit, counters, events = state.held, state.transit, state.counters, state.events
     public, keeper = coins
     for k in range(len(block.starts) - 1):
         t = block.begin + k
@@ -62,7 +62,7 @@ def _advance(
         else:
             out = take(relayed, u, t, state, 0)
             for q in range(out):
-                kept[events[q, KEY]] -= 1
+                transit[events[q, KEY]] -= 1
             counters[packets.RELAYED] -= out
         delivered, stored = out, 0
         if dead is not None:

@@ -10,7 +10,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import Network
 from popsnet.model.slot import Ints, Slots
-from popsnet.programs.facts import Claims, Expectation, Words, explanation
+from popsnet.programs.facts import Claims, Expectation, Explanation, explanation
 from popsnet.programs.router import register
 from popsnet.programs.routers.deterministic.batcher import SORTING_PHASES, place_wires, wire_of
 from popsnet.programs.routers.deterministic.exchange import SortedPackets, sorting_bytes
@@ -61,7 +61,7 @@ def aks_slots(network: Network, repaired: bool = False) -> int:
     place = place_wires(network)
     networks = [bag_tree(network.n, _SEED), *([merge_exchange(network.n)] if repaired else [])]
     stages = chain.from_iterable(networks)
-    sorting = sum(pair_slots(network, place[one.low], place[one.high]) for one in stages)
+    sorting = sum(pair_slots(network, place[stage.low], place[stage.high]) for stage in stages)
     return sorting + global_or_slots(network)
 
 
@@ -110,7 +110,7 @@ def _working(network: Network) -> int:
     online=True,
     claims=_CLAIMS,
     working=_working,
-    words=Words(explanation("aks"), {**OR_PHASES, **SORTING_PHASES}),
+    words=Explanation(explanation("aks"), {**OR_PHASES, **SORTING_PHASES}),
 )
 def aks(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route by sorting with the bag tree, in O(⌈d/g⌉ log n) slots if the tree sorts.

@@ -11,7 +11,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import I64, Network
 from popsnet.model.slot import Exchange, Ints, Slot, SlotOptions, Slots
-from popsnet.programs.facts import Claims, Expectation, Words, explanation, phases_of
+from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
 from popsnet.programs.router import register
 from popsnet.programs.routers.deterministic.batcher import SORTING_PHASES, place_wires, strips
 from popsnet.programs.routers.deterministic.exchange import (
@@ -72,7 +72,7 @@ class Reservations:
         yield from self._repeat(heard_by, runs)
 
     def _report(
-        self, who: str, speakers: Ints, classes: I64, said: I64
+        self, who: str, speakers: Ints, classes: I64, contents: I64
     ) -> Exchange[tuple[Ints, I64]]:
         """Let one holder of every class tell the group of the class, where (c, a) listens to a.
 
@@ -85,10 +85,10 @@ class Reservations:
             listened = network.index(processors) + turn * d
             listens = listened < g
             now = network.group(speakers) // d == turn
-            told = speakers[now], classes[now], (processors[listens], listened[listens])
+            ends = speakers[now], classes[now], (processors[listens], listened[listens])
             phase = f"reserve: {who}" + (f", part {turn + 1}" if d < g else "")
             inbox = yield Slot.send_control(
-                *told, contents=said[now], bits=self._bits, phase=phase, conflict_free=True
+                *ends, contents=contents[now], bits=self._bits, phase=phase, conflict_free=True
             )
             heard_by.append(inbox.receivers)
             heard.append(inbox.contents)
@@ -99,14 +99,14 @@ class Reservations:
         self, place: Ints, classes: I64, speakers: Ints, starts: I64
     ) -> Exchange[tuple[I64, I64]]:
         """Let processors that heard a leader tell where the class begins, and its first slot."""
-        said = np.column_stack((starts, self._reserved[speakers]))
+        answers = np.column_stack((starts, self._reserved[speakers]))
         options = SlotOptions(phase="reserve: answers", conflict_free=True)
         inbox = yield Slot.broadcast(
-            speakers, self.network.g, (place, classes), contents=said, bits=self._bits, **options
+            speakers, self.network.g, (place, classes), contents=answers, bits=self._bits, **options
         )
-        told = np.full((self.network.n, 2), -1, dtype=np.int64)
-        told[inbox.receivers] = inbox.contents
-        return told[place, 0], told[place, 1]
+        answer_at = np.full((self.network.n, 2), -1, dtype=np.int64)
+        answer_at[inbox.receivers] = inbox.contents
+        return answer_at[place, 0], answer_at[place, 1]
 
     def _repeat(self, speakers: Ints, runs: I64) -> Slots:
         """Let a processor that heard a trailer tell its own group, which keeps the reservations."""
@@ -194,7 +194,7 @@ def _working(network: Network) -> int:
     online=True,
     claims=_CLAIMS,
     working=_working,
-    words=Words(
+    words=Explanation(
         explanation("datta"), {**phases_of("reserving"), **SORTING_PHASES, **phases_of("datta")}
     ),
 )

@@ -91,18 +91,18 @@ def swap_values(
     A processor that hears nothing, because of a fault, keeps its own value.
     """
     schedule, carried = pairs.schedule, values[pairs.ends]
-    there = np.ones(len(carried), dtype=np.bool_)
+    has_value = np.ones(len(carried), dtype=np.bool_)
     for number in range(schedule.slots):
         slot = schedule.slot(number, None, of)
         rows = schedule.transmissions(number)[2]
         slot = replace(slot, packets=None, kind=Kind.CONTROL, contents=carried[rows], bits=bits)
-        inbox = yield slot if there[rows].all() else slot.only(sending=there[rows])
+        inbox = yield slot if has_value[rows].all() else slot.only(sending=has_value[rows])
         heard = heard_rows(rows, slot.listeners, inbox)
         carried[heard] = inbox.contents
-        there[rows] = False
-        there[heard] = True
+        has_value[rows] = False
+        has_value[heard] = True
     learned = values.copy()
-    learned[np.concatenate((pairs.high, pairs.low))[there]] = carried[there]
+    learned[np.concatenate((pairs.high, pairs.low))[has_value]] = carried[has_value]
     return learned
 
 

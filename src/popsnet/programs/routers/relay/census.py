@@ -101,16 +101,16 @@ def _prefix_sums(state: RelayState, counts: Ints) -> Exchange[Ints]:
     for level in range((g - 1).bit_length()):
         phase = f"census: prefix sums, round {level + 1}"
         sending, receiving = index + 2**level < g, residue >= 2**level
-        out, said = (member[sending], index[sending], (member, index)), sums[sending]
+        out, values = (member[sending], index[sending], (member, index)), sums[sending]
         options = state.without_conflict(f"{phase} out")
-        there = yield Slot.send_control(*out, contents=said, bits=bits, **options)
+        relayed = yield Slot.send_control(*out, contents=values, bits=bits, **options)
         listening = processors[receiving], residue[receiving] - 2**level
-        back = there.receivers, network.index(there.receivers), listening
+        back = relayed.receivers, network.index(relayed.receivers), listening
         options = state.without_conflict(f"{phase} back")
-        told = yield Slot.send_control(*back, contents=there.contents, bits=bits, **options)
-        first = network.index(told.receivers) < g
-        at = told.receivers[first]
-        sums[network.group(at) * g + network.index(at)] += told.contents[first]
+        inbox = yield Slot.send_control(*back, contents=relayed.contents, bits=bits, **options)
+        first = network.index(inbox.receivers) < g
+        at = inbox.receivers[first]
+        sums[network.group(at) * g + network.index(at)] += inbox.contents[first]
     return sums
 
 

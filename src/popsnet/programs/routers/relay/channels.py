@@ -21,7 +21,7 @@ from popsnet.model.network import Network
 from popsnet.model.slot import Ints
 
 
-class Tuned(TypedDict, total=False):
+class Tuning(TypedDict, total=False):
     """The wavelengths of a slot, none if there is one wavelength."""
 
     send_wavelengths: Ints
@@ -55,7 +55,7 @@ class Channels(NamedTuple):
         """Return the class of each place."""
         return places // self.number
 
-    def tuned(self, sending: Ints, listening: Ints) -> Tuned:
+    def tuned(self, sending: Ints, listening: Ints) -> Tuning:
         """Return the wavelengths of a slot, given places that senders and listeners tune to.
 
         With one wavelength there are none to state.

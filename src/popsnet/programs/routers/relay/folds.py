@@ -12,7 +12,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import I32, U64, Bools, Network
 from popsnet.model.slot import Ints, Slot, Slots
-from popsnet.programs.routers.announced import take_home
+from popsnet.programs.routers.announced import deliver_local
 from popsnet.programs.routers.to_all import among, broadcast
 from popsnet.programs.schedules.schedule import ranks
 
@@ -51,7 +51,7 @@ def folds(network: Network, destination: Ints, coins: Coins, memory: Memory) -> 
     packets per processor take about 15.7h slots. No processor knows h. As in other routers the run
     ends when every source has its acks, and only the simulation sees that.
     """
-    pending = take_home(destination, memory)
+    pending = deliver_local(destination, memory)
     if not len(pending):
         return
     seed = int(coins.words(_SEED, 0, np.arange(1))[0])

@@ -157,9 +157,9 @@ class GridSlots:
     def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
         """Send the map of each relay to the groups whose packets it stored."""
         state = self.state
-        told = self.processors[maps.any(axis=1)]
-        groups = np.stack([self.listened(turn)[told] for turn in range(self.x)], axis=1)
-        maps, exists = maps[told], relays < state.network.g
+        speakers = self.processors[maps.any(axis=1)]
+        groups = np.stack([self.listened(turn)[speakers] for turn in range(self.x)], axis=1)
+        maps, exists = maps[speakers], relays < state.network.g
         listened, fanout = (state.pending[exists], relays[exists]), maps.sum(axis=1, dtype=np.int32)
         options: SlotOptions = {**state.without_conflict("grid: acks"), "fanout": fanout}
-        return state.send_maps(told, groups[maps == 1], listened, maps, turns, **options)
+        return state.send_maps(speakers, groups[maps == 1], listened, maps, turns, **options)

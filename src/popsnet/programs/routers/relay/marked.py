@@ -56,7 +56,7 @@ from popsnet.theory.stages import after_marked
 
 
 @dataclass(frozen=True)
-class _Marked(RelayStage):
+class _MarkStage(RelayStage):
     phases = phases_of("marked")
     looks_ahead = True
     tells_sources = False
@@ -88,14 +88,14 @@ class _Marked(RelayStage):
 
 
 @dataclass(frozen=True)
-class Mark(_Marked):
+class Mark(_MarkStage):
     """Q: one place per destination, 1 + ⌈d/g⌉ slots."""
 
     letters = "Q"
 
 
 @dataclass(frozen=True)
-class MarkSeveral(_Marked):
+class MarkSeveral(_MarkStage):
     """Xr: r places per destination, 1 + r⌈d/g⌉ slots."""
 
     letters = "X"

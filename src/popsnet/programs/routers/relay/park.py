@@ -38,7 +38,7 @@ from popsnet.base.errors import InputError
 from popsnet.model.network import F64, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.programs.facts import phases_of
-from popsnet.programs.routers.relay.channels import Tuned, channels_of, spread
+from popsnet.programs.routers.relay.channels import Tuning, channels_of, spread
 from popsnet.programs.routers.relay.state import RelayStage, RelayState, distinct, join, numbered
 from popsnet.theory.stages import after_park, after_sweep, after_windows
 
@@ -156,7 +156,7 @@ class Park(WindowedStage):
         if len(self.windows) == 1:
             return after_park(spread(network), rho, self.windows[0])
         shape = spread(network)
-        return np.array([after_windows(shape, float(one), self.windows) for one in rho])
+        return np.array([after_windows(shape, float(fraction), self.windows) for fraction in rho])
 
     def buffers(self, network: Network) -> int:
         """Return 2 + k, as a relay stores at most one packet of each class."""
@@ -236,7 +236,7 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
 
 
 def _try(
-    state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str, tuned: Tuned
+    state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str, tuned: Tuning
 ) -> Exchange[Inbox]:
     """Send packets to their relay groups, and some to those of the next stage."""
     later, fanout = state.look_ahead(senders), None

@@ -17,12 +17,12 @@ from popsnet.model.faults import KINDS
 from popsnet.model.memory import Memory
 from popsnet.model.network import Bools, Network
 from popsnet.model.slot import Exchange, Ints, Slots
-from popsnet.programs.facts import Claims, Expectation, Words, explanation, phases_of
+from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
 from popsnet.programs.router import (
     Route,
     Variant,
     default_working,
-    own_and_due,
+    own_plus_due,
     register,
     register_relation,
     register_variant,
@@ -89,7 +89,7 @@ def _scheduled(text: str) -> Variant:
     """Return the variant that follows a schedule, under its canonical text."""
     if (surviving := parse_survival(text)) is not None:
         words, route = (
-            Words(explanation("relay survive"), surviving.phases),
+            Explanation(explanation("relay survive"), surviving.phases),
             partial(survival.survive, surviving),
         )
         return _variant(surviving, route, words=words, survives=frozenset(KINDS))
@@ -106,7 +106,7 @@ def _scheduled(text: str) -> Variant:
             raise InputError(
                 f"Stage {stage} is for schedules that survive faults; give 'survive: {schedule}'."
             )
-    words = Words(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases})
+    words = Explanation(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases})
     return _variant(schedule, partial(follow, schedule), words=words, wavelengths=True)
 
 
@@ -223,14 +223,14 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
         return explanation("relay sweeps")
     if all(isinstance(stage, Park | SweepStage) for stage in stages):
         return explanation("relay park")
-    return explanation("relay marked" if any(one.looks_ahead for one in stages) else "relay")
+    return explanation("relay marked" if any(stage.looks_ahead for stage in stages) else "relay")
 
 
 @register(
     "relay",
     variant="direct",
     default=_default,
-    schedules=_scheduled,
+    parse_variant=_scheduled,
     summary="public coins; one contended hop to a relay that stores and delivers; acks per window",
     slots="about 2 log2 log2 g + 10 for d = g >= 32, 6 d/g for d >> g; expected slots are planned",
     buffers=2,
@@ -260,15 +260,15 @@ register_variant(
     obstacle=lambda network: None if network.d == network.g else "roll call needs d = g.",
     buffers=lambda network: network.g + 2,
     working=default_working,
-    words=Words(explanation("relay roll-call"), phases_of("roll call")),
+    words=Explanation(explanation("relay roll-call"), phases_of("roll call")),
 )(roll_call)
 
 
 register_relation(
     "relay",
     "folds",
-    buffers=lambda demand: own_and_due(demand) + 1,
-    words=Words(explanation("relay folds"), {**_SEED_PHASES, **phases_of("folds")}),
+    buffers=lambda demand: own_plus_due(demand) + 1,
+    words=Explanation(explanation("relay folds"), {**_SEED_PHASES, **phases_of("folds")}),
 )(folds)
 
 
@@ -278,7 +278,9 @@ register_relation(
     obstacle=_for_census,
     buffers=lambda network: 3 + network.blocks,
     working=census_working,
-    words=Words(explanation("relay census"), {**_SEED_PHASES, **phases_of("census"), **OR_PHASES}),
+    words=Explanation(
+        explanation("relay census"), {**_SEED_PHASES, **phases_of("census"), **OR_PHASES}
+    ),
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route by :func:`census` in about 3d/g slots, if a message may hold g counters."""
@@ -308,7 +310,7 @@ def _register_survival(name: str, seed: Seed) -> None:
         name,
         buffers=lambda network: planned(network).buffers(network),
         working=lambda network: planned(network).working(network),
-        words=Words(explanation("relay survive"), every.phases),
+        words=Explanation(explanation("relay survive"), every.phases),
         survives=KINDS,
         planned=lambda network: str(planned(network)),
     )(route)

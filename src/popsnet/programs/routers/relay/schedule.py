@@ -106,7 +106,9 @@ class RelaySchedule:
     @property
     def phases(self) -> Phases:
         """What happens in the phases of its stages, by pattern."""
-        return {pattern: text for one in self.all_stages for pattern, text in one.phases.items()}
+        return {
+            pattern: text for stage in self.all_stages for pattern, text in stage.phases.items()
+        }
 
     def buffers(self, network: Network) -> int:
         """Return the number of packets that a processor may hold."""
@@ -115,7 +117,7 @@ class RelaySchedule:
     def working(self, network: Network) -> int:
         """Return the bytes of the arrays of a run besides the machine's, with a slot and inbox."""
         most, left = max(stage.working(network) for stage in self.all_stages), 1.0
-        if any(isinstance(one, Shower) or one.bytes_per_packet for one in self.all_stages):
+        if any(isinstance(stage, Shower) or stage.bytes_per_packet for stage in self.all_stages):
             for stage in self.all_stages:
                 most = max(most, int(stage.bytes_per_packet * left * network.n))
                 left = stage.left(network, left)

@@ -10,7 +10,7 @@ import numpy as np
 from popsnet.model.network import F64, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.programs.facts import Phases, by_shape, phases_of
-from popsnet.programs.routers.relay.channels import Tuned, channels_of, spread
+from popsnet.programs.routers.relay.channels import Tuning, channels_of, spread
 from popsnet.programs.routers.relay.state import RelayStage, RelayState, distinct, numbered
 from popsnet.programs.routers.to_all import OR_PHASES, global_or_slots
 from popsnet.theory.stages import after_shower
@@ -32,7 +32,7 @@ def _attempt(
     number = network.g if places is None else channels.number
     first = processors[network.index(processors) < number]
     index, phase = network.index(first), f"{stage}: attempt"
-    tuned: Tuned = {} if places is None else channels.tuned(places, index)
+    tuned: Tuning = {} if places is None else channels.tuned(places, index)
     heard = yield Slot.send_packets(
         state.pending, groups, (first, index % network.g), fanout=fanout, phase=phase,
         step=state.step, **tuned,
@@ -121,7 +121,7 @@ class Shower(RelayStage):
         """Execute the stage."""
         network, processors = state.network, state.network.processors
         bijections = [state.fresh_bijection(network.d) for _ in range(self.copies)]
-        places = np.stack([state.places(one, processors) for one in bijections], axis=1)
+        places = np.stack([state.places(bijection, processors) for bijection in bijections], axis=1)
         relays = places % network.g
         groups, fanout = distinct(relays[state.destination[state.pending]])
         heard = yield from _attempt(state, "shower", groups, fanout)

@@ -17,7 +17,7 @@ from popsnet.model.network import F64, Bools, Network
 from popsnet.model.slot import Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.programs.facts import Phases
 from popsnet.programs.routers.relay.bijection import FRESH, Bijection
-from popsnet.programs.routers.relay.channels import Tuned
+from popsnet.programs.routers.relay.channels import Tuning
 from popsnet.programs.routers.to_all import global_or
 
 ATTEMPT = "relay attempt"
@@ -199,7 +199,7 @@ class RelayState:
         self.undelivered[receivers] = False
 
     def deliver(
-        self, stored: Stored, listened: Listening, phase: str, **tuned: Unpack[Tuned]
+        self, stored: Stored, listened: Listening, phase: str, **tuned: Unpack[Tuning]
     ) -> Slots:
         """Execute a slot without conflict, in which relays send on what they store and drop it."""
         relays, packets, destinations = stored
@@ -259,14 +259,14 @@ class Places:
     def __init__(self, state: RelayState, bijections: Sequence[Bijection]) -> None:
         self._state, self._bijections = state, bijections
 
-    def of(self, destinations: Ints) -> Placed:
+    def of(self, destinations: Ints) -> GroupsAndClasses:
         """Return the relay groups T and classes τ of destinations."""
-        columns = [self._state.places(one, destinations) for one in self._bijections]
+        columns = [self._state.places(bijection, destinations) for bijection in self._bijections]
         places = np.stack(columns, axis=1)
-        return Placed(places % self._state.network.g, places // self._state.network.g)
+        return GroupsAndClasses(places % self._state.network.g, places // self._state.network.g)
 
 
-class Placed(NamedTuple):
+class GroupsAndClasses(NamedTuple):
     """Relay groups and classes, a row per destination and a column per bijection."""
 
     groups: Ints

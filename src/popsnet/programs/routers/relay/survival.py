@@ -121,8 +121,8 @@ class SurvivalSchedule:
         """
         if (reason := self.stages.obstacle(network)) is not None:
             return reason
-        parks = [one for one in self.stages.repeated if isinstance(one, VerifiedPark)]
-        if network.d > network.g and all(max(one.windows) == 1 for one in parks):
+        parks = [stage for stage in self.stages.repeated if isinstance(stage, VerifiedPark)]
+        if network.d > network.g and all(max(park.windows) == 1 for park in parks):
             return (
                 "for d > g the stages to repeat must include a V with a window of at least 2 "
                 f"slots, as in '{self.stages} | VF V{2 * network.blocks}'."
@@ -196,9 +196,9 @@ def _flood(state: RelayState, knows: Bools) -> Slots:
     if turn:
         drawn = state.coins.draws(2 * network.g, _LISTEN, turn, ignorant)
         listened = np.where(drawn < network.g, drawn, 0)
-    said = np.full(len(senders), state.seed, dtype=np.uint64)
+    seeds = np.full(len(senders), state.seed, dtype=np.uint64)
     options = state.without_conflict("seed, repeated" if turn else "seed")
     inbox = yield Slot.broadcast(
-        senders, network.g, (ignorant, listened), contents=said, bits=64, **options
+        senders, network.g, (ignorant, listened), contents=seeds, bits=64, **options
     )
     knows[inbox.receivers] = True

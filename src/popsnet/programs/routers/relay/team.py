@@ -188,12 +188,12 @@ class _TeamSlots:
             senders = np.union1d(near.receivers, known[turn]).astype(np.int32)
             packets = np.full(len(senders), NO_PACKET, dtype=np.int32)
             packets[np.searchsorted(senders, near.receivers)] = near.packets
-            said = np.isin(senders, known[turn]).astype(np.uint8)
+            flags = np.isin(senders, known[turn]).astype(np.uint8)
             listeners = np.union1d(waiting, pending).astype(np.int32)
             heard = yield Slot(
                 senders=senders, groups=network.index(senders),
                 kind=np.where(packets == NO_PACKET, Kind.CONTROL, Kind.PACKET),
-                packets=packets, contents=said, bits=1,
+                packets=packets, contents=flags, bits=1,
                 listeners=listeners, listened=network.index(listeners) % g,
                 **state.without_conflict(numbered("team: arrival", turn, network.blocks, "class")),
             )  # fmt: skip

@@ -87,7 +87,7 @@ class VerifiedPark(VerifiedStage, WindowedStage):
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         if len(self.windows) == 1:
             return after_verified_park(network, rho, self.windows[0])
-        return np.array([after_verified_windows(network, float(one), self.windows) for one in rho])
+        return np.array([after_verified_windows(network, float(x), self.windows) for x in rho])
 
     def buffers(self, network: Network) -> int:
         """Return 2 + k, as a relay stores at most one packet of each class."""
@@ -284,8 +284,8 @@ def _acknowledge(relays: _Relays, confirmed: Inbox) -> Slots:
             **state.without_conflict(numbered("verified park: acks", turn, network.blocks)),
         )  # fmt: skip
         own = np.searchsorted(state.pending, inbox.receivers)
-        said = inbox.contents[np.arange(len(own)), places[own] // network.g]
-        done.append(inbox.receivers[said == groups[own] + 1])
+        entries = inbox.contents[np.arange(len(own)), places[own] // network.g]
+        done.append(inbox.receivers[entries == groups[own] + 1])
     state.acknowledge(np.concatenate(done))
 
 

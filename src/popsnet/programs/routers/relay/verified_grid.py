@@ -95,20 +95,20 @@ class _VerifiedGridSlots(GridSlots):
     def _tell(self, relays: Ints, v: Ints, confirmed: Bools) -> Slots:
         """Let relays tell the destinations that have confirmed to the groups of the sources."""
         state, network, pending = self.state, self.state.network, self.state.pending
-        told = self.processors[confirmed.any(axis=0)]
-        sure = confirmed[:, told].T
-        contents = np.where(sure, network.group(self.targets[:, told].T) + 1, 0)
+        speakers = self.processors[confirmed.any(axis=0)]
+        sure = confirmed[:, speakers].T
+        contents = np.where(sure, network.group(self.targets[:, speakers].T) + 1, 0)
         asks = relays < network.g
         options = state.without_conflict("verified grid: acks")
         options["fanout"] = sure.sum(axis=1, dtype=np.int32)
         inbox = yield Slot.send_control(
-            told, self.origins[:, told].T[sure], (pending[asks], relays[asks]), contents=contents,
-            bits=self.y * network.g.bit_length(), **options,
+            speakers, self.origins[:, speakers].T[sure], (pending[asks], relays[asks]),
+            contents=contents, bits=self.y * network.g.bit_length(), **options,
         )  # fmt: skip
         own = np.searchsorted(pending, inbox.receivers)
-        said = inbox.contents[np.arange(len(own)), v[own]]
+        entries = inbox.contents[np.arange(len(own)), v[own]]
         groups = network.group(state.destination[inbox.receivers])
-        state.acknowledge(inbox.receivers[said == groups + 1])
+        state.acknowledge(inbox.receivers[entries == groups + 1])
 
     def _holders(self, v: int) -> Ints:
         holders: Ints = self.processors[self.stored[v] != NO_PACKET]

@@ -71,11 +71,11 @@ def colour_edges(left: Ints, right: Ints, colours: int | None = None, *, seed: i
     if degree == 0:
         return np.empty(0, dtype=np.int32)
     to, order = make_regular(left, right, degree)
-    found = np.full(len(order), -1, dtype=np.int32)
-    _colour(to, np.arange(len(found), dtype=np.int32), degree, 0, Coins(seed), found)
-    given = np.empty_like(found)
-    given[order] = found
-    return balance(left, right, given[: len(left)], wanted)
+    by_place = np.full(len(order), -1, dtype=np.int32)
+    _colour(to, np.arange(len(by_place), dtype=np.int32), degree, 0, Coins(seed), by_place)
+    by_edge = np.empty_like(by_place)
+    by_edge[order] = by_place
+    return balance(left, right, by_edge[: len(left)], wanted)
 
 
 def _ends(name: str, ends: Ints) -> I32:

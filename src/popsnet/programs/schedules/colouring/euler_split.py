@@ -79,17 +79,17 @@ def _split(
     slots: I32, halves: I32, begin: int, end: int, depth: int, nodes: int, first: U8, turn: U8
 ) -> None:
     """Split the graphs in these slots, from one set of arrays into the other."""
-    parts, here, there = min(1 << depth, _AT_ONCE), depth % 2, 1 - depth % 2
+    parts, source, target = min(1 << depth, _AT_ONCE), depth % 2, 1 - depth % 2
     size = (end - begin) // parts
-    _walk(slots[here, 0, begin:end], slots[here, 1, begin:end], parts, first, turn)
+    _walk(slots[source, 0, begin:end], slots[source, 1, begin:end], parts, first, turn)
     for part in range(parts):
         at, of = begin + part * size, part * (size // 2)
         to = at + size
         ones, others = first[of : of + size // 2], turn[of : of + size // 2]
-        _divide(halves[here, at:to], ones, 0, halves[there, at:to])
+        _divide(halves[source, at:to], ones, 0, halves[target, at:to])
         if size > 2 * nodes:  # else every half is a matching, and needs no slots
-            _divide(slots[here, 0, at:to], ones, 1, slots[there, 0, at:to])
-            _divide(slots[here, 1, at:to], others, 1, slots[there, 1, at:to])
+            _divide(slots[source, 0, at:to], ones, 1, slots[target, 0, at:to])
+            _divide(slots[source, 1, at:to], others, 1, slots[target, 1, at:to])
 
 
 @compiled

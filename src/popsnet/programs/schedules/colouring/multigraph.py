@@ -28,9 +28,9 @@ def make_regular(left: I32, right: I32, degree: int) -> tuple[I32, I32]:
     there are O(m) edges. O(m) time for m edges and as many vertices.
     """
     degrees = [count(ends, int(ends.max()) + 1) for ends in (left, right)]
-    joined = [join(one, len(one), degree) for one in degrees]
+    joined = [join(side, len(side), degree) for side in degrees]
     nodes = 1 + max(int(places[-1]) for places in joined)
-    if nodes * degree > len(left) or any(len(one) > nodes for one in degrees):
+    if nodes * degree > len(left) or any(len(side) > nodes for side in degrees):
         left = _filled(joined[0][left], nodes, degree)
         right = _filled(joined[1][right], nodes, degree)
     order = _sorted(left, right, nodes, degree)

@@ -57,21 +57,21 @@ def plan_mixed(counts: Ints, d: int, bound: int, most: int, *, seed: int) -> Gro
     """
     matrix = np.ascontiguousarray(counts, dtype=np.int64)
     attempt = _attempt_wide if d >= len(matrix) else _attempt_narrow
-    found: GroupPlan | None = None
+    best: GroupPlan | None = None
     failed, slots, step = bound - 1, bound, 1
     while failed < slots < most:
         plan = attempt(matrix, d, slots, Coins(seed))
         if plan is None:
             failed = slots
         else:
-            found, most = plan, slots
+            best, most = plan, slots
         precision = max(1, failed // 100)
-        if found is not None:
+        if best is not None:
             slots = failed + max(precision, (most - failed) // 2)
         else:
             slots = min(failed + step, most - 1)
             step = max(2 * step, precision) if step > 1 or failed > bound else 2
-    return found
+    return best
 
 
 def _attempt_wide(counts: I64, d: int, slots: int, coins: Coins) -> GroupPlan | None:

@@ -162,12 +162,12 @@ def _halve(
                     odd[number] = numbers[depth, k]
                     number += 1
             _divide(number, sets, len(counts), space)
-            given, number = 0, 0
+            side, number = 0, 0
             for k in range(size[depth]):
                 more = left[depth, k] >> 1
                 if left[depth, k] & 1:
-                    more += space.sides[given]
-                    given += 1
+                    more += space.sides[side]
+                    side += 1
                 if more:
                     numbers[depth + 1, number], left[depth + 1, number] = numbers[depth, k], more
                     number += 1

@@ -134,17 +134,17 @@ def _deal_phases(divided: Split, lengths: I64, shares: I64, phases: Ints) -> Gro
         cells = (phases[hop].astype(np.int64) * g + ends[hop]) * g + ends[hop + 1]
         order = np.argsort(cells, kind="stable")
         amounts = np.bincount(cells, weights=divided.packets, minlength=len(taken))
-        found = _take(slots, taken, amounts.astype(np.int64))
+        by_cell = _take(slots, taken, amounts.astype(np.int64))
         back = np.argsort(np.repeat(order, divided.packets[order]), kind="stable")
-        hops.append(found[back])
+        hops.append(by_cell[back])
     return join_packets(divided, straight, hops[0], hops[1], int(lengths.sum()))
 
 
 def _take(slots: I32, taken: I64, amounts: I64) -> I32:
     """Take the next slots of each cell of each phase, and move on what is taken."""
-    found = slots[runs(taken, amounts)]
+    next_slots = slots[runs(taken, amounts)]
     taken += amounts
-    return found
+    return next_slots
 
 
 class _State(NamedTuple):
@@ -163,7 +163,7 @@ class _State(NamedTuple):
 def _empty(lengths: I64, d: int, g: int) -> _State:
     count = len(lengths)
     whole = [np.zeros(shape, dtype=np.int64) for shape in ((count, g, g), (count, g), (count, g))]
-    prices = [np.zeros(one.shape) for one in whole]
+    prices = [np.zeros(loads.shape) for loads in whole]
     return _State(np.array((lengths, d * lengths)), whole[0], whole[1], whole[2], *prices)
 
 

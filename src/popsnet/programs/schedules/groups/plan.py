@@ -154,7 +154,7 @@ def deal_matrix(counts: I64, slots: int) -> I32:
     dealt = deal_evenly(left, sets, slots)
     is_left = np.zeros(packets.sum(), dtype=np.bool_)
     is_left[runs(np.cumsum(packets) - left, left)] = True
-    found = np.empty(len(is_left), dtype=np.int32)
-    found[is_left] = dealt
-    found[~is_left] = np.tile(np.arange(slots, dtype=np.int32), int(whole.sum()))
-    return found
+    slot_of = np.empty(len(is_left), dtype=np.int32)
+    slot_of[is_left] = dealt
+    slot_of[~is_left] = np.tile(np.arange(slots, dtype=np.int32), int(whole.sum()))
+    return slot_of

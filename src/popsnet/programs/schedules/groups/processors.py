@@ -16,7 +16,7 @@ from popsnet.base.compiled import compiled
 from popsnet.model.network import I32, I64, Network
 from popsnet.programs.schedules.colouring.colouring import colour_edges
 from popsnet.programs.schedules.groups.plan import GroupPlan
-from popsnet.programs.schedules.schedule import Grouped, grouped
+from popsnet.programs.schedules.schedule import PacketOrder, grouped
 
 _NONE = -1
 
@@ -84,7 +84,13 @@ class _Seats(NamedTuple):
 
 @compiled
 def _seat(
-    d: int, plan: GroupPlan, first: Grouped, final: Grouped, seats: _Seats, busy: I32, turns: I64
+    d: int,
+    plan: GroupPlan,
+    first: PacketOrder,
+    final: PacketOrder,
+    seats: _Seats,
+    busy: I32,
+    turns: I64,
 ) -> None:
     """Choose sources and destinations, slot by slot; those of packets inside a group come first.
 

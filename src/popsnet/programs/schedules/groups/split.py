@@ -110,10 +110,10 @@ def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
         return None
     source, relay, destination, packets = room[:, :used][:, room[1, :used] != _STRAIGHT]
     key = (relay.astype(np.int64) * g + source) * g + destination
-    found, place = np.unique(key, return_inverse=True)
-    sums = np.zeros(len(found), dtype=np.int64)
+    keys, place = np.unique(key, return_inverse=True)
+    sums = np.zeros(len(keys), dtype=np.int64)
     np.add.at(sums, place, packets)
-    middle, rest = np.divmod(found.astype(np.int64), g * g)
+    middle, rest = np.divmod(keys.astype(np.int64), g * g)
     ends = np.array((rest // g, middle, rest % g), dtype=np.int32)
     return Split(straight, ends[0], ends[1], ends[2], sums)
 

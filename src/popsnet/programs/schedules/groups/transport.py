@@ -35,11 +35,11 @@ def fit(start: I64, bounds: MatrixBounds) -> I64 | None:
     """
     if bounds.are_empty:
         return None
-    found = np.clip(start, bounds.least, bounds.most)
-    if not _mend(found, found.sum(axis=1), found.sum(axis=0), bounds):
+    matrix = np.clip(start, bounds.least, bounds.most)
+    if not _mend(matrix, matrix.sum(axis=1), matrix.sum(axis=0), bounds):
         return None
-    turned = np.ascontiguousarray(found.T)
-    least, most = (np.ascontiguousarray(one.T) for one in bounds[:2])
+    turned = np.ascontiguousarray(matrix.T)
+    least, most = (np.ascontiguousarray(bound.T) for bound in bounds[:2])
     bounds = MatrixBounds(least, most, *bounds[4:], *bounds[2:4])
     if not _mend(turned, turned.sum(axis=1), turned.sum(axis=0), bounds):
         return None
