@@ -262,7 +262,7 @@ def test_a_study_of_faults_is_listed_drawn_and_selected(
     assert len(points) == 2  # type: ignore[arg-type]
     runs_of_one = said(cli, "results list", "--router", "offline", "--seed", 1, "--faults", "none")
     assert len(runs_of_one["experiments"]) == 1  # type: ignore[arg-type]
-    refused = cli("results", "list", "--faults", "coupler:1")
+    refused = cli("results", "list", "--faults", "coupler:0-2")
     assert refused.code == 2
     assert "Did you mean 'coupler:0-1'?" in refused.err
     assert "seed is from 0 to 1 there" in cli("results", "list", "--seed", "2:").err

@@ -74,7 +74,7 @@ def experiment_fields(experiment: Experiment) -> dict[str, Any]:
         "experiment": experiment.digest,
         **experiment.network.to_dict(),
         **{name: value for name, value in experiment.identity.items() if name not in "dg"},
-        **({"faults": experiment.faults} if experiment.faults else {}),
+        **{name: getattr(experiment, name) for name in experiment.identity.keys() & {"faults"}},
     }
 
 
