@@ -8,7 +8,9 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, Faults, InputError, Network
+from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.programs.schedules import Demand
+from popsnet.sweeps import collect_traffic
 
 SHAPES = ((4, 4), (7, 3), (3, 7), (1, 5))
 STAGES = ("S", "F", "P2 P1", "P(2,1) F", "P1 R1", "T2 S", "P1 Q", "X2 P1", "XY(2,2)")
@@ -138,6 +140,26 @@ def test_faults_are_part_of_the_experiment() -> None:
     assert Experiment.recorded(experiment.identity.values()) == experiment
     assert eval(repr(experiment), {"Experiment": Experiment}) == experiment
     assert experiment.storable
+
+
+def test_identities_and_stores_keep_couplers_as_they_were(tmp_path: Path) -> None:
+    """Results of earlier versions are found again: only what people read and write has changed."""
+    faults = "coupler:0-1@5 coupler:2-0"
+    runs = Experiment(4, 4, router="direct", faults=faults)
+    point = TrafficExperiment(4, 4, scheduler="tdm", load=0.01, slots=50, faults=faults)
+    for experiment in (runs, point):
+        assert experiment.identity["faults"] == "coupler:0,2 coupler:1,0@5"
+        assert experiment.faults == "coupler:2-0 coupler:0-1@5"
+        assert type(experiment).recorded(experiment.identity) == experiment
+    popsnet.collect([runs], runs=10, store=tmp_path / "r")
+    (result,) = collect_traffic([point], tmp_path / "r")
+    stored = (tmp_path / "r").read_bytes()
+    assert (b"coupler:0,2" in stored, b"coupler:2-0" in stored) == (True, False)
+    assert result is not None
+    assert result.setting.faults == point.faults
+    with popsnet.Store(tmp_path / "r") as store:
+        assert [kept.setting for kept in store.traffic.results()] == [result.setting]
+        assert {row["faults"] for row in store.to_records()} == {runs.faults}
 
 
 def test_engines_without_faults_say_so() -> None:

@@ -143,6 +143,11 @@ def test_matrices_and_lists_of_packets_are_relative_to_the_file(tmp_path: Path) 
     network = "[[traffic]]\nd = 2\ng = 2\n"
     matrix = sweep_of(tmp_path, network + "matrix = 'm.csv'\nloads = 0.2\nslots = 40")
     packets = sweep_of(tmp_path, network + "packets = 'p.csv'\nslots = 40")
+    same = [
+        sweep_of(tmp_path, network + f"loads = 0.1\nprecision = {text}").traffic
+        for text in ("'3%'", "'0.03'", "0.03")
+    ]
+    assert same[0] == same[1] == same[2]
     (one,), (other,) = matrix.traffic, packets.traffic
     assert (one.given["matrix"], other.given["packets"]) == (
         str(tmp_path / "m.csv"), str(tmp_path / "p.csv"),
