@@ -26,7 +26,7 @@ class Keywords(Extension):
     def on_package(self, *, pkg: Module, **_: Any) -> None:
         """Look at all functions of the package."""
         for module in (pkg, *_modules(pkg)):
-            if module.exports is None and "lazy_loader" in module.members:
+            if module.exports is None and "lazy_names" in module.members:
                 module.exports = list(_of_stub(module))
             for function in module.functions.values():
                 if not function.is_alias:

@@ -40,10 +40,11 @@ __version__ = "0.6.0"
 
 def __getattr__(name: str) -> object:
     """Read the stub, which says where every name is, when the first of them is used."""
-    import lazy_loader
+    from importlib import import_module
 
+    lazy_names = import_module("popsnet.base.errors").lazy_names
     names = "__getattr__", "__dir__", "__all__"
-    globals().update(zip(names, lazy_loader.attach_stub(__name__, __file__), strict=True))
+    globals().update(zip(names, lazy_names(__name__, __file__), strict=True))
     return getattr(sys.modules[__name__], name)
 
 

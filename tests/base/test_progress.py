@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from popsnet import InputError, route
 from popsnet.base import compiled
 from popsnet.base import progress as progress_module
+from tests.conftest import Cli
 
 
 def test_progress_is_told_how_many_are_done() -> None:
@@ -45,6 +49,13 @@ def test_a_log_gets_a_line_now_and_then(
     monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0.0)
     with progress_module.patient_progress("runs", 400, unit="shards") as report:
         report(120)
+    assert capsys.readouterr().err == ""
+    with progress_module.patient_progress("runs", 400, True, unit="shards") as report:
+        report(120)
+    assert capsys.readouterr().err == "runs: 120 of 400 shards, 0 s\n"
+    monkeypatch.setattr(progress_module, "writes_lines", True)
+    with progress_module.patient_progress("runs", 400, unit="shards") as report:
+        report(120)
     assert capsys.readouterr().err == "runs: 120 of 400 shards, 0 s\n"
 
 
@@ -55,6 +66,7 @@ def test_a_log_and_a_bar_say_what_is_compiled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(progress_module, "writes_lines", True)
     detail = progress_module._Detail("slot 3")
     with progress_module.patient_progress("runs") as report:
         monkeypatch.setattr(compiled, "_compiling", ["relay"])
@@ -81,3 +93,34 @@ def test_a_notebook_sees_what_is_compiled_though_nothing_is_reported(
     monkeypatch.setattr(sys.stderr, "write", write)
     with progress_module.patient_progress("runs"):
         assert seen.wait(60)
+
+
+COMPILES = """
+import logging, sys
+logging.basicConfig(level=logging.INFO)
+from popsnet.base import progress
+progress._SECONDS_BETWEEN_LINES = progress._PATIENCE_SECONDS = 0.0
+import popsnet
+popsnet.route(4, 4, runs=3, engine="slots", {more})
+popsnet.simulate(2, 2, scheduler="tdm", load=0.1, slots=100, {more})
+"""
+
+
+def test_a_service_without_a_terminal_prints_nothing(tmp_path: Path) -> None:
+    """Also while code is compiled; the folder of compiled code is empty."""
+    for more, is_silent in (("", True), ("progress=True", False)):
+        program = [sys.executable, "-c", COMPILES.format(more=more)]
+        environment = {**os.environ, "POPSNET_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(
+            program, env=environment, capture_output=True, text=True, check=True,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.stdout == ""
+        assert (done.stderr == "") is is_silent, done.stderr
+    assert any(tmp_path.iterdir())
+
+
+def test_a_command_writes_lines(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0.0)
+    assert "mei-rizzi on POPS(4, 4)" in cli("route", 4, 4, "--runs", 3).err
+    assert not progress_module.writes_lines

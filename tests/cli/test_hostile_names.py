@@ -128,7 +128,7 @@ def test_words_that_are_typed(typed: tuple[object, ...], cli: Cli) -> None:
 
 def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
-    with progress.patient_progress(HOSTILE, 10) as update:
+    with progress.patient_progress(HOSTILE, 10, True) as update:
         update(1, HOSTILE)
     text = capsys.readouterr().err
     assert "\\x1b" in text

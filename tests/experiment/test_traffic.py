@@ -99,8 +99,8 @@ def test_a_point_of_traffic_is_not_a_sequence_of_runs(tmp_path: Path) -> None:
         popsnet.route(point)
     with pytest.raises(InputError, match="is not an Experiment, nor a pair"):
         popsnet.collect([point], runs=10, store=tmp_path / "r")
-    with pytest.raises(InputError, match="There is no parameter speed; choose from arrival_seed"):
-        point.replaced(speed=0.2)
+    with pytest.raises(InputError, match=r"There is no parameter 'sed'\. Did you mean 'seed'"):
+        point.replaced(sed=2)
 
 
 SCHEDULER = """

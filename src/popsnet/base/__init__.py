@@ -4,6 +4,6 @@ Errors, compiled code, files and tables, progress, statistics and reports belong
 knows what a processor or a coupler is does.
 """
 
-import lazy_loader
+from popsnet.base.errors import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

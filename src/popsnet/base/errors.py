@@ -1,7 +1,7 @@
 """The exceptions that popsnet raises on purpose.
 
     PopsnetError
-    ├── InputError              a value cannot be used; the message says how to correct it
+    ├── InputError              a value cannot be used (a ValueError, too); it has the cure
     │   ├── PermutationError    not a permutation of [0, n), or a file without one
     │   ├── StoreError          a file that is not a store, or one that contradicts itself
     │   └── TraceFormatError    a file that is not a readable trace
@@ -17,9 +17,11 @@ lets Python's ``MemoryError`` through, and the command line ends with a message 
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -58,6 +60,17 @@ def unknown(what: str, name: object, known: Iterable[str], more: str = "") -> In
     return InputError(
         f"There is no {what} {name!r:.60}.{meant} Give one of: {', '.join(names)}{more}."
     )
+
+
+def unexpected(function: str, name: str, known: Iterable[str]) -> TypeError:
+    """Return the error for a keyword that a function does not take, as Python 3.13 words it.
+
+    >>> unexpected("route", "rnus", ["runs", "seed"])
+    TypeError("route() got an unexpected keyword argument 'rnus'. Did you mean 'runs'?")
+    """
+    meant = did_you_mean(name, known)
+    text = f"{function}() got an unexpected keyword argument {name!r}"
+    return TypeError(f"{text}.{meant}" if meant else text)
 
 
 def lacks_memory(error: BaseException) -> bool:
@@ -136,17 +149,89 @@ def how_to_install(extra: str) -> str:
     )
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like another one, if any is like it."""
-    from difflib import get_close_matches
+def import_networkx() -> Any:
+    """Return the module networkx, or say how to install it."""
+    try:
+        import networkx as nx
+    except ImportError as error:
+        raise InputError(
+            f"A graph of NetworkX needs networkx ({error}). {how_to_install('networkx')}"
+        ) from error
+    return nx
 
-    plain = {_plain(candidate): candidate for candidate in known}
-    close = get_close_matches(_plain(name), plain, n=1)
-    return plain[close[0]] if close else None
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like another one, if a slip or two lead to it.
+
+    Two slips are allowed in names of five characters or more, one in shorter names. The beginning
+    of a name is like it, and what follows a colon may be left out of the comparison.
+
+    >>> closest("--slto", ["--json", "--slots", "--slot"]), closest("--fault", ["--out"])
+    ('--slot', None)
+    """
+    sought = _plain(name)
+    best: dict[str, float] = {}
+    for one in known:
+        plain = _plain(one)
+        slips = min(_slips(sought, plain), _slips(sought.split(":")[0], plain.split(":")[0]) + 0.5)
+        best[one] = min(slips, 2.5 if len(sought) > 2 and plain.startswith(sought) else 9)
+    close = min(best, key=best.__getitem__, default="")
+    return close if best.get(close, 9) < 3 else None
 
 
 def _plain(name: str) -> str:
-    return name.casefold().replace("_", "-").replace(" ", "-")
+    return name.casefold().lstrip("-").replace("_", "-").replace(" ", "-")
+
+
+def _slips(one: str, other: str) -> int:
+    """Return how many characters were left out, added, replaced or exchanged; 9 if too many."""
+    longest = max(len(one), len(other))
+    most = min(2, (longest + 1) // 3)
+    if abs(len(one) - len(other)) > most:
+        return 9
+    before, row = list[int](), list(range(len(other) + 1))
+    for i, a in enumerate(one):
+        before, above, row = row, before, [i + 1]
+        for j, b in enumerate(other):
+            row.append(min(before[j] + (a != b), before[j + 1] + 1, row[j] + 1))
+            if i and j and a == other[j - 1] and b == one[i - 1]:
+                row[-1] = min(row[-1], above[j - 1] + 1)
+    return row[-1] if row[-1] <= most else 9
+
+
+def require_one_of(name: str, value: object, known: Iterable[str]) -> None:
+    """Refuse a value of a parameter that is not one of a few names.
+
+    >>> require_one_of("kind", "coupler", ["couplers", "processors"])
+    Traceback (most recent call last):
+        ...
+    popsnet.base.errors.InputError: kind = 'coupler': give one of couplers, processors. Did you \
+mean 'couplers'?
+    """
+    names = list(known)
+    if value not in names:
+        meant = did_you_mean(str(value), names)
+        raise wrong(name, f"{value!r:.60}")(f"give one of {', '.join(names)}.{meant}")
+
+
+def lazy_names(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package with a stub.
+
+    A name that is not there is refused as Python does, which then suggests one that is.
+    """
+    import lazy_loader  # type: ignore[import-untyped]
+
+    load, directory, names = lazy_loader.attach_stub(package, file)
+
+    def get(name: str) -> Any:
+        if name in names:
+            return load(name)
+        text = f"module {package!r} has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=sys.modules[package])
+
+    return get, directory, names
 
 
 class PopsnetError(Exception):
@@ -179,8 +264,10 @@ class PopsnetError(Exception):
         self.parameter, self.others = parameter, tuple(others)
 
 
-class InputError(PopsnetError):
+class InputError(PopsnetError, ValueError):
     """A value cannot be used. The message gives the value, the rule and the cure.
+
+    It is a ``ValueError``, so that code that knows nothing of popsnet can catch it.
 
     Examples
     --------

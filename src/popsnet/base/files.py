@@ -34,6 +34,8 @@ def require_writable(path: Path) -> None:
     """Refuse a path at which a file cannot be written, before any work is done."""
     try:
         _require_writable(path, _target(path))
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path} cannot be used as the name of a file to write: {error}."

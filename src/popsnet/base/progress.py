@@ -1,4 +1,4 @@
-"""Progress for people who wait: a bar after two seconds, or in a log a line every 30 seconds."""
+"""Progress for people who wait: a bar after two seconds; in the log of a command, lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ _SECONDS_BETWEEN_UPDATES = 0.05
 _SECONDS_BETWEEN_LINES = 30.0
 
 Progress: TypeAlias = Callable[[int, int], None] | bool | None
-"""A function of the amount done and the total, None for a bar on a terminal, False for nothing."""
+"""A function of the amount done and the total, None for a bar on a terminal, False for nothing.
+
+True is None, with a line every 30 seconds where there is no terminal.
+"""
+
+writes_lines = False
+"""Whether None writes these lines, too, as it does in commands."""
 
 _Show: TypeAlias = Callable[[float, str], None]
 
@@ -53,7 +59,11 @@ def patient_progress(
         )
     done_before = 0
     quiet = callable(progress) or progress is False
-    with nullcontext() if quiet else _display(escape_controls(what, lines=False), total) as show:
+    with (
+        nullcontext()
+        if quiet
+        else _display(escape_controls(what, lines=False), total, progress) as show
+    ):
 
         def update(done: int | None = None, detail: str = "") -> None:
             nonlocal done_before
@@ -81,12 +91,15 @@ class _Detail:
         return f"compiling {what}, once per version and machine" if what else self._text
 
 
-def _display(what: str, total: int | None) -> AbstractContextManager[_Show | None]:
+def _display(
+    what: str, total: int | None, progress: Progress
+) -> AbstractContextManager[_Show | None]:
     if sys.stderr is not None and sys.stderr.isatty():
         return _bar(what, total)
     if "ipykernel" in sys.modules:
         return _line(what)
-    return nullcontext() if sys.stderr is None else nullcontext(_log(what))
+    is_silent = sys.stderr is None or not (writes_lines or progress)
+    return nullcontext(None if is_silent else _log(what))
 
 
 def _log(what: str) -> _Show:

@@ -73,16 +73,18 @@ def new_spelling(kind: str, old: str, context: str, value: object = "") -> str |
     return None
 
 
-def unexpected(function: str, given: Mapping[str, object]) -> TypeError:
-    """Return the error of parameters that a function does not have, as Python itself words it.
+def renamed(function: str, given: Mapping[str, object]) -> TypeError | None:
+    """Return the error of the first parameter with an old name, None if there is none.
 
-    >>> print(unexpected("route", {"demand": [[0, 1]]}))
+    >>> print(renamed("route", {"demand": [[0, 1]]}))
     route() got an unexpected keyword argument 'demand'. It is now packets.
     """
-    name = min(given)
-    new = new_spelling("parameter", name, function, given[name])
-    now = f". It is now {new}." if new else ""
-    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{now}")
+    for name, value in given.items():
+        if new := new_spelling("parameter", name, function, value):
+            return TypeError(
+                f"{function}() got an unexpected keyword argument {name!r}. It is now {new}."
+            )
+    return None
 
 
 def refusing_old(function: _Function) -> _Function:
@@ -91,11 +93,8 @@ def refusing_old(function: _Function) -> _Function:
 
     @wraps(function)
     def called(*values: Any, **parameters: Any) -> Any:
-        old = {
-            key: value for key, value in parameters.items() if new_spelling("parameter", key, name)
-        }
-        if old:
-            raise unexpected(name, old)
+        if old := renamed(name, parameters):
+            raise old
         return function(*values, **parameters)
 
     return called  # type: ignore[return-value]

@@ -34,6 +34,7 @@ _OPTIONAL = {
     "jinja2": ("popsnet paper", "paper"),
     "pandas": ("data frames", "pandas"),
     "pyarrow": ("Parquet files", "parquet"),
+    "networkx": ("graphs of NetworkX", "networkx"),
     "distributed": ("sweeps on Dask clusters", "cluster"),
 }
 """What an optional library is for, and the extra that installs it."""

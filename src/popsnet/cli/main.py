@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 import popsnet
+from popsnet.base import progress
 from popsnet.base.errors import InputError, PopsnetError, lacks_memory
 from popsnet.base.system import available_memory, format_bytes
 from popsnet.base.terminal import escape_controls
@@ -101,11 +102,14 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
     warnings.formatwarning = _worded
+    progress.writes_lines = True
     with signals.interrupting():
         try:
             code = _flushed(_run())
         except KeyboardInterrupt:  # in the last lines of either
             code = _interrupted()
+        finally:
+            progress.writes_lines = False
     sys.exit(int(code))
 
 

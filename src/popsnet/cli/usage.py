@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import typer
@@ -17,13 +17,6 @@ _SIZES = ("D", "G", "N")
 
 _MEANT = {"help": "--help", "version": "--version"}
 """Words that one would try."""
-
-_ELSEWHERE = dict.fromkeys(
-    ("--packets", "--matrix"),
-    "Lists of packets and matrices are for popsnet traffic and schedule, and for commands that run "
-    "routers: route, compare, faults, view and distribution.",
-)
-"""Options that one would expect of other commands, too."""
 
 _IN_THE_LIBRARY = {"router": "routers", "network": "comparators"}
 """Options that give a parameter of another name, too."""
@@ -164,11 +157,22 @@ def _refuse_option(ctx: Any, error: Any, typed: Sequence[str] = ()) -> None:
     _, _, value = " ".join(typed).replace("=", " ").partition(f"{option} ")
     if new := new_spelling("option", option, words_of(ctx), value.partition(" ")[0]):
         raise InputError(f"{where} has no option {option}. It is now {new}.")
-    if option in _ELSEWHERE:
-        raise InputError(f"{where} has no option {option}. {_ELSEWHERE[option]}")
     meant = closest(option, known)
-    cure = f"Did you mean {meant}?" if meant else f"See {where} --help."
-    raise InputError(f"{where} has no option {option}. {cure}")
+    cure = f" Did you mean {meant}?" if meant else ""
+    if others := [words for words, options in _options_of(ctx.find_root()) if option in options]:
+        cure += f" {option} belongs to {', '.join(others)}."
+    raise InputError(f"{where} has no option {option}.{cure or f' See {where} --help.'}")
+
+
+def _options_of(ctx: Any, words: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the words of every command below a group, with the options of the command."""
+    for name in ctx.command.list_commands(ctx):
+        command = ctx.command.get_command(ctx, name)
+        below = type(ctx)(command, parent=ctx, info_name=name)
+        if isinstance(command, TyperGroup):
+            yield from _options_of(below, f"{words}{name} ")
+        else:
+            yield words + name, [text for one in command.get_params(below) for text in one.opts]
 
 
 def _refuse_number(error: typer.BadParameter, typed: dict[str, Any]) -> None:

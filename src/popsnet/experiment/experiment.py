@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self, TypeAlias, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, wrong
+from popsnet.base.errors import InputError, unknown, wrong
 from popsnet.base.files import is_file
 from popsnet.base.spellings import new_spelling, refusing_old
 from popsnet.model.coins import Coins
@@ -166,7 +166,8 @@ class Experiment:
         A variant of the router, or a schedule for routers that read one. By default the router
         chooses.
     permutation : str, Path or array
-        The name of a permutation, a file (``.npy``, ``.csv``, ``.json``), or n destinations.
+        The name of a permutation, a file (``.npy``, ``.csv``, ``.json``), n destinations for all
+        runs, or an array of shape (runs, n), whose row r is the permutation of run r.
     seed : int
         The seed of the router's coins, from 0 to 2^64 - 1.
     permutation_seed : int
@@ -393,12 +394,11 @@ class Experiment:
         >>> popsnet.Experiment(8, 8, seed=1).replaced(seed=2).seed
         2
         """
-        known = signature(type(self)).parameters
-        if unknown := changes.keys() - known.keys():
-            raise InputError(
-                f"There is no parameter {', '.join(sorted(unknown))}; {_now(unknown)}choose from "
-                f"{', '.join(sorted(known))}."
-            )
+        known = sorted(signature(type(self)).parameters)
+        for name in sorted(changes.keys() - {*known}):
+            if new := new_spelling("parameter", name, "replaced"):
+                raise InputError(f"There is no parameter {name}. It is now {new}.")
+            raise unknown("parameter", name, known)
         given = self._parameters(self._objects)
         for name in self._decided(changes):
             given.pop(name, None)
@@ -560,6 +560,8 @@ class Experiment:
         identity, files = ({name: record[name] for name in names} for names in (written, _FILES))
         try:
             return cls.recorded(identity, files).reopened()
+        except InputError:
+            raise
         except (TypeError, ValueError, AttributeError) as error:
             raise InputError(f"The JSON object has a field of the wrong type: {error}.") from error
 
@@ -697,9 +699,30 @@ class Experiment:
         of_run = Coins(self.permutation_seed).for_run(run)
         return Instance(
             self.network, here.router, here.variant,
-            here.workload.destination(self.network, of_run), coins, self.max_steps,
+            here.workload.destination(self.network, of_run, run), coins, self.max_steps,
             here.workload.start, self.faults_of(run),
         )  # fmt: skip
+
+    def require_run(self, run: int) -> None:
+        """Refuse a run that has no permutation, in advance.
+
+        Parameters
+        ----------
+        run : int
+            The number of the run, at least 0.
+
+        Raises
+        ------
+        InputError
+            If the permutations were given as an array with fewer rows.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> popsnet.Experiment(2, 1, permutation=[[0, 1], [1, 0]]).require_run(1)
+        """
+        if isinstance(self._parts, _Parts):
+            self._parts.workload.require_run(run)
 
     def faults_of(self, run: int) -> ActiveFaults | None:
         """Return the faults of one run, with the random ones drawn, None if there are none.
@@ -871,9 +894,12 @@ class ResolvedDemand:
         """Where the packets start."""
         return self.demand.source
 
-    def destination(self, network: Network, coins: Coins) -> Ints:
+    def destination(self, network: Network, coins: Coins, run: int) -> Ints:
         """Return where the packets go, in every run."""
         return self.demand.destination
+
+    def require_run(self, run: int) -> None:
+        """Refuse no run: each has the same packets."""
 
 
 Workload: TypeAlias = ResolvedPermutation | ResolvedDemand
@@ -929,12 +955,6 @@ def _constant(demand: Demand) -> Demand:
     for ends in (demand.source, demand.destination):
         ends.flags.writeable = False
     return demand
-
-
-def _now(unknown: Iterable[str]) -> str:
-    """Say what old names of parameters are now."""
-    new = {name: new_spelling("parameter", name, "replaced") for name in unknown}
-    return "".join(f"{name} is now {now}; " for name, now in new.items() if now)
 
 
 def seed_number(name: str, value: object) -> int:

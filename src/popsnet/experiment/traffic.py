@@ -209,9 +209,10 @@ class TrafficExperiment(Experiment):
         return f"<{self}>"
 
     def __str__(self) -> str:
-        return (
+        text = (
             f"{self.scheduler} ({self.variant}) on {self.network}, {self.arrivals}, {self.load:g}"
         )
+        return f"{text}, {self.faults}" if self.faults else text
 
     @property
     def _objects(self) -> dict[str, Any]:
@@ -405,6 +406,8 @@ class TrafficExperiment(Experiment):
         try:
             values = json.loads(text)
             return cls.recorded(values["identity"], values["given"])
+        except InputError:
+            raise
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise InputError(
                 f"An experiment of traffic is a JSON object, as to_json writes it; this is "

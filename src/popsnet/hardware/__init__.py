@@ -5,6 +5,6 @@ Pure functions of a network and of components belong here. They change no run.
 Names are imported when they are first used.
 """
 
-import lazy_loader
+from popsnet.base.errors import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

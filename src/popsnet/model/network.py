@@ -18,9 +18,10 @@ from typing import (
     overload,
 )
 
-from popsnet.base.errors import InputError, wrong
+from popsnet.base.errors import InputError, import_networkx, wrong
 
 if TYPE_CHECKING:  # NumPy is loaded when arrays are used: `popsnet --help` does not need it
+    import networkx as nx
     import numpy as np
     import numpy.typing as npt
 
@@ -28,6 +29,9 @@ _LARGEST = 2**63 - 1
 
 MOST_WAVELENGTHS = 2**16
 """The largest number of wavelengths of a coupler."""
+
+_MOST_EDGES = 10**7
+"""The largest number of edges of a graph of NetworkX."""
 
 _MEANINGS = (
     ("d", "processors per group"),
@@ -131,6 +135,53 @@ class Network:
         several = {"wavelengths": self.wavelengths} if self.wavelengths > 1 else {}
         return {"d": self.d, "g": self.g, "n": self.n, **several}
 
+    def to_networkx(self) -> nx.DiGraph[Any]:
+        """Return the network as a directed graph of NetworkX: processors and couplers are nodes.
+
+        A message goes from its sender to a coupler, and from there to all that listen, so that a
+        path of two edges is one hop.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes 0 to n - 1 are the processors, with ``kind`` ``"processor"``, ``group`` and
+            ``index``. A node (b, a) is coupler c(b, a), with ``kind`` ``"coupler"``, ``number``,
+            ``from`` (a) and ``to`` (b). Edges lead from every processor of group a to c(b, a), and
+            from there to every processor of group b; they have ``coupler`` (its number), ``from``
+            and ``to``, too. The graph has ``d``, ``g`` and ``wavelengths``.
+
+        Raises
+        ------
+        InputError
+            If networkx is not installed (the extra ``popsnet[networkx]``), or the graph would have
+            more than 10^7 edges.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> graph = Network(2, 3).to_networkx()
+        >>> graph.number_of_nodes(), graph.number_of_edges(), graph.nodes[(2, 0)]["to"]
+        (15, 36, 2)
+        >>> nx.shortest_path_length(graph, 0, 5)
+        2
+        """
+        if 2 * self.n * self.g > _MOST_EDGES:
+            raise InputError(
+                f"The graph of {self} would have {2 * self.n * self.g:,} edges, and at most "
+                f"{_MOST_EDGES:,} are allowed; choose a smaller network."
+            )
+        graph = import_networkx().DiGraph(d=self.d, g=self.g, wavelengths=self.wavelengths)
+        for j in range(self.n):
+            graph.add_node(j, kind="processor", group=j // self.d, index=j % self.d)
+        for b in range(self.g):
+            for a in range(self.g):
+                ends, number = {"from": a, "to": b}, self.coupler(b, a)
+                graph.add_node((b, a), kind="coupler", number=number, **ends)
+                for i in range(self.d):
+                    graph.add_edge(a * self.d + i, (b, a), coupler=number, **ends)
+                    graph.add_edge((b, a), b * self.d + i, coupler=number, **ends)
+        return graph
+
     @property
     def n(self) -> int:
         """The number of processors, d·g."""
@@ -186,12 +237,17 @@ class Network:
         Parameters
         ----------
         processor : int or array of int
-            Processor numbers.
+            Processor numbers, from 0 to n - 1; those in arrays are not checked.
 
         Returns
         -------
         int or array of int
             ``processor // d``; an array keeps its type.
+
+        Raises
+        ------
+        InputError
+            If there is no such processor.
 
         Examples
         --------
@@ -201,6 +257,8 @@ class Network:
         >>> network.group(network.processors)
         array([0, 0, 0, 1, 1, 1], dtype=int32)
         """
+        if isinstance(processor, int) and not 0 <= processor < self.n:
+            raise self._outside("processor", processor, self.n)
         return processor // self.d
 
     def index(self, processor: Numbers) -> Numbers:
@@ -224,6 +282,8 @@ class Network:
         >>> network.index(network.processors)
         array([0, 1, 2, 0, 1, 2], dtype=int32)
         """
+        if isinstance(processor, int) and not 0 <= processor < self.n:
+            raise self._outside("processor", processor, self.n)
         return processor % self.d
 
     def processor(self, group: Numbers | int, index: Numbers | int) -> Numbers:
@@ -250,6 +310,9 @@ class Network:
         """
         processor: Numbers = _joined(group, self.d, index, self.n)
         return processor
+
+    def _outside(self, name: str, number: int, end: int) -> InputError:
+        return wrong(name, number)(f"{self} has {name}s 0 to {end - 1:,}; give one of these.")
 
     @overload
     def coupler(self, b: int, a: int) -> int: ...

@@ -445,6 +445,9 @@ class Slot:
     def _require_numbers(self, bits: int | tuple[int, ...]) -> None:
         contents = self.contents
         fields = contents.fields if isinstance(contents, RaggedArray) else 0
+        numbers = bits if isinstance(bits, tuple) else (bits,)
+        if not all(hasattr(number, "__index__") for number in numbers):
+            raise ValueError(f"bits = {bits!r}: a number of bits must be an integer.")
         if isinstance(bits, tuple):
             shares = tuple(map(index, bits))
             if not fields or (contents is not None and contents.size and len(bits) != fields):

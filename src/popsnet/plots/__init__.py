@@ -7,11 +7,9 @@ Names are imported when they are first used.
 
 from importlib.util import find_spec
 
-import lazy_loader
-
-from popsnet.base.errors import how_to_install
+from popsnet.base.errors import how_to_install, lazy_names
 
 if find_spec("matplotlib") is None:
     raise ImportError(f"popsnet.plots needs matplotlib. {how_to_install('plots')}")
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -22,6 +22,7 @@ from .performance import draw_steps as draw_steps
 from .performance import draw_undelivered as draw_undelivered
 from .phases import draw_phases as draw_phases
 from .results import draw_results as draw_results
+from .results import draw_runs as draw_runs
 from .schedule import draw_schedule as draw_schedule
 from .slots import draw_trace as draw_trace
 from .style import save as save

@@ -11,8 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from popsnet.base.errors import InputError
+from popsnet.base.report import plural
 from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
+from popsnet.runs.run import Runs
 from popsnet.sweeps.curves import CurvePoint, Curves, number_text, result_curves
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.store import Store
@@ -35,6 +37,39 @@ _MEASURES = {
 }  # fmt: skip
 
 
+def draw_runs(runs: Runs, measure: str = "slots") -> Figure:
+    """Draw a histogram: how many of the runs of an experiment have each value of a count.
+
+    Parameters
+    ----------
+    runs : Runs
+        The outcome of :func:`popsnet.route`.
+    measure : str
+        A count, such as ``"slots"`` or ``"steps"``.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.plots.draw_runs(popsnet.route(4, 4, runs=20)).axes[0].get_title()
+    'mei-rizzi (published) on POPS(4, 4), 20 runs'
+    """
+    values, counts = runs.histogram(measure)
+    figure, (axes,) = style.row_of_axes(1, 3.2)
+    axes.bar(values, counts, color=style.BLUE)
+    axes.set_title(escape_controls(f"{runs.experiment}, {plural(len(runs), 'run')}"))
+    axes.set_xlabel(_MEASURES.get(measure, measure.replace("_", " ")))
+    axes.set_ylabel("runs")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+    return figure
+
+
+@style.styled()
 def draw_results(
     store: Store, x: str = "n", measure: str = "slots", only: Selection = EVERYTHING
 ) -> Figure:

@@ -4,6 +4,6 @@ The register of all kinds, what programs state about themselves, and how users' 
 belong here, and one file per idea in ``routers`` and ``schedulers``. Running a program does not.
 """
 
-import lazy_loader
+from popsnet.base.errors import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

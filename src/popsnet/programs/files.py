@@ -59,14 +59,14 @@ def execute_file(path: Path, what: str) -> tuple[ModuleType, bytes]:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         loader.exec_module(module)
+    except InputError:
+        raise
     except (SyntaxError, ValueError) as error:
         if _is_binary(loader.text):
             raise InputError(f"{path} is not a text file; give a Python program.") from error
         if not isinstance(error, SyntaxError):
             raise _failed(path, error) from error
         raise InputError(f"{path}, line {error.lineno}: {error.msg}.") from error
-    except InputError:
-        raise
     except (Exception, SystemExit) as error:
         raise _failed(path, error) from error
     return module, loader.text

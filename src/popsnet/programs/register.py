@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from hashlib import blake2b
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Required, Self, TypeAlias, TypedDict
 
-from popsnet.base.errors import InputError, did_you_mean, require_text, unknown, wrong
+from popsnet.base.errors import InputError, did_you_mean, require_text, unexpected, unknown, wrong
 from popsnet.base.files import is_file
 from popsnet.model.network import Network
 from popsnet.model.slot import Slot
@@ -183,6 +183,10 @@ class Program:
         cls, name: str, function: Function, facts: Mapping[str, Any], **further: Any
     ) -> Function:
         """Register a program whose first generator function this is, and return the function."""
+        require_text("name", name)
+        taken = [field.name for field in fields(cls)]
+        for fact in sorted(facts.keys() - {*taken}):
+            raise unexpected(cls.decorator.rpartition(".")[2], fact, taken)
         known = cls.registered(function).get(name)
         if known is not None and not _in_program(*known.functions, function):
             raise InputError(known._taken(function))

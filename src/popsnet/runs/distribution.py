@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, as_path, wrong
 from popsnet.base.progress import Progress, duration, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Table, facts_of, plural
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of, plural
 from popsnet.base.stats.inference import Summary, binomial_interval, summarize_counts
 from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
 from popsnet.experiment.experiment import Experiment
@@ -25,6 +25,7 @@ from popsnet.model.network import Network
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.kept import Keeper, read_kept, write_kept
 from popsnet.runs.route import ExperimentParameters, experiment_of, numbers_of, require_known
+from popsnet.runs.run import joined_engines, require_same_experiment
 from popsnet.runs.summary import (
     facts_of_demand,
     facts_of_experiment,
@@ -96,7 +97,7 @@ class TailProbability:
 
 
 @dataclass(frozen=True, repr=False)
-class RunsDistribution(Reported):
+class RunsDistribution(Reported, Plotted):
     """The histograms of steps and slots of many runs, with intervals of their tails.
 
     :func:`distribution` returns it. Two of the same experiment can be added if they have no run in
@@ -133,6 +134,10 @@ class RunsDistribution(Reported):
     >>> (found + more).tally == popsnet.distribution(2, 2, runs=1000).tally
     True
     """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    _draw = "draw_tails"
 
     experiment: Experiment
     engine: str
@@ -242,11 +247,7 @@ class RunsDistribution(Reported):
     def __add__(self, other: RunsDistribution) -> RunsDistribution:
         if not isinstance(other, RunsDistribution):
             return NotImplemented
-        if other.experiment != self.experiment:
-            raise InputError(
-                f"{self.experiment} and {other.experiment} are two experiments; add results of "
-                "one experiment only."
-            )
+        require_same_experiment(self.experiment, other.experiment)
         if other.confidence != self.confidence:
             raise InputError(
                 f"confidence = {self.confidence:g} and {other.confidence:g} differ; give both "
@@ -254,7 +255,7 @@ class RunsDistribution(Reported):
             )
         return replace(
             self,
-            engine=_joined_engines(self.engine, other.engine),
+            engine=joined_engines(self.engine, other.engine),
             numbers=_united(self.numbers, other.numbers),
             expected=self.expected if self.expected.exact else other.expected,
             **{name: getattr(self, name) + getattr(other, name) for name in _ADDED},
@@ -474,6 +475,7 @@ def distribution(
     engine = parameters.pop("engine", "auto")
     experiment = experiment_of(d, g, **parameters)
     numbers = numbers_of(runs, first, threads)
+    experiment.require_run(numbers[-1])
     _require_confidence(confidence)
     with nullcontext() if keep is None else Keeper.opened(keep, experiment) as keeper:
         chosen = choose_engine(engine, experiment, runs=len(numbers), threads=threads)
@@ -487,7 +489,7 @@ def distribution(
         missing = _missing(numbers, found.numbers)
         if not missing:
             return found
-        found = replace(found, engine=_joined_engines(found.engine, chosen.name))
+        found = replace(found, engine=joined_engines(found.engine, chosen.name))
         return _executed(found, chosen, missing, threads, progress, keeper)
 
 
@@ -614,10 +616,6 @@ def _missing(wanted: range, there: Sequence[range]) -> list[range]:
             missing.append(range(start, some.start))
         start = max(start, some.stop)
     return [*missing, range(start, wanted.stop)] if start < wanted.stop else missing
-
-
-def _joined_engines(some: str, others: str) -> str:
-    return ", ".join(dict.fromkeys((*some.split(", "), *others.split(", "))))
 
 
 def _with_block(

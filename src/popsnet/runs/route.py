@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, as_path, wrong
+from popsnet.base.errors import InputError, as_path, unexpected, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.progress import Progress, Update, patient_progress
-from popsnet.base.spellings import unexpected
+from popsnet.base.spellings import renamed
 from popsnet.engines import Engine, Outcomes, choose_engine
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.faults import Faults
@@ -53,9 +54,14 @@ class ExperimentParameters(SharedParameters, total=False):
 
 
 def require_known(function: str, known: type, given: Mapping[str, object]) -> None:
-    """Refuse a parameter that a function does not take, as Python itself does."""
-    if names := given.keys() - get_type_hints(known).keys():
-        raise unexpected(function, {name: given[name] for name in names})
+    """Refuse a parameter that a function does not take, as Python 3.13 does."""
+    if old := renamed(function, given):
+        raise old
+    code = sys._getframe(1).f_code  # the function itself, which has parameters of its own
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = [*own, *get_type_hints(known)]
+    for name in sorted(given.keys() - {*names}):
+        raise unexpected(function, name, names)
 
 
 def route(
@@ -88,11 +94,13 @@ def route(
     variant : str, optional
         A variant of the router, or a schedule. By default the router chooses.
     permutation : str, Path or array
-        The name of a permutation (by default ``random``), a file, or n destinations.
+        The name of a permutation (by default ``random``), a file, n destinations for all runs, or
+        an array of shape (runs, n), whose row r is the permutation of run r.
     runs : int
         The number of runs, at least 1. Each has its own permutation and its own coins.
     seed, permutation_seed : int
-        The seeds of the coins and of the permutations, from 0 to 2^64 - 1, by default 0.
+        The seeds of the coins and of the permutations, from 0 to 2^64 - 1, by default 0. None, as
+        for any parameter, is the default, never a random seed.
     max_steps : int
         A run is capped after this many steps, by default 1000.
     first : int
@@ -152,6 +160,7 @@ def route(
     require_known("route", ExperimentParameters, parameters)
     experiment = experiment_of(d, g, **parameters)
     numbers = numbers_of(runs, first, threads)
+    experiment.require_run(numbers[-1])
     if trace is not None:
         if runs != 1:
             raise wrong("trace", trace, "runs")(

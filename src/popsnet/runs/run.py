@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, wrong
+from popsnet.base.errors import InputError, require_one_of
 from popsnet.base.files import write_whole
-from popsnet.base.report import Report, data_frame, plural
+from popsnet.base.report import Plotted, Report, data_frame, plural
 from popsnet.base.stats.inference import summarize_array
 from popsnet.engines import ENGINES, Engine, Instance, Outcome, Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, FaultCounts
@@ -28,6 +28,7 @@ from popsnet.trace import Observer, TraceWriter
 if TYPE_CHECKING:
     import pandas as pd
 
+    from popsnet.runs.slot import RunSlot
     from popsnet.trace.viewer import Page
 
 I64 = npt.NDArray[np.int64]
@@ -69,7 +70,7 @@ class Run:
     def __getattr__(self, name: str) -> Any:
         if name in Outcome.__dataclass_fields__:
             return getattr(self.outcome, name)
-        raise AttributeError(f"'Run' object has no attribute {name!r}")
+        raise AttributeError(f"'Run' object has no attribute {name!r}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *Outcome.__dataclass_fields__]
@@ -120,6 +121,38 @@ class Run:
         """
         run_traced(self.experiment, self.number, Path(path))
         return Path(path)
+
+    def slot(self, number: int) -> RunSlot:
+        """Execute the run again, message by message, and return one of its slots.
+
+        It prints itself: who sends what on which coupler, who listens, and what comes of it.
+
+        Parameters
+        ----------
+        number : int
+            The number of the slot, counting from 1.
+
+        Returns
+        -------
+        RunSlot
+            The slot, also as :meth:`~popsnet.runs.slot.RunSlot.to_dataframe`, and with the
+            :meth:`~popsnet.runs.slot.RunSlot.conflict_graph` of its step.
+
+        Raises
+        ------
+        InputError
+            If the run has no such slot, or its variant gives statistics only.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> slot = popsnet.route(4, 4)[0].slot(5)
+        >>> len(slot.delivered), sum(use.result == "collision" for use in slot.couplers())
+        (6, 0)
+        """
+        from popsnet.runs.slot import read_slot
+
+        return read_slot(self.trace(), number)
 
     def view(self) -> Page:
         """Return the page that plays the run. A notebook shows it, ``save`` writes it.
@@ -202,6 +235,22 @@ def run_traced(
         return write_trace(experiment, number, file, observers, engine)
 
 
+def require_same_experiment(one: Experiment, other: Experiment) -> None:
+    """Refuse to join results of two experiments."""
+    if one != other:
+        values, others = one.identity, other.identity
+        keys = [key for key in {**values, **others} if values.get(key) != others.get(key)]
+        differ = ", ".join(f"{key} {values.get(key)!r} and {others.get(key)!r}" for key in keys)
+        raise InputError(
+            f"{one} and {other} are two experiments ({differ}); add results of one experiment only."
+        )
+
+
+def joined_engines(some: str, others: str) -> str:
+    """Return the engines of two results that were joined."""
+    return ", ".join(dict.fromkeys((*some.split(", "), *others.split(", "))))
+
+
 class _CountOfRuns:
     """A count of every run, under the name of its column."""
 
@@ -216,12 +265,13 @@ class _CountOfRuns:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Runs(Sequence[Run]):
+class Runs(Plotted, Sequence[Run]):
     """The runs of an experiment, in order, as NumPy arrays.
 
     ``runs.slots`` and the other counts are arrays with an entry per run. ``runs[i]`` is one
     :class:`Run`, which can be traced and viewed, and ``runs[a:b]`` is a part of them as
-    :class:`Runs`. :func:`~popsnet.route` returns this class.
+    :class:`Runs`. ``runs + more`` joins runs of one experiment that have different numbers.
+    :func:`~popsnet.route` returns this class.
 
     Parameters
     ----------
@@ -248,6 +298,8 @@ class Runs(Sequence[Run]):
     >>> runs[0].slots == runs.slots[0]
     np.True_
     """
+
+    _draw = "draw_runs"
 
     experiment: Experiment
     engine: str
@@ -289,6 +341,24 @@ class Runs(Sequence[Run]):
     def __iter__(self) -> Iterator[Run]:
         rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
         return (Run(self.experiment, *one) for one in rest)
+
+    def __add__(self, more: Runs) -> Runs:
+        """Return these runs and more of the same experiment, with other numbers."""
+        if not isinstance(more, Runs):
+            return NotImplemented
+        require_same_experiment(self.experiment, more.experiment)
+        if both := set(self.numbers) & set(more.numbers):
+            raise InputError(
+                f"Run {min(both):,} is in both; add runs of other numbers, such as those of "
+                f"route(experiment, runs=…, first={max(*self.numbers, *more.numbers) + 1})."
+            )
+        return Runs(
+            self.experiment,
+            joined_engines(self.engine, more.engine),
+            (*self.numbers, *more.numbers),
+            Outcomes.joined([self.outcomes, more.outcomes]),
+            np.concatenate([self.seconds, more.seconds]),
+        )
 
     slots = _CountOfRuns()
     """The slots of each run, until the router ended or was stopped."""
@@ -377,8 +447,7 @@ class Runs(Sequence[Run]):
         >>> popsnet.route(4, 4, router="direct", runs=10).histogram("slots")
         (array([4]), array([10]))
         """
-        if name not in COLUMNS:
-            raise wrong("name", repr(name))(f"give one of {', '.join(COLUMNS)}.")
+        require_one_of("name", name, COLUMNS)
         if self._known(name) is None:
             text = f"Engine {self.engine} does not count {name}; use engine='slots'."
             raise InputError(text, others=["engine"])

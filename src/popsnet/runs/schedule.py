@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from popsnet.base.errors import InputError, as_path
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.progress import patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Table
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table
 from popsnet.engines import ENGINES, Instance, Outcome
 from popsnet.experiment.experiment import seed_number
 from popsnet.hardware import Propagation, Timing
@@ -108,7 +108,7 @@ class ScheduleFaults:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scheduled(Reported):
+class Scheduled(Reported, Plotted):
     """A collision-free schedule of a demand, as :func:`schedule` returns it.
 
     Parameters
@@ -142,6 +142,8 @@ class Scheduled(Reported):
     0
     """
 
+    _draw = "draw_schedule"
+
     demand: Demand
     schedule: Schedule
     seed: int = 0
@@ -157,6 +159,10 @@ class Scheduled(Reported):
     """The dead parts, and what they change, if there are any."""
     counted_bound: int = 0
     """The lower bound by counting senders, listeners, couplers and hops."""
+
+    @property
+    def _drawn(self) -> Any:
+        return self.schedule
 
     @property
     def slots(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from popsnet.base.errors import InputError, as_path, wrong
+from popsnet.base.errors import InputError, as_path, require_one_of, wrong
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.progress import Progress
 from popsnet.engines.traffic import MessageSession
@@ -14,6 +14,7 @@ from popsnet.experiment.experiment import whole_number
 from popsnet.experiment.traffic import TrafficExperiment, TrafficParameters
 from popsnet.model.faults import Faults
 from popsnet.model.network import Network, network_of
+from popsnet.runs.route import require_known
 from popsnet.runs.simulation import TrafficSession, run_point
 from popsnet.runs.traffic_result import Setting, TrafficResult
 from popsnet.trace import Observer, TraceWriter
@@ -84,6 +85,7 @@ def simulate(
     >>> low < result.delay.mean < high
     True
     """
+    require_known("simulate", TrafficParameters, parameters)
     experiment = _experiment(d, g, parameters)
     if trace is not None:
         write_trace(experiment, trace, trace_slots)
@@ -142,8 +144,7 @@ def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
     """
     from popsnet.engines.fused import schedulers as fused
 
-    if engine not in ENGINES:
-        raise wrong("engine", repr(engine))(f"give one of {', '.join(ENGINES)}.")
+    require_one_of("engine", engine, ENGINES)
     found, lacks = experiment.resolved_scheduler, ""
     ships = found.is_registered and not found.file
     kinds = Faults.parse(experiment.faults).kinds

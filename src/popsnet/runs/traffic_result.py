@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
+from popsnet.base.report import (
+    Column,
+    Fact,
+    Plotted,
+    Report,
+    Reported,
+    Row,
+    Table,
+    facts_of,
+    plural,
+)
 from popsnet.base.report.table import NOTHING
 from popsnet.hardware import Timing
 from popsnet.model.network import Network
@@ -162,7 +172,7 @@ class Buffers:
 
 
 @dataclass(frozen=True, repr=False)
-class TrafficResult(Reported):
+class TrafficResult(Reported, Plotted):
     """One point: the load, what was delivered, and how long it took.
 
     Parameters
@@ -226,6 +236,10 @@ class TrafficResult(Reported):
     '17.3 slots, 0.50 packets per processor and slot'
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
+    _draw = "draw_load_curves"
+
     network: Network
     arrivals: str
     load: float
@@ -259,10 +273,18 @@ class TrafficResult(Reported):
     skipped: int = 0
     unheard: int = 0
 
+    @property
+    def _drawn(self) -> Any:
+        return [self]
+
     def __getattr__(self, name: str) -> Any:
         if name in Setting.__dataclass_fields__:
             return getattr(self.setting, name)
-        raise AttributeError(f"'TrafficResult' object has no attribute {name!r}")
+        text = f"'TrafficResult' object has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *Setting.__dataclass_fields__]
 
     @classmethod
     def of(

@@ -4,6 +4,6 @@ Comparisons, recommendations, survival, adversaries, computing on values, and cu
 belong here. What a single experiment gives does not: it is in ``runs``.
 """
 
-import lazy_loader
+from popsnet.base.errors import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

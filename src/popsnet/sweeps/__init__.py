@@ -5,6 +5,6 @@ Stores, clusters, and what is read from a store belong here. Executing a run doe
 Names are imported when they are first used.
 """
 
-import lazy_loader
+from popsnet.base.errors import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -10,7 +10,7 @@ from functools import cache
 from math import inf
 from typing import Any
 
-from popsnet.base.errors import InputError, wrong
+from popsnet.base.errors import InputError, require_one_of
 from popsnet.base.report import Column, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.stats.inference import Estimate, confidence_interval, summarize_counts
 from popsnet.engines import Tally
@@ -129,10 +129,8 @@ def result_curves(
     only : Selection
         Which experiments; all by default.
     """
-    if x not in X_AXES:
-        raise wrong("x", x)(f"give one of {', '.join(X_AXES)}.")
-    if measure not in MEASURES:
-        raise wrong("measure", measure)(f"give one of {', '.join(MEASURES)}.")
+    require_one_of("x", x, X_AXES)
+    require_one_of("measure", measure, MEASURES)
     chosen = only.require_any(store.experiments(), store.path)
     tallies = [(one, store.unbroken(one)) for one in chosen]
     points = [_point(one, tally, x, measure) for one, tally in tallies if tally.runs]

@@ -15,7 +15,7 @@ from typing import Any, TextIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, how_to_install, wrong
+from popsnet.base.errors import InputError, how_to_install, require_one_of
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.report import Table, write_csv
 from popsnet.experiment.experiment import Experiment
@@ -55,8 +55,7 @@ class RunTable:
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return one count of every run, such as ``"slots"`` or ``"capped"``."""
-        if name not in self.names:
-            raise wrong("name", repr(name))(f"give one of {', '.join(self.names)}.")
+        require_one_of("name", name, self.names)
         values = self.counts[:, self.names.index(name)]
         return values != 0 if name == "capped" else values
 

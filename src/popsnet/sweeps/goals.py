@@ -141,6 +141,7 @@ class Goals:
             shares = {one: range(end) for one, end in ends.items()}
             for one, numbers in (which.shards(ends) if which else shares).items():
                 if numbers:
+                    one.require_run(numbers[-1] * kind.runs + kind.runs - 1)
                     goals[one] = Goal(one, [numbers])
         runs = [pair for pair in wanted if has_results(SHARD, pair[0])]
         return cls(runs, goals, precision, which)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from popsnet.base.errors import InputError, StoreError, as_path
 from popsnet.base.progress import patient_progress
-from popsnet.base.report import Report, data_frame
+from popsnet.base.report import Plotted, Report, data_frame
 from popsnet.engines import Tally
 from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps import database as sqlite
@@ -87,7 +87,7 @@ class Gathered(NamedTuple):
     """Sums of the counts that only runs with faults have."""
 
 
-class Store:
+class Store(Plotted):
     """A file of results.
 
     Runs of routers are kept in shards of ten runs. A store has a shard completely or not at all.
@@ -112,6 +112,8 @@ class Store:
     ...     [str(experiment) for experiment in store.experiments()]
     ['mei-rizzi (published) on POPS(4, 4)']
     """
+
+    _draw = "draw_results"
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
         self.path, self._writes = as_path("store", path), create

@@ -5,6 +5,6 @@ What is known without executing a run belongs here. No program runs here.
 Names are imported when they are first used.
 """
 
-import lazy_loader
+from popsnet.base.errors import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -8,12 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from math import exp
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from popsnet.base.errors import InputError, PermutationError
+from popsnet.base.errors import InputError, PermutationError, import_networkx
 from popsnet.model.network import Bools, Network
 from popsnet.model.slot import Ints
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +80,43 @@ class ConflictGraph:
     def max_degree(self) -> int:
         """The largest degree, d_s in the paper."""
         return int(self.degrees.max())
+
+    def to_networkx(self, right: str = "temporary group") -> nx.MultiGraph[Any]:
+        """Return the graph as a multigraph of NetworkX.
+
+        Parameters
+        ----------
+        right : str
+            What the nodes on the right are called.
+
+        Returns
+        -------
+        networkx.MultiGraph
+            Nodes are ``("group", a)``, with ``bipartite`` 0, and ``(right, t)``, with ``bipartite``
+            1, each with its ``number``. An edge has the number of its packet as its key, and as
+            ``packet``.
+
+        Raises
+        ------
+        InputError
+            If networkx is not installed (the extra ``popsnet[networkx]``).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from popsnet import Network
+        >>> graph = ConflictGraph.of(Network(2, 2), np.array([3, 2, 1, 0])).to_networkx()
+        >>> sorted(graph.edges(("group", 0), data="packet"))
+        [(('group', 0), ('temporary group', 0), 1), (('group', 0), ('temporary group', 1), 0)]
+        """
+        graph = import_networkx().MultiGraph(d=self.network.d, g=self.network.g)
+        for side, kind in enumerate(("group", right)):
+            for number in range(self.network.g):
+                graph.add_node((kind, number), bipartite=side, number=number)
+        ends = self.packets.tolist(), self.sources.tolist(), self.temporaries.tolist()
+        for packet, source, target in zip(*ends, strict=True):
+            graph.add_edge(("group", source), (right, target), key=packet, packet=packet)
+        return graph
 
     def survivors(self, colours: Ints) -> tuple[Bools, Bools]:
         """Return which edges survive slot 1, and which survive both slots, with these colours.

@@ -30,6 +30,6 @@ machine: the checker shares no code with it.
 Names are imported when they are first used.
 """
 
-import lazy_loader
+from popsnet.base.errors import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -376,7 +376,11 @@ def resolve_pattern(
             return _MAKERS[word](network, pattern, values, seed)
         _require_known(pattern)
     resolved = resolve_permutation(pattern, network)
-    made = resolved.destination(network, Coins(seed))
+    if resolved.given is not None and resolved.given.ndim > 1:
+        raise wrong("pattern", f"an array of shape {resolved.given.shape}")(
+            f"packets go to the same processors in all slots; give one row of n = {network.n}."
+        )
+    made = resolved.destination(network, Coins(seed), 0)
     destinations = made if isinstance(made, np.ndarray) else made.array()
     numbers = destinations.astype(np.int32)
     return ToOne(network, resolved.name, resolved.file, destinations=numbers)

@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from popsnet.base.report.table import Column, ColumnKind, Note, Table, as_text, flat, format_value
 from popsnet.base.terminal import escape_controls
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
     from rich.console import RenderableType
 
 
@@ -181,6 +182,46 @@ class Report:
 def _paragraph(text: str) -> str:
     """Return a text as a paragraph of HTML with the same lines."""
     return "<p>{}</p>".format("<br>".join(escape(line) for line in text.splitlines()))
+
+
+class Plotted:
+    """A result that a function of ``popsnet.plots`` draws.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> popsnet.distribution(4, 4, runs=100).plot("steps").axes[0].get_xlabel()
+    'steps, k'
+    """
+
+    __slots__ = ()
+    _draw: ClassVar[str]
+    """The name of the function."""
+
+    def plot(self, *given: Any, **options: Any) -> Figure:
+        """Return the figure of the result. Needs ``popsnet[plots]``.
+
+        :func:`popsnet.plots.save` and the ``savefig`` of the figure write it to a file.
+
+        Parameters
+        ----------
+        *given, **options
+            Further arguments of the function of ``popsnet.plots`` that draws such results.
+
+        Returns
+        -------
+        Figure
+            A figure of matplotlib.
+        """
+        import popsnet
+
+        figure: Figure = getattr(popsnet.plots, self._draw)(self._drawn, *given, **options)
+        return figure
+
+    @property
+    def _drawn(self) -> Any:
+        """What the function takes."""
+        return self
 
 
 class Reported(ABC):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from popsnet.base.compiled import compiled
+from popsnet.base.report import Plotted
 from popsnet.model.coins import Coins
 from popsnet.model.loops import plain
 from popsnet.model.memory import Memory
@@ -73,7 +74,7 @@ TO_RELAY, TO_DESTINATION, TO_BOTH = "to relay", "to destination", "to relay or d
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Schedule:
+class Schedule(Plotted):
     """A collision-free schedule: who sends which packet to whom in every slot.
 
     A packet takes one slot to its destination, or two through a relay, or more around dead parts.
@@ -93,6 +94,8 @@ class Schedule:
     >>> listeners[np.argsort(senders)].tolist()
     [1, 2, 0]
     """
+
+    _draw = "draw_schedule"
 
     network: Network
     messages: tuple[Messages, ...]

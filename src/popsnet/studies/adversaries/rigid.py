@@ -27,7 +27,7 @@ import numpy as np
 
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Report, Reported, Table, facts_of
+from popsnet.base.report import Column, Plotted, Report, Reported, Table, facts_of
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
@@ -63,7 +63,7 @@ class ReachGrowth:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RigidAttack(Reported):
+class RigidAttack(Reported, Plotted):
     """The outcome of :func:`attack_rigid`: how far packets can get, and where the router fails.
 
     Examples
@@ -74,6 +74,8 @@ class RigidAttack(Reported):
     >>> [(one.slot, one.most) for one in attack.growth]
     [(0, 1), (1, 2)]
     """
+
+    _draw = "draw_growth"
 
     network: Network
     router: str

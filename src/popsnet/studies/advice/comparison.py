@@ -11,9 +11,19 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.errors import InputError, PopsnetError, wrong
+from popsnet.base.errors import InputError, PopsnetError, did_you_mean, wrong
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
+from popsnet.base.report import (
+    Column,
+    Fact,
+    Plotted,
+    Report,
+    Reported,
+    Row,
+    Table,
+    facts_of,
+    plural,
+)
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import time_column, with_router_times
@@ -149,7 +159,7 @@ _FIGURES: dict[str, Callable[[Runs], float | None]] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Reported):
+class Comparison(Reported, Plotted):
     """Routers on the same packets, the fastest first, as :func:`compare` returns them.
 
     Routers that did not deliver every packet come last. ``comparison["direct"]`` gives the runs of
@@ -170,6 +180,10 @@ class Comparison(Reported):
         The packets of every run, None if the routers were run on permutations.
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
+    _draw = "draw_comparison"
+
     network: Network
     runs: int
     lower_bound: float | None
@@ -182,9 +196,10 @@ class Comparison(Reported):
         found = [one for one in self.done if router in (one.label, one.full_name)]
         found = found or [one for one in self.done if one.router.name == router]
         if len(found) != 1:
-            known = ", ".join(one.label for one in self.done)
+            known = [one.label for one in self.done]
             raise InputError(
-                f"{router!r} is not one of the routers that were run; choose from {known}."
+                f"{router!r} is not one of the routers that were run; choose from "
+                f"{', '.join(known)}.{did_you_mean(str(router), known)}"
             )
         return found[0]._ran
 

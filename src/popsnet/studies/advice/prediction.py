@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import log2
+from typing import Any
 
 from popsnet import theory
 from popsnet.base.errors import InputError
-from popsnet.base.report import Column, Fact, Report, Reported, Table, facts_of, plural
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of, plural
 from popsnet.base.report.table import format_value
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.experiment.experiment import Experiment, whole_number
@@ -65,18 +66,22 @@ class PredictedBound:
 
 
 @dataclass(frozen=True, repr=False)
-class Prediction(Reported):
+class Prediction(Reported, Plotted):
     """Predictions for a network, beside the means of runs if there were any.
 
     :func:`predict` returns it.
     """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    _draw = "draw_phases"
 
     network: Network
     runs: int
     means: tuple[PredictedMean, ...]
     tail: tuple[PredictedTail, ...]
     constants: Mapping[str, float]
-    """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5.
+    """The paper's c, c with slot 5 plural, and the share of packets that are lost in slot 5.
 
     All are for the limit of large networks with this d/g.
     """
@@ -87,6 +92,10 @@ class Prediction(Reported):
     """The steps of a run of mei-rizzi, if they were asked for."""
     growth: tuple[Growth, ...] = ()
     """For d = g: sweeps, marked stages and team stages as g grows, up to g = 2^(2^64)."""
+
+    @property
+    def _drawn(self) -> Any:
+        return self.phases
 
     def report(self) -> Report:
         """Return the report that the command line prints."""

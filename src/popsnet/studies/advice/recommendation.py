@@ -79,6 +79,8 @@ class Recommendation(Reported):
         Those of every router that applies, the fastest first.
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
     network: Network
     best: Forecast
     forecasts: tuple[Forecast, ...]

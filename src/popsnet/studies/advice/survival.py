@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
-from popsnet.base.errors import require_several, wrong
+from popsnet.base.errors import require_one_of, require_several, wrong
 from popsnet.base.progress import Progress
-from popsnet.base.report import Column, Report, Reported, Row, Table, facts_of, plural
+from popsnet.base.report import Column, Plotted, Report, Reported, Row, Table, facts_of, plural
 from popsnet.experiment.experiment import seed_number, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import PARTS
@@ -101,7 +101,7 @@ _MEANS = ("lost", "unreachable", "held", "duplicated", "slots")
 
 
 @dataclass(frozen=True, repr=False)
-class Survival(Reported):
+class Survival(Reported, Plotted):
     """Routers with more and more faults, as :func:`survival` returns them.
 
     Parameters
@@ -122,6 +122,8 @@ class Survival(Reported):
         The packets of every run, None if the routers were run on permutations.
     """
 
+    _draw = "draw_survival"
+
     network: Network
     kind: str
     loss: float
@@ -129,6 +131,10 @@ class Survival(Reported):
     fault_seed: int
     rows: tuple[FaultRow, ...]
     demand: Demand | None = field(default=None, compare=False)
+
+    @property
+    def _drawn(self) -> Any:
+        return [self]
 
     @property
     def routers(self) -> list[tuple[str, str]]:
@@ -259,8 +265,7 @@ def survival(
     """
     require_known("survival", IntactParameters, parameters)
     runs = whole_number("runs", runs, 1)
-    if kind not in PARTS:
-        raise wrong("kind", repr(kind))(f"give one of {', '.join(PARTS)}.")
+    require_one_of("kind", kind, PARTS)
     require_several("numbers", numbers)
     dead = sorted({whole_number("numbers", number, 0) for number in numbers})
     if not dead:

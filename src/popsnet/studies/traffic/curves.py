@@ -11,13 +11,24 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from itertools import groupby
 from threading import Event, Lock
+from typing import Any
 
 import numpy as np
 
 from popsnet.base import system
 from popsnet.base.errors import InputError, PopsnetError
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
+from popsnet.base.report import (
+    Column,
+    Fact,
+    Plotted,
+    Report,
+    Reported,
+    Row,
+    Table,
+    facts_of,
+    plural,
+)
 from popsnet.base.stats.inference import Estimate, confidence_interval
 from popsnet.experiment.experiment import whole_number
 from popsnet.experiment.traffic import TrafficExperiment
@@ -32,7 +43,7 @@ class _Stopped(PopsnetError):
 
 
 @dataclass(frozen=True, repr=False)
-class LoadCurves(Reported):
+class LoadCurves(Reported, Plotted):
     """The results of several schedulers at several loads.
 
     Parameters
@@ -52,9 +63,17 @@ class LoadCurves(Reported):
     ['stable', 'stable']
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
+    _draw = "draw_load_curves"
+
     results: tuple[TrafficResult, ...]
     not_run: tuple[TrafficExperiment, ...] = ()
     unfinished: tuple[TrafficExperiment, ...] = ()
+
+    @property
+    def _drawn(self) -> Any:
+        return self.results
 
     def lines(self) -> dict[str, list[TrafficResult]]:
         """Return the results of every scheduler, by its name, and variant if it has several."""
@@ -224,6 +243,8 @@ class Replications(Reported):
     >>> runs.verdicts["stable"], runs.delay.runs
     (5, 5)
     """
+
+    __hash__ = None  # type: ignore[assignment]
 
     experiment: TrafficExperiment
     runs: int

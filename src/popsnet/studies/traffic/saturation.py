@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress
-from popsnet.base.report import Column, Fact, Report, Reported, Row, Table
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Row, Table
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column
@@ -364,7 +365,7 @@ def find_saturations(
 
 
 @dataclass(frozen=True, repr=False)
-class Saturations(Reported):
+class Saturations(Reported, Plotted):
     """The brackets of several schedulers.
 
     Parameters
@@ -385,9 +386,17 @@ class Saturations(Reported):
     ['tdm']
     """
 
+    __hash__ = None  # type: ignore[assignment]
+
+    _draw = "draw_load_curves"
+
     brackets: dict[str, Saturation]
     formulas: Mapping[str, float | None] = field(default_factory=dict)
     unfinished: tuple[str, ...] = ()
+
+    @property
+    def _drawn(self) -> Any:
+        return {name: bracket.points for name, bracket in self.brackets.items()}
 
     def report(self, timing: Timing | None = None) -> Report:
         """Return the report that the command line prints: a row per scheduler.

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.errors import InputError, wrong
+from popsnet.base.report import Plotted
 from popsnet.model.slot import Ints
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -94,7 +95,7 @@ def _wire_numbers(name: str, values: npt.ArrayLike) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class ComparatorNetwork:
+class ComparatorNetwork(Plotted):
     """A comparator network: wires 0 … wires - 1, and the stages that keys go through.
 
     Examples
@@ -105,6 +106,8 @@ class ComparatorNetwork:
     >>> network.sort(np.array([[5, 3], [1, 2]])).tolist()
     [[3, 5], [1, 2]]
     """
+
+    _draw = "draw_network"
 
     name: str
     wires: int

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.errors import PermutationError, abbreviated, require_text, unknown, wrong
+from popsnet.base.report import plural
 from popsnet.model.coins import Coins
 from popsnet.model.network import Network, require_network, then_network
 from popsnet.model.slot import Ints
@@ -207,18 +208,28 @@ class ResolvedPermutation:
     make: Maker | None = None
     """Makes the permutation of a run from its coins."""
     given: Array | None = None
-    """The permutation of all runs, if it was given as a file or an array."""
+    """The permutation of all runs, or of each run in a row, if given as a file or an array."""
     start: ClassVar[None] = None
     """Where the packets start, None if packet i starts at processor i."""
     demand: ClassVar[None] = None
     """The packets, if it is not a permutation."""
 
-    def destination(self, network: Network, coins: Coins) -> Destinations:
-        """Return the permutation of the run that has these coins."""
+    def destination(self, network: Network, coins: Coins, run: int) -> Destinations:
+        """Return the permutation of the run that has this number and these coins."""
         if self.given is not None:
-            return self.given
+            self.require_run(run)
+            return self.given[run] if self.given.ndim == 2 else self.given
         assert self.make is not None
         return self.make(network, coins)
+
+    def require_run(self, run: int) -> None:
+        """Refuse a run that has no row."""
+        if self.given is not None and self.given.ndim == 2 and run >= len(self.given):
+            raise PermutationError(
+                f"permutation has {plural(len(self.given), 'row')}, one for each run, so there is "
+                f"no run {run:,}: runs count from 0. Give fewer runs, or an array of more rows.",
+                parameter="permutation",
+            )
 
 
 def resolve_permutation(
@@ -227,7 +238,7 @@ def resolve_permutation(
     """Return a permutation, and refuse one that does not fit the network."""
     if isinstance(permutation, ResolvedPermutation):
         if permutation.given is not None:
-            require_permutation(permutation.given, network.n, permutation.file or "permutation")
+            _require_rows(permutation.given, network.n, permutation.file or "permutation")
         return permutation
     if not isinstance(permutation, str | Path):
         return _of_array(permutation, network)
@@ -250,11 +261,28 @@ def _of_array(permutation: npt.ArrayLike, network: Network) -> ResolvedPermutati
         array = None
     if array is None or array.ndim == 0:
         raise wrong("permutation", f"{permutation!r:.60}")(
-            "give a name, a file or an array of n destinations."
+            "give a name, a file, an array of n destinations, or one of a row per run."
         )
-    values = require_permutation(array, network.n, "permutation")
+    values = _require_rows(array, network.n, "permutation")
     values.flags.writeable = False
-    return ResolvedPermutation(f"array:{_digest(values.astype('<i4').tobytes())}", given=values)
+    shape = f"{len(values)} rows".encode() if values.ndim == 2 else b""
+    digest = _digest(shape + values.astype("<i4").tobytes())
+    return ResolvedPermutation(f"array:{digest}", given=values)
+
+
+def _require_rows(values: npt.NDArray[Any], n: int, origin: str) -> Array:
+    """Return an array of one permutation, or of several in rows, and refuse any other."""
+    if values.ndim == 1:
+        return require_permutation(values, n, origin)
+    if values.ndim != 2 or values.shape[1] != n or not len(values):
+        raise PermutationError(
+            f"{origin} has shape {values.shape}; give a row of n = {n:,} integers, or an array of "
+            f"shape (runs, {n}), whose row r is the permutation of run r."
+        )
+    is_wrong = (np.sort(values, axis=1) != np.arange(n)).any(axis=1)
+    row = int(np.argmax(is_wrong))
+    require_permutation(values[row], n, f"{origin}, row {row},")
+    return values.astype(np.int32)
 
 
 def _of_file(path: Path, network: Network) -> ResolvedPermutation:

@@ -3,8 +3,7 @@
 Other names are imported when they are first used.
 """
 
-import lazy_loader
-
+from popsnet.base.errors import lazy_names
 from popsnet.programs.routers.relay import router as router
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

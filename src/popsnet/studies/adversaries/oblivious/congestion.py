@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 
 from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Report, Reported, Table
+from popsnet.base.report import Column, Plotted, Report, Reported, Table
 from popsnet.experiment.experiment import whole_number
 from popsnet.model.network import Network, then_network
 from popsnet.studies.adversaries.execution import sizes_to, uniform_permutations
@@ -53,7 +53,7 @@ class Average:
 
 
 @dataclass(frozen=True, repr=False)
-class CongestionStudy(Reported):
+class CongestionStudy(Reported, Plotted):
     """The congestion of random permutations for several networks and path systems.
 
     Examples
@@ -62,6 +62,8 @@ class CongestionStudy(Reported):
     >>> len(measure_congestion(8, runs=1).points)
     6
     """
+
+    _draw = "draw_congestion"
 
     points: tuple[Average, ...]
 

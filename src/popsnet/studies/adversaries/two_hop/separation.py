@@ -9,7 +9,7 @@ from statistics import fmean
 
 from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import Column, Report, Reported, Table
+from popsnet.base.report import Column, Plotted, Report, Reported, Table
 from popsnet.model.network import Network, on_network
 from popsnet.studies.adversaries.execution import sizes_to, uniform_permutations, verdict
 from popsnet.studies.adversaries.two_hop.algorithm import FAMILIES, TwoHop
@@ -107,7 +107,7 @@ def separation(
 
 
 @dataclass(frozen=True, repr=False)
-class SeparationStudy(Reported):
+class SeparationStudy(Reported, Plotted):
     """Deterministic and randomized two-hop algorithms on several networks.
 
     Examples
@@ -116,6 +116,8 @@ class SeparationStudy(Reported):
     >>> [one.network.g for one in measure_separation(16, runs=1, most_rounds=2).points]
     [8, 16]
     """
+
+    _draw = "draw_separation_study"
 
     points: tuple[Separation, ...]
     most_rounds: int
