@@ -156,7 +156,7 @@ def network_of(diagram: Diagram, destination: Sequence[int]) -> Iterator[str]:
         yield text(24, middle, f"group {group}", "soft start")
         yield text(RIGHT + 42, middle, f"group {group}", "soft start")
         for source in range(network.g):
-            yield box(diagram, (group, source), f"c({group},{source})", "soft small")
+            yield box(diagram, (group, source), f"{source}→{group}", "soft small")
     for number, goal in enumerate(destination):
         y = diagram.processor(number)
         yield text(LEFT - 32, y, f"to {goal}", "soft small end")

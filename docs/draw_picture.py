@@ -243,7 +243,7 @@ def draw_growth(path: Path) -> None:
     with TemporaryDirectory() as folder:
         file, store = Path(folder) / "growth.toml", Path(folder) / "results.sqlite"
         file.write_text(page.partition('title="growth.toml"\n')[2].partition("```")[0])
-        collect(Sweep.read(file), store=store, until_se="1%")
+        collect(Sweep.read(file), store=store, precision="1.96%")
         with Store(store) as results:
             path.write_text(svg_text(draw_results(results)))
 

@@ -100,9 +100,10 @@ def test_a_wrong_keyword_names_the_function_and_the_right_keyword() -> None:
                 continue
             parameters = inspect.signature(function).parameters.values()
             own = [one for one in parameters if one.kind < one.VAR_POSITIONAL]
-            needed = sum(one.default is one.empty for one in own)
+            needed = [one.name for one in own if one.default is one.empty]
+            usual = [popsnet.Network(2, 2) if name == "network" else 2 for name in needed]
             with pytest.raises(TypeError) as refused:
-                function(*arguments.get(function.__name__, (2,) * needed), zzz=1)
+                function(*arguments.get(function.__name__, usual), zzz=1)
             text = f"{function.__name__}() got an unexpected keyword argument 'zzz'"
             assert str(refused.value) == text
     slips: list[tuple[Callable[..., Any], str, str]] = [
@@ -146,5 +147,5 @@ def test_results_that_cannot_be_hashed_say_so() -> None:
     for found in (result, popsnet.compare(2, 2, routers=["direct"], runs=1)):
         with pytest.raises(TypeError, match=f"^unhashable type: '{type(found).__name__}'$"):
             hash(found)
-    point = popsnet.traffic.TrafficExperiment(2, 2, scheduler="tdm", load=0.1, faults="coupler:0,1")
-    assert str(point) == "tdm (standard) on POPS(2, 2), bernoulli uniform, 0.1, coupler:0,1"
+    point = popsnet.traffic.TrafficExperiment(2, 2, scheduler="tdm", load=0.1, faults="coupler:1-0")
+    assert str(point) == "tdm (standard) on POPS(2, 2), bernoulli uniform, 0.1, coupler:1-0"

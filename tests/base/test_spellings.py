@@ -1,103 +1,99 @@
-"""The changelog lists every spelling that has changed, and the table has every output."""
+"""The changelog lists every spelling that has changed, and each old one is refused with the new."""
 
 from __future__ import annotations
 
-import json
-import re
+from ast import literal_eval
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from popsnet.base.spellings import OUTPUTS, OldSpelling, changelog_table
-from tests.golden.outputs import OF_FILES
+import popsnet
+from popsnet.base.errors import InputError
+from popsnet.base.spellings import INPUTS, OldSpelling, changelog_table
+from popsnet.cli.options import faults as fault_options
+from popsnet.sweeps import Selection
+from popsnet.testing import check_locality
+from tests.conftest import Cli
 
-TESTS = Path(__file__).parents[1]
+NET = popsnet.Network(2, 2)
 
-BEFORE: dict[str, list[str]] = json.loads((TESTS / "fixtures/outputs_before.json").read_text())
-"""The keys and columns of every output after popsnet 0.6 and before any of them was renamed."""
-NOW: dict[str, list[str]] = {
-    name.removeprefix("keys: "): list(keys)
-    for name, keys in json.loads((TESTS / "golden/data/commands.json").read_text()).items()
-    if name.startswith("keys: ")
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "route": lambda **old: popsnet.route(NET, **old),
+    "compare": lambda **old: popsnet.compare(NET, **old),
+    "survival": lambda **old: popsnet.survival(NET, **old),
+    "distribution": lambda **old: popsnet.distribution(NET, **old),
+    "schedule": lambda **old: popsnet.schedule(NET, **old),
+    "Experiment": lambda **old: popsnet.Experiment(2, 2, **old),
+    "replaced": lambda **old: popsnet.Experiment(2, 2).replaced(**old),
+    "check_locality": lambda **old: check_locality("direct", NET, **old),
+    "collect": lambda **old: popsnet.collect([], **old),
 }
+"""Calls of the functions of the table, without what is old."""
+
+TABLES = {"grid": popsnet.Sweep.of_grid, "traffic": popsnet.Sweep.of_traffic}
+
+LINES = {"sweep": "sweep s.toml", "results export": "results export"}
+"""Commands of the table with their arguments, if these are not D and G."""
+
+
+def simulate_list(slot: str) -> None:
+    Path("list.csv").write_text(f"{slot},0,1\n")
+    popsnet.simulate(NET, scheduler="tdm", packets="list.csv")
+
+
+VALUES: dict[str, Callable[[str], Any]] = {
+    "faults": lambda text: popsnet.route(NET, faults=text),
+    "--fault": lambda text: fault_options([text], None, None, None),
+    "Selection": lambda text: Selection(faults=text),
+    "a list of packets": lambda text: simulate_list(text.removeprefix("slot ")),
+    "couplers": lambda text: popsnet.Faults(couplers=[literal_eval(text)]),
+}
+"""What is called with an old value."""
 
 
 def test_the_changelog_has_the_table_of_spellings() -> None:
-    assert changelog_table() in TESTS.parent.joinpath("CHANGELOG.md").read_text()
+    assert changelog_table() in Path(__file__).parents[2].joinpath("CHANGELOG.md").read_text()
 
 
-def what_made(output: str) -> str:
-    """Return the command or the function whose output it is."""
-    form, _, name = output.partition(" ")
-    if form == "file":
-        return OF_FILES[name]
-    if form == "frame":
-        return name.removesuffix(" with faults")
-    return re.sub(r"( --\w+)+$", "", output)
+def refusals(row: OldSpelling, cli: Cli) -> list[str]:
+    """Write a row's old spelling wherever the table says, and return what the errors say."""
+    where = row.context.split(", ")
+    if row.kind in ("option", "argument"):
+        lines = [LINES.get(words, f"{words} 2 2").split() for words in where]
+        more = ["1"] if row.kind == "option" else []
+        done = [cli(*line, row.old, *more) for line in lines]
+        assert all(one.code == 2 and not one.out for one in done), (row, done)
+        return [one.err for one in done]
+    calls: list[Callable[[], Any]] = []
+    for context in where:
+        if row.kind == "parameter":
+            calls.append(lambda context=context: FUNCTIONS[context](**{row.old: 1}))  # type: ignore[misc]
+        elif row.kind == "key":
+            calls.append(lambda context=context: TABLES[context](**{row.old: "x", "d": 2, "g": 2}))  # type: ignore[misc]
+        else:
+            calls.append(lambda context=context: VALUES[context](row.old))  # type: ignore[misc]
+    errors = []
+    for call in calls:
+        with pytest.raises((TypeError, InputError)) as error:
+            call()
+        errors.append(str(error.value))
+    return errors
 
 
-def applies(renamed: OldSpelling, output: str) -> bool:
-    frame = f"{what_made(output)}().to_dataframe()"
-    return bool({what_made(output), frame} & {*renamed.context.split(", ")})
+def test_every_old_spelling_is_refused_with_the_new_one(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for row in INPUTS:
+        for text in refusals(row, cli):
+            assert row.new in text, (row, text)
 
 
-def now_called(path: str, renamed: OldSpelling) -> list[str]:
-    """Return what a key of before is called now; empty if the row is of another one."""
-    if renamed.new in NOW:
-        return [path] if path in renamed.old.split(", ") else []
-    old = re.escape(renamed.old).replace(r"\*", r"(\w+)")
-    found = re.search(rf"(?:^|(?<=\.)){old}(?=$|\.)", path)
-    if found is None:
-        return []
-    star = found[1] if found.groups() else ""
-    new = renamed.new.replace("*", star).split(", ")
-    return [path[: found.start()] + one + path[found.end() :] for one in new]
-
-
-def is_explained(output: str, path: str, rows: list[OldSpelling], depth: int = 2) -> bool:
-    """Whether rows lead from a key of before to one that exists."""
-    if path in NOW[output]:
-        return True
-    for renamed in rows if depth else ():
-        new = now_called(path, renamed)
-        if renamed.new in NOW:
-            if new and all(one in NOW[renamed.new] for one in new):
-                return True
-        elif new and all(is_explained(output, one, rows, depth - 1) for one in new):
-            return True
-    return False
-
-
-@pytest.mark.parametrize("output", BEFORE)
-def test_every_key_that_is_gone_is_in_the_table(output: str) -> None:
-    rows = [renamed for renamed in OUTPUTS if applies(renamed, output)]
-    lost = [path for path in BEFORE[output] if not is_explained(output, path, rows)]
-    assert not lost, f"{output} has no longer {lost}; add them to OUTPUTS in base/spellings.py."
-
-
-def test_every_row_is_of_an_output() -> None:
-    made = {what_made(output) for output in BEFORE}
-    unknown = {"results export --per-run", "results show"}  # written to files, or too many
-    for renamed in OUTPUTS:
-        contexts = {one.removesuffix("().to_dataframe()") for one in renamed.context.split(", ")}
-        assert contexts <= made | unknown, renamed
-
-
-def test_a_list_is_never_called_runs() -> None:
-    assert not [path for keys in NOW.values() for path in keys if "runs[]" in path]
-
-
-def test_no_key_has_a_blank() -> None:
-    assert not [path for keys in NOW.values() for path in keys if " " in path]
-
-
-def test_rows_say_which_network_they_are_of() -> None:
-    """Every table of an experiment has the network, the version, and the seeds."""
-    for output, columns in NOW.items():
-        of_one = {"slots", "slots_mean", "window_slots", "mean_slots", "probability"} & {*columns}
-        if of_one and "--json" not in output and output.partition(" ")[0] not in NO_NETWORK:
-            assert {"d", "g", "n", "wavelengths"} <= {*columns}, output
-            assert "popsnet_version" in columns, output
-
-
-NO_NETWORK = ("check", "routers", "sorting-network")
+def test_a_value_that_means_something_else_is_converted(cli: Cli) -> None:
+    for typed in (["--until-se", "1%"], ["--until-se=1%"]):
+        assert "It is now --precision 1.96%." in cli("sweep", "s.toml", *typed).err
+    assert "It is now --precision." in cli("sweep", "s.toml", "--until-se", "0.05").err
+    with pytest.raises(TypeError, match=r"It is now precision='3\.92%'\."):
+        popsnet.collect([], until_se="2%")  # type: ignore[call-arg]

@@ -176,7 +176,7 @@ def test_compare_shows_all_routers_that_serve_a_demand(cli: Cli, tmp_path: Path)
 def test_compare_takes_a_list_of_packets_for_some_routers(cli: Cli, tmp_path: Path) -> None:
     demand = tmp_path / "demand.csv"
     demand.write_text("source,destination\n0,3\n0,7\n5,3\n")
-    asked = ("compare", 4, 3, "--demand", demand, "--router", "direct", "--router", "relay")
+    asked = ("compare", 4, 3, "--packets", demand, "--router", "direct", "--router", "relay")
     rows = list(csv.DictReader(cli(*asked, "--csv").out.splitlines()))
     assert sorted(row["variant"] for row in rows) == ["folds", "in-groups"]
     unable = cli(*asked, "--router", "batcher")
@@ -184,12 +184,12 @@ def test_compare_takes_a_list_of_packets_for_some_routers(cli: Cli, tmp_path: Pa
     assert "these routers do: direct, offline, relay." in unable.err
     twice = cli(*asked, "--matrix", demand)
     assert (
-        twice.err == "Error: --demand and --matrix each give the packets to send; give only one.\n"
+        twice.err == "Error: --packets and --matrix each give the packets to send; give only one.\n"
     )
     both = cli(*asked, "--permutation", "transpose")
-    assert "--permutation and --demand each give" in both.err
-    with pytest.raises(InputError, match="permutation and demand each give"):
-        compare(4, 3, permutation="transpose", demand=[[0, 1]])
+    assert "--permutation and --packets each give" in both.err
+    with pytest.raises(InputError, match="permutation and packets each give"):
+        compare(4, 3, permutation="transpose", packets=[[0, 1]])
 
 
 def test_a_demand_is_routed_traced_checked_and_shown(cli: Cli, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ BAD_INPUT = {
     "results list": "",
     "results show": "abc",
     "results plot": "--figure plot.svg",
-    "results export": "results.csv",
+    "results export": "--out results.csv",
     "results merge": "none.sqlite",
     "results rescue": "none.sqlite new.sqlite",
     "results verify": "",

@@ -10,10 +10,10 @@ from tests.each import each
 
 
 def test_route_reports_what_became_of_the_packets(cli: Cli) -> None:
-    faults = "--fault", "coupler:1,0", "--fault", "processor:3@4", "--loss", 0.01
+    faults = "--fault", "coupler:0-1", "--fault", "processor:3@4", "--loss", 0.01
     finished = cli("route", 8, 8, "--router", "relay:survive", *faults, "--json")
     result = json.loads(finished.out)
-    assert result["faults"] == "coupler:1,0 processor:3@4 loss:0.01"
+    assert result["faults"] == "coupler:0-1 processor:3@4 loss:0.01"
     assert result["lost"] == result["held"] == result["duplicated"] == 0
     row = result["outcomes"][0]
     assert row["delivered"] + row["unreachable"] == 64
@@ -21,7 +21,7 @@ def test_route_reports_what_became_of_the_packets(cli: Cli) -> None:
 
 
 def test_lost_packets_fail(cli: Cli) -> None:
-    finished = cli("route", 8, 8, "--router", "direct", "--fault", "coupler:1,0", "--runs", 20)
+    finished = cli("route", 8, 8, "--router", "direct", "--fault", "coupler:0-1", "--runs", 20)
     assert finished.code == 1
     assert "FAILED: " in finished.out
     assert " lost (the record of each run names them), 0 unreachable, 0 held" in finished.out
@@ -37,14 +37,14 @@ def test_a_trace_with_faults_is_checked_and_viewed(cli: Cli, tmp_path: Path) -> 
     assert cli("view", trace, "--no-open", "--out", page).code == 1
     lossy = "--router", "relay:survive", "--loss", 0.2, "--loss-per", "listener"
     assert cli("view", 4, 4, *lossy, "--no-open", "--out", page).code == 0
-    refused = cli("view", trace, "--fault", "coupler:0,0", "--out", page)
+    refused = cli("view", trace, "--fault", "coupler:0-0", "--out", page)
     assert (refused.code, "is a trace of one" in refused.err) == (2, True)
 
 
 @each(
     ("options", "says"),
     [
-        (("--fault", "coupler:9,0"), "groups are numbered 0 to 3"),
+        (("--fault", "coupler:0-9"), "groups are numbered 0 to 3"),
         (("--fault", "couplr:0,0"), "Did you mean 'coupler:'"),
         (("--loss", "1.5"), "--loss 1.5: the probability"),
         (("--loss", "0.1", "--loss-per", "slot"), "--loss-per 'slot': give 'coupler'"),
@@ -53,7 +53,7 @@ def test_a_trace_with_faults_is_checked_and_viewed(cli: Cli, tmp_path: Path) -> 
         (("--fault", "loss:0.1", "--loss", "0.2"), "each give the loss; give only one"),
         (("--loss-per", "listener"), "give --loss as well"),
         (("--fault-seed", "3"), "--fault-seed 3 is for random faults"),
-        (("--fault", "coupler:1,0@99999999999999999999"), "at most 2^62"),
+        (("--fault", "coupler:0-1@99999999999999999999"), "at most 2^62"),
     ],
 )
 def test_wrong_faults_are_refused(cli: Cli, options: tuple[str, ...], says: str) -> None:

@@ -106,7 +106,7 @@ def test_contents_of_files(cli: Cli) -> None:
         Path(f"p{ending}").write_text(f"0,1,{IN_A_FILE},3\n", encoding="utf-8")
         assert not hidden(cli("route", 2, 2, "--permutation", f"p{ending}").err)
         assert not hidden(cli("sort", 2, 2, "--keys", f"p{ending}").err)
-        assert not hidden(cli("schedule", 2, 2, "--demand", f"p{ending}").err)
+        assert not hidden(cli("schedule", 2, 2, "--packets", f"p{ending}").err)
         assert not hidden(cli("check", f"p{ending}").err)
 
 

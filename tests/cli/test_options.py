@@ -47,18 +47,18 @@ MODES: dict[str, list[Mode]] = {
     "view": [
         Mode(
             "view 4 4 --out NEW.html",
-            f"demand matrix unit wavelengths {FAULTS}",
+            f"packets matrix unit wavelengths {FAULTS}",
             {SHOWN: "no_open"},
         ),
-        Mode("view 2 2 --loss 0.5", "demand matrix unit wavelengths", {SHOWN: "no_open"}),
+        Mode("view 2 2 --loss 0.5", "packets matrix unit wavelengths", {SHOWN: "no_open"}),
         Mode(
             "view 2 2 --router direct --matrix matrix.csv",
-            f"permutation permutation_seed demand wavelengths {FAULTS}",
+            f"permutation permutation_seed packets wavelengths {FAULTS}",
             {SHOWN: "no_open", SEED: "seed"},
         ),
         Mode(
             "view trace.jsonl",
-            "router permutation demand matrix unit seed permutation_seed max_steps wavelengths "
+            "router permutation packets matrix unit seed permutation_seed max_steps wavelengths "
             f"fault loss {FAULTS}",
             {SHOWN: "no_open"},
         ),
@@ -66,18 +66,18 @@ MODES: dict[str, list[Mode]] = {
     "route": [
         Mode(
             "route 4 4 --runs 3",
-            f"schedule survive demand matrix unit wavelengths trace {FAULTS} {TIMES}",
+            f"schedule survive packets matrix unit wavelengths trace {FAULTS} {TIMES}",
             {ENGINE: "engine"},
         ),
         Mode(
-            "route 2 2 --router direct --demand demand.csv",
+            "route 2 2 --router direct --packets demand.csv",
             "variant schedule survive permutation permutation_seed matrix unit detect wavelengths "
             f"{FAULTS} {TIMES}",
             {ENGINE: "engine", SEED: "seed"},
         ),
         Mode(
             "route 2 2 --router direct --matrix matrix.csv",
-            "variant schedule survive permutation permutation_seed demand detect wavelengths "
+            "variant schedule survive permutation permutation_seed packets detect wavelengths "
             f"{FAULTS} {TIMES}",
             {ENGINE: "engine", SEED: "seed"},
         ),
@@ -90,10 +90,10 @@ MODES: dict[str, list[Mode]] = {
     "compare": [
         Mode(
             "compare 2 2 --router mei-rizzi --router direct --runs 3",
-            f"demand matrix unit wavelengths {FAULTS} {TIMES}",
+            f"packets matrix unit wavelengths {FAULTS} {TIMES}",
         ),
         Mode(
-            "compare 2 2 --router direct --demand demand.csv --runs 2 --timing sirius",
+            "compare 2 2 --router direct --packets demand.csv --runs 2 --timing sirius",
             f"permutation permutation_seed matrix unit wavelengths {FAULTS}",
             {SEED: "seed"},
         ),
@@ -110,41 +110,41 @@ MODES: dict[str, list[Mode]] = {
             "scheduler buffer slots precision max_slots overload seed engine fault loss trace "
             f"known_faults trace_slots figure {FAULTS} {TIMES}",
             {SEED: "arrival_seed"},
-            "load loads saturation arrivals",
+            "load loads saturation packets",
         ),
         Mode(
             "traffic 2 2 --load 0.1 --slots 100",
-            "loads saturation arrivals precision max_slots known_faults trace_slots "
+            "loads saturation packets precision max_slots known_faults trace_slots "
             f"{FAULTS} {TIMES}",
             {PERMISSION: "overload", SEED: "seed", ENGINE: "engine"},
         ),
         Mode(
             "traffic 2 2 --load 0.1 --max-slots 100 --slot 20ns --trace NEW.jsonl",
-            f"loads saturation arrivals slots known_faults figure {FAULTS}",
+            f"loads saturation packets slots known_faults figure {FAULTS}",
             {PERMISSION: "overload", ENGINE: "engine", SMALL: "precision"},
         ),
         Mode(
             "traffic 2 2 --load 0.1 --slots 100 --fault random:couplers=1",
-            f"loads saturation arrivals precision max_slots loss_per trace_slots {TIMES}",
+            f"loads saturation packets precision max_slots loss_per trace_slots {TIMES}",
             {PERMISSION: "overload", SEED: "seed", ENGINE: "engine"},
             "scheduler pattern burst matrix buffer arrival_seed figure trace wavelengths",
         ),
         Mode(
             "traffic 2 2 --loads 0.1,0.2 --scheduler tdm --slots 100",
-            "load saturation arrivals precision max_slots known_faults trace trace_slots "
+            "load saturation packets precision max_slots known_faults trace trace_slots "
             f"{FAULTS} {TIMES}",
             {PERMISSION: "overload", SEED: "seed"},
             "fault loss wavelengths engine",
         ),
         Mode(
             "traffic 2 2 --saturation --scheduler tdm --slots 100",
-            "load loads arrivals precision max_slots overload known_faults trace trace_slots "
+            "load loads packets precision max_slots overload known_faults trace trace_slots "
             f"figure {FAULTS} {TIMES}",
             {SEED: "seed"},
             "pattern burst matrix buffer wavelengths fault loss arrival_seed engine",
         ),
         Mode(
-            "traffic 2 2 --arrivals packets.csv",
+            "traffic 2 2 --packets packets.csv",
             "load loads saturation pattern burst matrix arrival_seed precision max_slots overload "
             f"known_faults trace_slots {FAULTS} {TIMES}",
             {SEED: "seed", SMALL: "buffer"},
@@ -155,17 +155,17 @@ MODES: dict[str, list[Mode]] = {
         Mode("schedule 2 2", f"unit fault_seed {TIMES}", {SEED: "seed", SMALL: "permutation_seed"}),
         Mode(
             "schedule 2 2 --permutation transpose --slot 20ns",
-            "demand matrix unit fault_seed",
+            "packets matrix unit fault_seed",
             {SEED: "seed permutation_seed"},
         ),
         Mode(
-            "schedule 2 2 --demand demand.csv",
+            "schedule 2 2 --packets demand.csv",
             f"permutation permutation_seed matrix unit fault_seed {TIMES}",
             {SEED: "seed"},
         ),
         Mode(
             "schedule 2 2 --matrix matrix.csv",
-            f"permutation permutation_seed demand fault_seed {TIMES}",
+            f"permutation permutation_seed packets fault_seed {TIMES}",
             {SEED: "seed"},
         ),
         Mode("schedule 8 4", f"matrix unit fault_seed {TIMES}", {SEED: "seed"}),
@@ -173,20 +173,22 @@ MODES: dict[str, list[Mode]] = {
     ],
     "check": [Mode("check trace.jsonl")],
     "sweep": [
-        Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time", SMALL: "part"}),
+        Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time_limit", SMALL: "part"}),
         Mode(
-            "sweep sweep.toml --until-se 0.5", "", {ORDER: "workers time", SMALL: "part max_runs"}
+            "sweep sweep.toml --precision 0.9",
+            "",
+            {ORDER: "workers time_limit", SMALL: "part max_runs"},
         ),
-        Mode("sweep points.toml", "until_se max_runs", {ORDER: "workers time"}),
+        Mode("sweep points.toml", "precision max_runs", {ORDER: "workers time_limit"}),
     ],
     "faults": [
         Mode(
             "faults 4 4 --router mei-rizzi --router direct --runs 3 --numbers 1,2",
-            "demand matrix unit wavelengths",
+            "packets matrix unit wavelengths",
         ),
         Mode(
             "faults 2 2 --router direct --matrix matrix.csv --runs 3 --numbers 1,2",
-            "permutation permutation_seed demand wavelengths",
+            "permutation permutation_seed packets wavelengths",
             {SEED: "seed"},
         ),
     ],
@@ -199,17 +201,17 @@ MODES: dict[str, list[Mode]] = {
     "distribution": [
         Mode(
             "distribution 2 2 --runs 20 --engine slots --max-steps 50",
-            f"demand matrix unit wavelengths {FAULTS} {TIMES}",
+            f"packets matrix unit wavelengths {FAULTS} {TIMES}",
             {SMALL: "variant"},
         ),
         Mode(
             "distribution 4 2 --runs 20 --timing sirius --no-exact",
-            f"demand matrix unit wavelengths {FAULTS}",
+            f"packets matrix unit wavelengths {FAULTS}",
             {ENGINE: "engine"},
         ),
         Mode(
             "distribution 2 2 --router direct --matrix matrix.csv --runs 20 --loss 0.5",
-            f"variant permutation permutation_seed demand wavelengths {TIMES}",
+            f"variant permutation permutation_seed packets wavelengths {TIMES}",
             {ENGINE: "engine", SEED: "seed", "there is no chain to leave out": "exact"},
         ),
     ],
@@ -249,10 +251,13 @@ MODES: dict[str, list[Mode]] = {
         ),
     ],
     "results export": [
-        Mode("results export NEW.csv --store store.sqlite"),
-        Mode("results export NEW.csv --store store.sqlite --per-run", "traffic scheduler arrivals"),
+        Mode("results export --out NEW.csv --store store.sqlite"),
         Mode(
-            "results export NEW.csv --store store.sqlite --traffic",
+            "results export --out NEW.csv --store store.sqlite --per-run",
+            "traffic scheduler arrivals",
+        ),
+        Mode(
+            "results export --out NEW.csv --store store.sqlite --traffic",
             "per_run router variant permutation faults wavelengths seed fault_seed",
         ),
     ],
@@ -282,23 +287,24 @@ MODES: dict[str, list[Mode]] = {
 
 VALUES = {
     "algorithm": "shear", "arrivals": "'bernoulli uniform'", "arrival_seed": "7", "buffer": "1",
-    "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4", "demand": "demand.csv",
-    "dimension": "1", "engine": "slots", "excess": "1dB", "fault": "coupler:1,0",
-    "faults": "coupler:1,0",
+    "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4",
+    "dimension": "1", "engine": "slots", "excess": "1dB", "fault": "coupler:0-1",
+    "faults": "coupler:0-1",
     "fault_seed": "7", "fibre": "1km", "figure": "NEW.svg", "first": "100", "g": "4",
     "guard": "5ns", "hops": "1", "keep": "NEW.json", "keys": "keys.txt", "kind": "receivers",
     "largest": "16", "load": "0.2", "loads": "0.1,0.3", "loss": "0.4", "loss_per": "listener",
     "margin": "1dB", "matrix": "matrix.csv", "max_n": "16", "max_runs": "60",
     "max_slots": "200", "max_steps": "1", "measure": "steps", "most_slots": "2", "n": "16",
-    "network": "bitonic", "numbers": "0,2", "out": "NEW.csv", "packets": "2", "part": "1/2",
+    "network": "bitonic", "numbers": "0,2", "out": "NEW.csv", "packets": "demand.csv",
+    "part": "1/2",
     "paths": "spread", "pattern": "tornado", "permutation": "transpose",
     "permutation_seed": "7", "ports": "NEW.csv", "precision": "0.5", "preset": "silicon",
     "rate": "10Gbps", "router": "direct", "runs": "4", "schedule": "S", "scheduler": "aloha",
     "seed": "7", "sensitivity": "-20dBm", "shards": "1", "slot": "30ns", "slots": "200",
     "store": "other.sqlite", "sweep": "sweep.toml", "timing": "shale", "trace": "NEW.jsonl",
     "trace_slots": "5", "transmit": "1dBm", "transmitters": "one", "unit": "2",
-    "until_se": "0.4", "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
-    "time": "1h",
+    "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
+    "time_limit": "1h",
     "adversary oblivious router": "relay", "adversary rigid router": "datta",
     "adversary rigid slots": "1", "adversary rigid variant": "to-all",
     "adversary oblivious variant": "to-all", "faults router": "relay:S",
@@ -310,6 +316,7 @@ VALUES = {
     "results list scheduler": "tdm", "results plot scheduler": "tdm",
     "schedule hops": "2", "budget transmit": "1dBm",
     "results export n": "4", "results list n": "4", "results plot n": "4",
+    "results export out": "NEW.csv",
     "results export d": "4", "results list d": "4", "results plot d": "4",
 "distribution router": "relay:S", "distribution variant": "idealized",
     "exact permutation": "identity", "exact router": "relay", "exact variant": "T1",
@@ -317,13 +324,13 @@ VALUES = {
     "results plot measure": "lost", "results verify router":
     "mine.py", "results verify store": "other.sqlite", "route router": "relay",
     "route variant": "idealized", "sort out": "NEW.txt", "sweep store": "NEW.sqlite",
-    "sweep workers": "1", "theory runs": "10", "traffic arrivals": "packets.csv",
+    "sweep workers": "1", "theory runs": "10", "traffic packets": "packets.csv",
     "traffic matrix": "rates.csv", "view out": "NEW.html", "view router": "relay:S",
 }  # fmt: skip
 """A value for every option that takes one; by its name, or by the command and its name."""
 
 INVALID = {
-    "fault": "coupler:9,9", "figure": "NEW.txt", "scheduler": "no-such",
+    "fault": "coupler:9-9", "figure": "NEW.txt", "scheduler": "no-such",
     "sweep": "no-such.toml", "trace": "no/trace.jsonl",
     "sort out": "no/sorted.txt", "keep": "no/kept.json",
     "sweep store": "no/store.sqlite", "results merge store": "no/store.sqlite",
@@ -373,7 +380,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("demand.csv").write_text("0,1\n0,2\n0,3\n1,2\n")
     Path("matrix.csv").write_text("0,3\n2,0\n")
     Path("rates.csv").write_text("1,3\n2,1\n")
-    Path("packets.csv").write_text("0,0,1\n1,2,3\n4,1,0\n")
+    Path("packets.csv").write_text("1,0,1\n2,2,3\n5,1,0\n")
     Path("keys.txt").write_text("4 3 2 1\n")
     Path("sweep.toml").write_text("runs = 10\n[[grid]]\nrouters = 'direct'\nd = 2\ng = 2\n")
     points = 'd = [2, 4]\ng = [2, 4]\nschedulers = ["tdm", "aloha"]\nloads = 0.1\nslots = 300\n'
@@ -387,7 +394,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for permutation in ("random", "identity")
     ]
     experiments.append(popsnet.Experiment(2, 2, variant="idealized"))
-    broken: Any = {"faults": "coupler:1,0", "fault_seed": 7, "seed": 7, "wavelengths": 2}
+    broken: Any = {"faults": "coupler:0-1", "fault_seed": 7, "seed": 7, "wavelengths": 2}
     experiments.append(popsnet.Experiment(2, 2, router="offline", **broken))
     popsnet.collect(experiments, runs=10, store="store.sqlite")
     popsnet.collect(experiments[:1], runs=20, store="other.sqlite")

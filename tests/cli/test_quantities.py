@@ -18,7 +18,7 @@ NUMBERS = ("1e400", "1e-400", "-1e400", "1e99999999", "-1e-99999999", "nan", "in
 
 UNITS = {
     "slot": "s", "guard": "s", "rate": "Gbps", "fibre": "km", "transmit": "dBm",
-    "sensitivity": "mW", "margin": "dB", "connectors": "dB", "excess": "dB", "time": "s",
+    "sensitivity": "mW", "margin": "dB", "connectors": "dB", "excess": "dB", "time_limit": "s",
     "loads": "",
 }  # fmt: skip
 """The options that take a text, with a unit in which it is given."""

@@ -67,8 +67,10 @@ def test_filters_are_those_of_list_export_and_plot(cli: Cli, store: Path) -> Non
     assert "1 of 4 experiments in results.sqlite." in text
     listed = json.loads(cli("results", "list", *options, "--json").out)["experiments"]
     assert [(one["router"], one["n"]) for one in listed] == [("mei-rizzi", 64)]
-    assert "1 experiment written" in cli("results", "export", "r.csv", *options).out
-    assert "20 runs written" in cli("results", "export", "r.csv", "--per-run", *options).out
+    assert "1 experiment written" in cli("results", "export", "--out", "r.csv", *options).out
+    assert (
+        "20 runs written" in cli("results", "export", "--out", "r.csv", "--per-run", *options).out
+    )
     drawn = cli("results", "plot", "--figure", "f.svg", *options, "--json")
     points = json.loads(drawn.out)["points"]
     assert [(one["n"], one["mean"]) for one in points] == [(64, listed[0]["slots_mean"])]
@@ -104,20 +106,22 @@ def test_show_suggests_experiments_by_name(cli: Cli, store: Path) -> None:
 
 def test_rows_that_were_not_kept_are_said(cli: Cli, store: Path) -> None:
     change(as_format_2(store), "DELETE FROM runs WHERE shard = 0")
-    assert "its digest does not match" in cli("results", "export", "r.csv", "--per-run").err
+    assert (
+        "its digest does not match" in cli("results", "export", "--out", "r.csv", "--per-run").err
+    )
     change(store, "DROP TABLE digests")
-    finished = cli("results", "export", "r.csv", "--per-run")
+    finished = cli("results", "export", "--out", "r.csv", "--per-run")
     assert "40 runs written to r.csv." in finished.out
     assert "40 runs left out: their rows were deleted" in finished.out
-    found = json.loads(cli("results", "export", "r.csv", "--per-run", "--json").out)
+    found = json.loads(cli("results", "export", "--out", "r.csv", "--per-run", "--json").out)
     assert (found["runs"], found["runs_without_counts"]) == (40, 40)
     change(store, "UPDATE provenance SET popsnet = '0.1.0'")
-    finished = cli("results", "export", "r.csv", "--per-run")
+    finished = cli("results", "export", "--out", "r.csv", "--per-run")
     assert "40 runs left out: popsnet 0.1 made them" in finished.out
 
 
 def test_csv_of_the_list_is_what_is_exported(cli: Cli, store: Path) -> None:
-    assert cli("results", "export", "r.csv").code == 0
+    assert cli("results", "export", "--out", "r.csv").code == 0
     assert cli("results", "list", "--csv").out == Path("r.csv").read_text()
 
 
@@ -141,13 +145,14 @@ def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
         "10 runs behind a missing shard are not counted. Run the sweep or merge the missing part."
     )
     for command in (
-        ("list",), ("show", point), ("export", "r.csv"), ("export", "r.csv", "--per-run"),
+        ("list",), ("show", point), ("export", "--out", "r.csv"),
+        ("export", "--out", "r.csv", "--per-run"),
         ("plot", "--figure", "f.svg"), ("verify", "--shards", 0),
     ):  # fmt: skip
         finished = cli("results", *command)
         assert (finished.code, note in " ".join(finished.out.split())) == (0, True), command
     only = ("--router", listed[0]["router"], "--permutation", listed[0]["permutation"])
-    for command in (("plot", "--figure", "f.svg"), ("export", "r.csv", "--per-run")):
+    for command in (("plot", "--figure", "f.svg"), ("export", "--out", "r.csv", "--per-run")):
         finished = cli("results", *command, *only)
         assert (finished.code, note in finished.err) == (2, True)
     assert json.loads(cli("results", "show", point, "--json").out)["shards"][0]["shard"] == 1
@@ -155,7 +160,7 @@ def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
 
 def test_exports_say_the_same(cli: Cli, store: Path) -> None:
     for name in ("r.csv", "r.json", "r.parquet"):
-        finished = cli("results", "export", name)
+        finished = cli("results", "export", "--out", name)
         assert (finished.code, finished.out) == (0, f"4 experiments written to {name}.\n")
     rows = json.loads(Path("r.json").read_text())["experiments"]
     with Path("r.csv").open() as file:
@@ -179,7 +184,7 @@ def test_exports_say_the_same(cli: Cli, store: Path) -> None:
 
 def test_parquet_says_what_it_needs(cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    finished = cli("results", "export", "r.parquet")
+    finished = cli("results", "export", "--out", "r.parquet")
     assert finished.code == 2
     assert "pip install 'popsnet[parquet]', or pip install '.[parquet]' in" in finished.err
     assert not Path("r.parquet").exists()
@@ -285,12 +290,15 @@ BAD = {
         ("show", ""),
         "4 experiments in results.sqlite have names that begin with ''. Give more of these: ",
     ),
-    "no format": (("export", "r.xls"), "r.xls: results are written to files ending in .csv"),
-    "nowhere": (("export", "none/r.csv"), "There is no folder"),
+    "no format": (
+        ("export", "--out", "r.xls"),
+        "r.xls: results are written to files ending in .csv",
+    ),
+    "nowhere": (("export", "--out", "none/r.csv"), "There is no folder"),
     "itself": (("merge", "./results.sqlite"), "is the store to merge into"),
     "nothing to merge": (("merge", "none", "--store", "new"), "The store none does not exist"),
     "no router": (("list", "--router", "mei"), "--router 'mei': results.sqlite has no such"),
-    "no n": (("export", "r.csv", "--n", "1:2"), "--n 1:2: results.sqlite has no such"),
+    "no n": (("export", "--out", "r.csv", "--n", "1:2"), "--n 1:2: results.sqlite has no such"),
     "no range": (("plot", "--figure", "f.svg", "--d", "x"), "--d x: give a number, or a range"),
     "no axis": (("plot", "--figure", "f.svg", "--x", "m"), "--x m: give one of n, d, g, d/g."),
     "no measure": (
@@ -316,7 +324,7 @@ def test_bad_input_is_refused_with_code_2_and_a_reason(kind: str, cli: Cli, stor
 def test_a_store_without_results_has_none(cli: Cli, tmp_path: Path) -> None:
     Store(tmp_path / "r", create=True).close()
     assert "0 experiments in" in cli("results", "list", "--store", tmp_path / "r").out
-    finished = cli("results", "export", tmp_path / "r.csv", "--store", tmp_path / "r")
+    finished = cli("results", "export", "--out", tmp_path / "r.csv", "--store", tmp_path / "r")
     assert finished.code == 2
     assert "There are no results" in finished.err
     assert cli("results", "verify", "--store", tmp_path / "r").code == 0

@@ -86,7 +86,7 @@ def test_rows_of_sources_and_destinations(cli: Cli) -> None:
     np.save("d.npy", np.array([[0, 3], [1, 2], [1, 5], [0, 3]]))
     for name in ("d.csv", "d.npy"):
         facts = json.loads(
-            cli("schedule", 3, 2, "--demand", name, "--trace", "t.jsonl", "--json").out
+            cli("schedule", 3, 2, "--packets", name, "--trace", "t.jsonl", "--json").out
         )
         assert (facts["packets"], facts["max_per_processor"], facts["slots"]) == (4, 2, 3)
         report = check_trace(Path("t.jsonl"))
@@ -124,15 +124,15 @@ def test_nothing_to_send_is_held_by_nobody(cli: Cli) -> None:
 
 
 WRONG = {
-    "d1.csv": ("--demand", "0,3\n1,6\n", "line 2: destination 6 is outside 0 to 5"),
-    "d2.csv": ("--demand", "0,3\n\n-1,2\n", "line 3: source -1 is outside 0 to 5"),
-    "d3.csv": ("--demand", "0,3\n1\n", "line 2 has 1 column; all rows must have 2"),
-    "d4.csv": ("--demand", "0,3\n1,x\n", "line 2, column 2: 'x' is not a number"),
-    "d5.csv": ("--demand", "0\n1\n", "a demand must have two columns"),
-    "d6.csv": ("--demand", "", "has no row of numbers"),
-    "d7.csv": ("--demand", f"0,{10**30}\n", "is too large; the largest is 2^62"),
-    "d8.json": ("--demand", "0,1\n", "must end in .csv, .tsv, .txt, .npy or .parquet"),
-    "d9.npy": ("--demand", "0,1\n", "is not a complete .npy file"),
+    "d1.csv": ("--packets", "0,3\n1,6\n", "line 2: destination 6 is outside 0 to 5"),
+    "d2.csv": ("--packets", "0,3\n\n-1,2\n", "line 3: source -1 is outside 0 to 5"),
+    "d3.csv": ("--packets", "0,3\n1\n", "line 2 has 1 column; all rows must have 2"),
+    "d4.csv": ("--packets", "0,3\n1,x\n", "line 2, column 2: 'x' is not a number"),
+    "d5.csv": ("--packets", "0\n1\n", "a demand must have two columns"),
+    "d6.csv": ("--packets", "", "has no row of numbers"),
+    "d7.csv": ("--packets", f"0,{10**30}\n", "is too large; the largest is 2^62"),
+    "d8.json": ("--packets", "0,1\n", "must end in .csv, .tsv, .txt, .npy or .parquet"),
+    "d9.npy": ("--packets", "0,1\n", "is not a complete .npy file"),
     "p1.csv": ("--permutation", "0,1\n1,0\n1,2\n3,3\n4,4\n5,5\n", "line 3: source 1 has a packet"),
     "p2.csv": ("--permutation", "0,1\n1,0\n6,2\n3,3\n4,4\n5,5\n", "line 3: there is no source 6"),
     "p3.csv": ("--permutation", "0\n1\n2\n3\n4\n6\n", "entry 5 is 6, outside 0 to 5"),
@@ -170,8 +170,8 @@ def test_bad_demands_are_refused_with_the_row_that_is_wrong(name: str, cli: Cli)
         (["--trace", "no/x"], "There is no folder"),
         (["--figure", "x.txt"], "--figure x.txt: the name must end in one of ."),
         (["--out", "no/x.csv"], "There is no folder"),
-        (["--demand", "missing.csv"], "cannot be read"),
-        (["--demand", "a.csv", "--matrix", "b.csv"], "demand and matrix each give the packets"),
+        (["--packets", "missing.csv"], "cannot be read"),
+        (["--packets", "a.csv", "--matrix", "b.csv"], "packets and matrix each give the packets"),
         (["--permutation", "nonsense"], "There is no permutation"),
         (["--seed", "-1"], "--seed -1: a seed must be"),
         (["--permutation-seed", "-1"], "--permutation-seed -1: a seed must be"),
@@ -230,10 +230,10 @@ def test_counts_of_any_whole_type_and_no_endless_work(
 
 
 def test_a_schedule_around_dead_parts(cli: Cli) -> None:
-    asked = ("schedule", 8, 4, "--permutation", "reversal", "--fault", "coupler:3,0", "--fault")
+    asked = ("schedule", 8, 4, "--permutation", "reversal", "--fault", "coupler:0-3", "--fault")
     finished = cli(*asked, "processor:5", "--trace", "s.jsonl", "--out", "s.csv", "--json")
     facts = json.loads(finished.out)
-    assert (finished.code, facts["faults"]) == (0, "coupler:3,0 processor:5")
+    assert (finished.code, facts["faults"]) == (0, "coupler:0-3 processor:5")
     assert (facts["intact_slots"], facts["slots"], facts["added_slots"]) == (4, 5, 1)
     assert facts["unreachable"] == len(facts["unreachable_packets"]) == 2
     assert facts["unreachable_packets"][0] == {
@@ -249,7 +249,7 @@ def test_a_schedule_around_dead_parts(cli: Cli) -> None:
 def test_what_is_no_dead_part_is_refused(cli: Cli) -> None:
     for fault, reason in (
         ("loss:0.1", "a schedule is made before it is known which messages are lost"),
-        ("coupler:4,0", "there is no coupler:4,0 on POPS(2, 4)"),
+        ("coupler:0-4", "there is no coupler:0-4 on POPS(2, 4)"),
         ("processor:x", "'x' is not a processor, 0 to n - 1"),
     ):
         finished = cli("schedule", 2, 4, "--fault", fault)

@@ -36,14 +36,14 @@ def rows(path: str) -> list[list[tuple[object, ...]]]:
 
 
 def test_a_precision_is_reached_and_said(cli: Cli, sweep: Path) -> None:
-    finished = cli("sweep", "sweep.toml", "--until-se", "3%", "--json")
+    finished = cli("sweep", "sweep.toml", "--precision", "5.88%", "--json")
     found = json.loads(finished.out)["experiments"]
     assert all(one["precise"] and not one["runs_missing"] for one in found)
     assert [one["runs"] for one in found] == [90, 50, 50]
-    text = cli("sweep", "sweep.toml", "--until-se", "3%").out
-    assert "3 of 3 experiments reached a standard error of at most 3 % of the mean." in text
-    text = cli("sweep", "sweep.toml", "--until-se", "0.01", "--max-runs", 100).out
-    assert "1 of 3 experiments reached a standard error of at most 0.01 slots." in text
+    text = cli("sweep", "sweep.toml", "--precision", "5.88%").out
+    assert "3 of 3 experiments reached a 95 % interval of at most ±5.88 % of the mean." in text
+    text = cli("sweep", "sweep.toml", "--precision", "0.001", "--max-runs", 100).out
+    assert "1 of 3 experiments reached a 95 % interval of at most ±0.1 % of the mean." in text
     assert "2 reached the limit of 100 runs before that." in text
 
 
@@ -63,14 +63,14 @@ def test_time_ends_a_sweep_and_the_same_command_does_the_rest(
 ) -> None:
     now = iter(range(10**9))
     monkeypatch.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
-    finished = cli("sweep", "sweep.toml", "--time", "2s", "--workers", 1)
+    finished = cli("sweep", "sweep.toml", "--time-limit", "2s", "--workers", 1)
     assert (finished.code, finished.err) == (0, "Running 12 shards of 3 experiments…\n")
     text = " ".join(finished.out.split())
     assert "Stopped after 2s: " in text
     assert re.search(r"\d of 12 shards of 10 runs (is|are) in results.sqlite. The same", text)
     monkeypatch.undo()
     monkeypatch.chdir(sweep)
-    finished = cli("sweep", "sweep.toml", "--time", "1h", "--workers", 1)
+    finished = cli("sweep", "sweep.toml", "--time-limit", "1h", "--workers", 1)
     assert "Stopped" not in finished.out
     assert cli("sweep", "sweep.toml", "--store", "whole").code == 0
     assert rows("results.sqlite") == rows("whole")
@@ -101,11 +101,11 @@ def test_a_csv_says_nothing_of_experiments_without_results(
 @each(
     ("options", "complaint"),
     [
-        (("--until-se", "x"), "--until-se x: give a positive percentage"),
-        (("--until-se", "1%", "--max-runs", 39), "--max-runs 39: it must be at least 50"),
-        (("--max-runs", 100), "--max-runs needs --until-se."),
-        (("--time", "soon"), "--time soon: give a time such as 90s, 10min or 2h."),
-        (("--time", "0"), "--time 0: give a time"),
+        (("--precision", "x"), "--precision x: it must be between 0 and 1"),
+        (("--precision", "1%", "--max-runs", 39), "--max-runs 39: it must be at least 50"),
+        (("--max-runs", 100), "--max-runs needs --precision."),
+        (("--time-limit", "soon"), "--time-limit soon: give a time such as 90s, 10min or 2h."),
+        (("--time-limit", "0"), "--time-limit 0: give a time"),
         (("--part", "4/3"), "--part 4/3: parts are numbered from 1 to 3."),
         (("--part", "0/3"), "--part 0/3: parts are numbered from 1 to 3."),
         (("--part", "0/0"), "--part 0/0: there must be at least 1 part."),

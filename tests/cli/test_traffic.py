@@ -128,8 +128,8 @@ def test_files_of_rates_and_packets(cli: Cli) -> None:
         cli("traffic", 2, 2, "--matrix", "rates.csv", "--load", 0.2, "--slots", 999, "--json").out
     )
     assert facts["arrivals"].startswith("bernoulli matrix")
-    Path("packets.csv").write_text("slot,source,destination\n0,0,3\n0,1,2\n5,3,0\n")
-    facts = json.loads(cli("traffic", 2, 2, "--arrivals", "packets.csv", "--json").out)
+    Path("packets.csv").write_text("slot,source,destination\n1,0,3\n1,1,2\n6,3,0\n")
+    facts = json.loads(cli("traffic", 2, 2, "--packets", "packets.csv", "--json").out)
     assert facts["network"]["n"] == 4
 
 
@@ -150,10 +150,10 @@ def test_files_of_rates_and_packets(cli: Cli) -> None:
         ("--load 0.1 --matrix torn.csv", "torn.csv, line 2 has 1 column"),
         ("--load 0.1 --matrix wide.csv", "wide.csv has shape 2 × 3"),
         ("--load 0.1 --matrix negative.csv", "line 1, column 2 is -1"),
-        ("--arrivals torn.csv", "torn.csv"),
+        ("--packets torn.csv", "torn.csv"),
         ("--load 0.1 --buffer -1", "--buffer -1: it must be at least 0"),
         ("--load 0.1 --slots 0", "--slots 0: it must be at least 1"),
-        ("--load 0.1 --precision 2", "--precision 2.0"),
+        ("--load 0.1 --precision 2", "--precision 2"),
         ("--load 0.1 --burst 0.5", "--burst 0.5"),
         ("--load 0.1 --engine fast", "--engine 'fast'"),
         ("--load 0.1 --scheduler mine.py --engine fused", "Use --engine slots"),

@@ -87,7 +87,7 @@ def test_a_sweep_that_was_ended_says_what_is_missing(
     now = iter(range(10**9))
     with monkeypatch.context() as patched:
         patched.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
-        options = ("sweep.toml", "--store", "new", "--time", "2s", "--workers", 1)
+        options = ("sweep.toml", "--store", "new", "--time-limit", "2s", "--workers", 1)
         swept = said(cli, "sweep", *options)
         there, missing = swept.get("traffic", []), swept["traffic_without_results"]
         assert len(there) + len(missing) == 8  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def test_a_sweep_that_was_ended_says_what_is_missing(
 def test_the_label_is_shown_everywhere(cli: Cli, store: Path, both: bool) -> None:
     digests = {point["experiment"] for point in said(cli, "results list")["traffic"]}  # type: ignore[attr-defined]
     option = ("--traffic",) if both else ()
-    cli("results", "export", "t.json", *option)
+    cli("results", "export", "--out", "t.json", *option)
     for where, rows in {
         "sweep": said(cli, "sweep", "sweep.toml")["traffic"],
         "list": said(cli, "results list")["traffic"],
@@ -127,9 +127,9 @@ def test_exports_say_the_same(cli: Cli, store: Path, both: bool) -> None:
     points = said(cli, "results list")["traffic"]
     option = ("--traffic",) if both else ()
     for name in ("t.csv", "t.json", "t.parquet"):
-        finished = cli("results", "export", name, *option)
+        finished = cli("results", "export", "--out", name, *option)
         assert f"8 points of traffic written to {name}." in finished.out
-    assert said(cli, "results export", "t.csv", *option)["points"] == 8
+    assert said(cli, "results export", "--out", "t.csv", *option)["points"] == 8
     assert json.loads(Path("t.json").read_text())["traffic"] == points
     rows_of_parquet = parquet.read_table("t.parquet").to_pylist()
     assert [nest(row, NESTED) for row in rows_of_parquet] == points
@@ -137,14 +137,14 @@ def test_exports_say_the_same(cli: Cli, store: Path, both: bool) -> None:
         rows = list(csv.DictReader(file))
     assert [one["experiment"] for one in rows] == [one["experiment"] for one in points]
     assert {one["arrival_seed"] for one in rows} == {str(2**64 - 1)}
-    text = cli("results", "export", "r.csv").out
+    text = cli("results", "export", "--out", "r.csv").out
     assert ("8 points of traffic left out" in text) is both
     if not both:
         listed = cli("results", "list", "--csv")
         assert (listed.out, listed.err) == (Path("t.csv").read_text(), "")
-        per_run = cli("results", "export", "r.csv", "--per-run")
+        per_run = cli("results", "export", "--out", "r.csv", "--per-run")
         assert (per_run.code, "no single runs" in per_run.err) == (2, True)
-    two = cli("results", "export", "r.csv", "--per-run", "--traffic")
+    two = cli("results", "export", "--out", "r.csv", "--per-run", "--traffic")
     assert (two.code, "give one of them" in two.err) == (2, True)
 
 
@@ -191,9 +191,9 @@ def test_a_precision_of_runs_does_not_apply(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sweep.toml").write_text(TRAFFIC)
-    finished = cli("sweep", "sweep.toml", "--until-se", "1%")
+    finished = cli("sweep", "sweep.toml", "--precision", "1%")
     assert (finished.code, finished.out) == (2, "")
-    assert "--until-se 1%: it applies to runs, and there are none." in finished.err
+    assert "--precision 1%: it applies to runs, and there are none." in finished.err
     assert not Path("results.sqlite").exists()
 
 
@@ -204,7 +204,7 @@ def test_damage_ends_every_command_with_code_2(cli: Cli, store: Path) -> None:
     store.write_bytes(content[:place] + other + content[place + 1 :])
     for command in (
         ("sweep", "sweep.toml"), ("results", "list"), ("results", "show", "abc"),
-        ("results", "export", "t.csv", "--traffic"),
+        ("results", "export", "--out", "t.csv", "--traffic"),
         ("results", "plot", "--measure", "delay", "--csv"),
         ("results", "merge", store, "--store", "all"),
     ):  # fmt: skip
@@ -224,13 +224,13 @@ STUDY = """
 shapes = [[2, 2]]
 schedulers = ["tdm"]
 loads = [0.1, 0.3]
-faults = ["", "coupler:1,0"]
+faults = ["", "coupler:0-1"]
 wavelengths = [1, 2]
 slots = 60
 [[grid]]
 shapes = [[2, 2]]
 routers = ["offline"]
-faults = ["", "coupler:1,0"]
+faults = ["", "coupler:0-1"]
 seed = [0, 1]
 runs = 10
 """
@@ -254,7 +254,7 @@ def test_a_study_of_faults_is_listed_drawn_and_selected(
     drawn = cli("results", "plot", "--measure", "delay", "--figure", "delay.svg")
     assert drawn.code == 0, drawn.err
     figure = Path("delay.svg").read_text()
-    for faults in ("none", "coupler:1,0"):
+    for faults in ("none", "coupler:0-1"):
         for wavelengths in (1, 2):
             assert f"tdm, wavelengths {wavelengths}, faults {faults}" in figure
     assert "any scheduler" not in figure  # each line has its own bound
@@ -265,7 +265,7 @@ def test_a_study_of_faults_is_listed_drawn_and_selected(
     assert len(points) == 2  # type: ignore[arg-type]
     runs_of_one = said(cli, "results list", "--router", "offline", "--seed", 1, "--faults", "none")
     assert len(runs_of_one["experiments"]) == 1  # type: ignore[arg-type]
-    refused = cli("results", "list", "--faults", "coupler:1")
+    refused = cli("results", "list", "--faults", "coupler:0-2")
     assert refused.code == 2
-    assert "Did you mean 'coupler:1,0'?" in refused.err
+    assert "Did you mean 'coupler:0-1'?" in refused.err
     assert "seed is from 0 to 1 there" in cli("results", "list", "--seed", "2:").err

@@ -272,7 +272,7 @@ def test_a_browser_that_does_not_start_is_no_error(
 def test_a_trace_of_a_schedule_is_shown(cli: Cli) -> None:
     """Its packets start anywhere."""
     Path("demand.csv").write_text("0,3\n0,2\n5,3\n")
-    cli("schedule", 3, 2, "--demand", "demand.csv", "--trace", "schedule.jsonl")
+    cli("schedule", 3, 2, "--packets", "demand.csv", "--trace", "schedule.jsonl")
     assert " 3 of 3 " in cli("view", "schedule.jsonl").out
     with pytest.raises(InputError, match="two networks"):
         view("schedule.jsonl", trace("a"))

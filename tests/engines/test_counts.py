@@ -181,6 +181,6 @@ def test_everything_that_prints_counts_prints_the_same(
             pytest.approx(getattr(many, name).mean()),
             getattr(many, name).max(),
         )
-    assert cli("results", "export", "runs.json", "--per-run").code == 0
+    assert cli("results", "export", "--out", "runs.json", "--per-run").code == 0
     kept = json.loads(Path("runs.json").read_text())["runs"][0]
     assert {name: kept[name] for name in run.keys() & kept.keys()}.items() <= run.items()

@@ -8,7 +8,9 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, Faults, InputError, Network
+from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.programs.schedules import Demand
+from popsnet.sweeps import collect_traffic
 
 SHAPES = ((4, 4), (7, 3), (3, 7), (1, 5))
 STAGES = ("S", "F", "P2 P1", "P(2,1) F", "P1 R1", "T2 S", "P1 Q", "X2 P1", "XY(2,2)")
@@ -84,7 +86,7 @@ def test_every_router_of_demands_ends_with_a_report(
         for text in _texts(network):
             experiment = Experiment(
                 *shape, router=router, variant=variant, faults=text, fault_seed=number,
-                seed=number, max_steps=8, demand=Demand(network, *ends),
+                seed=number, max_steps=8, packets=Demand(network, *ends),
             )  # fmt: skip
             _account(popsnet.route(experiment, progress=False)[0], tmp_path / "run.jsonl")
 
@@ -93,7 +95,7 @@ def test_every_router_of_demands_ends_with_a_report(
 def test_without_faults_nothing_changes(router: str) -> None:
     plain = popsnet.route(8, 8, router=router, runs=3)
     assert Experiment(8, 8, router=router, faults="").digest == plain.experiment.digest
-    later = popsnet.route(8, 8, router=router, runs=3, faults="coupler:1,0@1000", fault_seed=7)
+    later = popsnet.route(8, 8, router=router, runs=3, faults="coupler:0-1@1000", fault_seed=7)
     assert (later.slots == plain.slots).all()
     assert (later.messages == plain.messages).all()
     assert (later.collisions == plain.collisions).all()
@@ -103,7 +105,7 @@ def test_without_faults_nothing_changes(router: str) -> None:
 def test_parts_that_die_after_the_end_change_nothing() -> None:
     """A run ends when no packet can be delivered with what is dead, whatever dies later."""
     options = {"router": "relay", "variant": "survive", "runs": 3}
-    for dead in ("processor:9", "coupler:1,0 transmitter:2"):
+    for dead in ("processor:9", "coupler:0-1 transmitter:2"):
         runs, later = (
             popsnet.route(4, 4, **options, faults=f"{dead} {more}", progress=False)  # type: ignore[arg-type]
             for more in ("", "receiver:5@100000 processor:7@100000")
@@ -129,15 +131,35 @@ def test_a_packet_is_held_until_its_path_is_dead(tmp_path: Path) -> None:
 
 
 def test_faults_are_part_of_the_experiment() -> None:
-    experiment = Experiment(4, 4, faults="coupler:1,0 loss:0.25", fault_seed=3)
+    experiment = Experiment(4, 4, faults="coupler:0-1 loss:0.25", fault_seed=3)
     assert Experiment.from_json(experiment.to_json()) == experiment
-    assert experiment.replaced(seed=4).faults == "coupler:1,0 loss:0.25"
+    assert experiment.replaced(seed=4).faults == "coupler:0-1 loss:0.25"
     assert experiment.replaced(faults=None) == Experiment(4, 4)
     assert experiment != Experiment(4, 4)
     assert experiment.digest != experiment.replaced(fault_seed=4).digest
     assert Experiment.recorded(experiment.identity.values()) == experiment
     assert eval(repr(experiment), {"Experiment": Experiment}) == experiment
     assert experiment.storable
+
+
+def test_identities_and_stores_keep_couplers_as_they_were(tmp_path: Path) -> None:
+    """Results of earlier versions are found again: only what people read and write has changed."""
+    faults = "coupler:0-1@5 coupler:2-0"
+    runs = Experiment(4, 4, router="direct", faults=faults)
+    point = TrafficExperiment(4, 4, scheduler="tdm", load=0.01, slots=50, faults=faults)
+    for experiment in (runs, point):
+        assert experiment.identity["faults"] == "coupler:0,2 coupler:1,0@5"
+        assert experiment.faults == "coupler:2-0 coupler:0-1@5"
+        assert type(experiment).recorded(experiment.identity) == experiment
+    popsnet.collect([runs], runs=10, store=tmp_path / "r")
+    (result,) = collect_traffic([point], tmp_path / "r")
+    stored = (tmp_path / "r").read_bytes()
+    assert (b"coupler:0,2" in stored, b"coupler:2-0" in stored) == (True, False)
+    assert result is not None
+    assert result.setting.faults == point.faults
+    with popsnet.Store(tmp_path / "r") as store:
+        assert [kept.setting for kept in store.traffic.results()] == [result.setting]
+        assert {row["faults"] for row in store.to_records()} == {runs.faults}
 
 
 def test_engines_without_faults_say_so() -> None:
@@ -151,7 +173,7 @@ def test_lost_and_repeated_packets_are_those_of_the_protocol() -> None:
     """One dead coupler in the last hop of mei-rizzi: acknowledged, and then lost."""
     permutation = [1, 5, 8, 9, 3, 10, 11, 14, 15, 13, 0, 7, 2, 6, 12, 4]
     runs = popsnet.route(
-        4, 4, permutation=permutation, runs=50, faults=Faults(couplers=[(3, 1)]), max_steps=50
+        4, 4, permutation=permutation, runs=50, faults=Faults(couplers=["1-3"]), max_steps=50
     )
     assert runs.lost.sum() > 0
     assert (runs.delivered + runs.lost + runs.unreachable + runs.held == 16).all()

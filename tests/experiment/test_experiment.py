@@ -108,12 +108,12 @@ EXPERIMENTS = {
     "own, detected": lambda folder: Experiment(3, 2, router=one_hop, variant="standard+or"),
     "a router from a file": lambda folder: Experiment(2, 2, router=_written(folder / "own.py")),
     "packets from a file": lambda folder: Experiment(
-        2, 2, router="direct", demand=_packets(folder / "p.csv")
+        2, 2, router="direct", packets=_packets(folder / "p.csv")
     ),
     "a matrix from a file": lambda folder: Experiment(
         2, 2, router="relay", matrix=str(_packets(folder / "p.csv"))
     ),
-    "packets": lambda folder: Experiment(2, 2, router="direct", demand=_demand()),
+    "packets": lambda folder: Experiment(2, 2, router="direct", packets=_demand()),
 }
 
 
@@ -192,22 +192,22 @@ def test_what_has_no_name_cannot_come_back_from_json() -> None:
 
 def test_a_demand_of_a_file_is_known_by_the_file(tmp_path: Path) -> None:
     path = _packets(tmp_path / "p.csv")
-    packets = Experiment(2, 2, router="direct", demand=path)
+    packets = Experiment(2, 2, router="direct", packets=path)
     matrix = Experiment(2, 2, router="direct", matrix=path)
-    assert (packets.packets, matrix.packets, packets.way, matrix.way) == (2, 3, "demand", "matrix")
+    assert (packets.packets, matrix.packets, packets.way, matrix.way) == (2, 3, "packets", "matrix")
     digest = blake2b(path.read_bytes(), digest_size=16).hexdigest()
     assert packets.permutation == f"demand.csv:{digest}"
-    assert packets.files == {"demand": (str(path), packets.permutation)}
+    assert packets.files == {"packets": (str(path), packets.permutation)}
     assert packets.replaced(d=4).packets == 2
     stored = Experiment.recorded(packets.identity, packets.given)
-    assert route(stored.reopened()).tally == route(2, 2, router="direct", demand=_demand()).tally
+    assert route(stored.reopened()).tally == route(2, 2, router="direct", packets=_demand()).tally
     copy = tmp_path / "copy.csv"
     path.rename(copy)
-    assert stored.reopened({"demand": copy}) == packets
+    assert stored.reopened({"packets": copy}) == packets
     copy.write_text("0,2\n1,1\n")
     with pytest.raises(InputError, match=r"the permutation here is demand\.csv:"):
-        stored.reopened({"demand": copy})
-    unnamed = Experiment(2, 2, router="direct", demand=_demand())
+        stored.reopened({"packets": copy})
+    unnamed = Experiment(2, 2, router="direct", packets=_demand())
     with pytest.raises(InputError, match="its demand was not given as a file, and is not kept"):
         Experiment.recorded(unnamed.identity, unnamed.given).reopened()
 

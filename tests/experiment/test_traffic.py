@@ -22,7 +22,7 @@ from tests.each import each
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("packets.csv").write_text("0,0,3\n4,2,1\n")
+    Path("packets.csv").write_text("1,0,3\n5,2,1\n")
     Path("rates.csv").write_text("0,1\n2,0\n")
     return tmp_path
 

@@ -374,7 +374,7 @@ KINDS = {
         (stage,),
     ),
     "demand": Kind(
-        ("schedule D G --demand FILE --out out.csv --trace out.jsonl --json",),
+        ("schedule D G --packets FILE --out out.csv --trace out.jsonl --json",),
         _check_demand,
         (small_number, swap_numbers),
         memory=_LITTLE,
@@ -400,8 +400,8 @@ KINDS = {
     "store": Kind(
         (
             "results list --store FILE --json",
-            "results export out.csv --store FILE",
-            "results export out.json --per-run --store FILE",
+            "results export --out out.csv --store FILE",
+            "results export --out out.json --per-run --store FILE",
             "results plot --csv --store FILE",
             "results merge FILE --store out.sqlite",
             "results verify --store FILE --shards 1",

@@ -52,8 +52,8 @@ SHAPES = {
 }
 PERMUTATIONS = ("random", "identity", "shift:1", "shift:d", "transpose", "reversal", "keyed")
 FAULTS = (
-    "coupler:1,0",
-    "coupler:0,1@7 loss:0.001",
+    "coupler:0-1",
+    "coupler:1-0@7 loss:0.001",
     "processor:3 random:couplers=1",
     "transmitter:2 receiver:1@4",
     "loss:0.125/listener",
@@ -129,15 +129,15 @@ def route_keys() -> Iterator[Keys]:
     for router, wavelengths in itertools.product(("offline", "relay", "relay:S"), (2, 4)):
         yield {"d": 9, "g": 2, "router": router, "wavelengths": wavelengths}
         yield {"d": 8, "g": 2, "router": router, "wavelengths": wavelengths, "seed": 4}
-    yield {"d": 4, "g": 4, "router": "offline", "wavelengths": 2, "faults": "coupler:1,0"}
+    yield {"d": 4, "g": 4, "router": "offline", "wavelengths": 2, "faults": "coupler:0-1"}
     yield {"d": 4, "g": 2}
-    yield {"d": 4, "g": 2, "faults": Faults(couplers=[(1, 0)], loss=0.001), "fault_seed": 3}
+    yield {"d": 4, "g": 2, "faults": Faults(couplers=["0-1"], loss=0.001), "fault_seed": 3}
     for name in ("p.npy", "p.csv", "p.json", "array"):
         for router in ("mei-rizzi", "routed.py", "relay:S"):
             yield {"d": 4, "g": 2, "router": router, "permutation": name}
     for router, demand in itertools.product(("direct", "offline", "relay"), ("demand", "matrix")):
-        yield {"d": 4, "g": 2, "router": router, "demand": demand}
-        yield {"d": 4, "g": 2, "router": router, "demand": demand, "faults": "loss:0.5"}
+        yield {"d": 4, "g": 2, "router": router, "packets": demand}
+        yield {"d": 4, "g": 2, "router": router, "packets": demand, "faults": "loss:0.5"}
 
 
 def traffic_keys() -> Iterator[Keys]:
@@ -168,7 +168,7 @@ def traffic_keys() -> Iterator[Keys]:
         yield {**own, "load": 0.05, "matrix": "array", "burst": 3}
         yield {**own, "packets": "packets.csv"}
         yield {**own, "packets": "packets.csv", "slots": 20, "buffer": 2}
-        yield {**own, "packets": "packets.csv", "faults": "coupler:1,0", "known_faults": True}
+        yield {**own, "packets": "packets.csv", "faults": "coupler:0-1", "known_faults": True}
     yield {"d": 4, "g": 2, "load": 0.1}
     yield {"d": 4, "g": 2, "load": 0.9, "overload": True}
 
@@ -180,8 +180,8 @@ def experiment_of(keys: Keys) -> Value:
         ("permutation", "array"): REVERSED,
         ("pattern", "array"): np.array(REVERSED),
         ("matrix", "array"): np.array([[0.5, 1.5], [1.25, 0.75]]),
-        ("demand", "demand"): Demand(Network(4, 2), np.array([0, 0, 7]), np.array([5, 6, 1])),
-        ("demand", "matrix"): Demand(Network(4, 2), np.arange(8), np.arange(8)[::-1].copy()),
+        ("packets", "demand"): Demand(Network(4, 2), np.array([0, 0, 7]), np.array([5, 6, 1])),
+        ("packets", "matrix"): Demand(Network(4, 2), np.arange(8), np.arange(8)[::-1].copy()),
     }
     given: Keys = {}
     for name, value in keys.items():
@@ -190,7 +190,7 @@ def experiment_of(keys: Keys) -> Value:
         else:
             given[name] = arrays.get((name, value), value) if isinstance(value, str) else value
     del given["d"], given["g"]
-    if "load" in keys or "packets" in keys:
+    if "load" in keys or "scheduler" in keys:
         return TrafficExperiment(d, g, **given)
     return Experiment(d, g, **given)
 
@@ -198,7 +198,7 @@ def experiment_of(keys: Keys) -> Value:
 def described(keys: Keys) -> str:
     """Return a name for a case."""
     rest = (f"{name}={value}" for name, value in keys.items() if name not in ("d", "g"))
-    kind = "traffic" if "load" in keys or "packets" in keys else "route"
+    kind = "traffic" if "load" in keys or "scheduler" in keys else "route"
     return " ".join([f"{kind} {keys['d']} {keys['g']}", *rest])
 
 

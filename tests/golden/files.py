@@ -109,7 +109,7 @@ def write_files(folder: Path) -> None:
     (folder / "demand.csv").write_text("source,destination\n0,5\n0,6\n3,3\n7,1\n1,1\n2,7\n")
     (folder / "matrix.csv").write_text("0,3\n2,1\n")
     (folder / "rates.csv").write_text("0.5,1.5\n1.25,0.75\n")
-    (folder / "packets.csv").write_text("slot,source,destination\n0,0,5\n0,1,5\n3,7,2\n9,4,4\n")
+    (folder / "packets.csv").write_text("slot,source,destination\n1,0,5\n1,1,5\n4,7,2\n10,4,4\n")
     (folder / "sweep.toml").write_text(SWEEP)
     (folder / "scheduled.py").write_text(SCHEDULER)
     (folder / "routed.py").write_text(ROUTER)

@@ -94,7 +94,7 @@ def _of_frame(result: Any) -> dict[str, str]:
 def _frames() -> dict[str, Callable[[], Any]]:
     """Return functions that give results with data frames, by what made them."""
     net = popsnet.Network(4, 2)
-    faulty: dict[str, Any] = {"faults": "coupler:1,0", "max_steps": 5}
+    faulty: dict[str, Any] = {"faults": "coupler:0-1", "max_steps": 5}
     direct: dict[str, Any] = {"routers": ["direct"], "runs": 2, "progress": False}
     quiet: dict[str, Any] = {"progress": False}
 

@@ -59,19 +59,19 @@ def traced_routes() -> Iterator[Keys]:
         yield {"d": 8, "g": 2, "router": router, "wavelengths": 2, "seed": 4}
     for router in ("direct", "offline", "relay"):
         for demand in ("demand", "matrix"):
-            yield {"d": 4, "g": 2, "router": router, "demand": demand}
+            yield {"d": 4, "g": 2, "router": router, "packets": demand}
         yield {
             "d": 4,
             "g": 2,
             "router": router,
-            "demand": "demand",
-            "faults": "coupler:1,0",
+            "packets": "demand",
+            "faults": "coupler:0-1",
             "max_steps": _STEPS,
         }
     for permutation in ("p.npy", "array", "keyed", "shift:d"):
         yield {"d": 4, "g": 2, "permutation": permutation}
     yield {"d": 4, "g": 2, "router": "routed.py"}
-    yield {"d": 4, "g": 2, "router": "routed.py", "faults": "coupler:1,0"}
+    yield {"d": 4, "g": 2, "router": "routed.py", "faults": "coupler:0-1"}
 
 
 def traced_traffic() -> Iterator[Keys]:
@@ -119,7 +119,7 @@ def run_routes() -> Iterator[tuple[Keys, str]]:
         faults = FAULTS[number % len(FAULTS)]
         yield {"d": 4, "g": 4, "router": router, "faults": faults, "max_steps": _STEPS}, "slots"
     yield {"d": 8, "g": 2, "router": "relay", "wavelengths": 2}, "auto"
-    yield {"d": 4, "g": 2, "router": "relay", "demand": "demand"}, "auto"
+    yield {"d": 4, "g": 2, "router": "relay", "packets": "demand"}, "auto"
 
 
 def run_traffic() -> Iterator[tuple[Keys, str]]:
@@ -133,7 +133,7 @@ def run_traffic() -> Iterator[tuple[Keys, str]]:
     for number, scheduler in enumerate(("tdm", "rotor", "aloha", "epochs")):
         keys = {"d": 3, "g": 2, "scheduler": scheduler, "load": 0.02, **lengths[0]}
         yield {**keys, "faults": FAULTS[number % len(FAULTS)], "fault_seed": 1}, "slots"
-    known = {"faults": "coupler:1,0", "known_faults": True}
+    known = {"faults": "coupler:0-1", "known_faults": True}
     yield {"d": 3, "g": 2, "scheduler": "vlb", "load": 0.02, **lengths[0], **known}, "slots"
     yield from lists_and_rates("fused")
     yield _with_wavelengths("rotor"), "slots"

@@ -27,9 +27,9 @@ READINGS = (
     "results list --router relay --n 8:64",
     "results show c73",
     "results verify --all",
-    "results export out.json",
-    "results export out.csv --per-run",
-    "results export out.json --traffic",
+    "results export --out out.json",
+    "results export --out out.csv --per-run",
+    "results export --out out.json --traffic",
     "results merge results-format-2-mixed.sqlite --store new.sqlite",
     "results list --store new.sqlite",
 )

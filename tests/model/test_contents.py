@@ -265,7 +265,7 @@ def test_the_length_of_a_list_gives_a_cheat_away() -> None:
         check_locality(whispers, Network(2, 3), buffers=2)
 
 
-@each("faults", ["coupler:1,0", "processor:0 receiver:5", "loss:0.2", "transmitter:3@4 loss:0.1"])
+@each("faults", ["coupler:0-1", "processor:0 receiver:5", "loss:0.2", "transmitter:3@4 loss:0.1"])
 def test_lists_are_lost_to_faults_as_other_messages(tmp_path: Path, faults: str) -> None:
     trace = tmp_path / "run.jsonl"
     runs = route(3, 3, router="ranked", faults=faults, trace=trace)

@@ -328,7 +328,7 @@ def _faulty(text: str, tolerant: bool = False) -> Machine:
 
 
 def test_a_dead_coupler_is_silent_and_its_messages_are_counted() -> None:
-    machine = _faulty("coupler:1,0")
+    machine = _faulty("coupler:0-1")
     inbox = machine.execute(Slot.send_packets(np.array([0]), np.array([1]), np.array([0, 0, 0, 0])))
     assert len(inbox.receivers) == 0
     assert (machine.counters.messages, machine.counters.unheard) == (1, 2)

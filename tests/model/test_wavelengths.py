@@ -117,7 +117,7 @@ def test_losses_of_wavelengths_are_independent() -> None:
     heard = np.array([active.hear(slot, two, none, np.array([0, 1])) for slot in range(400)])
     assert (heard[:, 0] != heard[:, 1]).any()
     dead = popsnet.model.faults.ActiveFaults(
-        network, popsnet.Faults(couplers=((1, 0),)), popsnet.Coins(0)
+        network, popsnet.Faults(couplers=["0-1"]), popsnet.Coins(0)
     )
     assert not dead.hear(1, np.array([2, 3]), none, np.array([0, 1])).any()
 
@@ -136,7 +136,7 @@ def test_networks_with_wavelengths() -> None:
 
 DIGESTS = {
     (4, 4, ""): "c7360b786620ae81db363cea5016a3cc",
-    (4, 4, "coupler:1,0"): "25b7e7b210c0c580342346aff70c8e3c",
+    (4, 4, "coupler:0-1"): "25b7e7b210c0c580342346aff70c8e3c",
 }
 
 
@@ -154,7 +154,7 @@ def test_an_experiment_keeps_its_wavelengths() -> None:
     assert Experiment.recorded(experiment.identity.values()) == experiment
     assert experiment.replaced(seed=3).wavelengths == 2
     assert "wavelengths=2" in repr(experiment)
-    faulty = experiment.replaced(faults="coupler:1,0")
+    faulty = experiment.replaced(faults="coupler:0-1")
     assert Experiment.from_json(faulty.to_json()) == faulty
     assert experiment.storable
 
@@ -232,7 +232,7 @@ def test_a_trace_of_one_wavelength_has_none(tmp_path: Path) -> None:
     assert "wavelength" not in (tmp_path / "run.jsonl").read_text()
 
 
-@pytest.mark.parametrize("faults", ["", "coupler:1,0 loss:0.05"])
+@pytest.mark.parametrize("faults", ["", "coupler:0-1 loss:0.05"])
 def test_the_checker_finds_the_counts_of_the_machine(tmp_path: Path, faults: str) -> None:
     for seed in range(3):
         path = tmp_path / f"{seed}.jsonl"

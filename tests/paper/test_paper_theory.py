@@ -194,7 +194,8 @@ def test_what_was_attacked_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             sizes.append(16)
             raise KeyboardInterrupt
         sizes.append(network.g)
-        return separation(network, *others)  # type: ignore[arg-type]
+        found: Separation = separation(network, *others)  # type: ignore[call-overload]
+        return found
 
     monkeypatch.setattr("popsnet.paper.theory.separation.separation", interrupted)
     with pytest.raises(KeyboardInterrupt):

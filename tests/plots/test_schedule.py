@@ -31,7 +31,7 @@ def test_small_figures_show_every_packet() -> None:
     (axes,) = figure.axes
     assert sorted(int(text.get_text()) for text in axes.texts) == sorted(2 * list(range(12)))
     assert [label.get_text() for label in axes.get_yticklabels()][:4] == [
-        "c(0,0)", "c(1,0)", "c(2,0)", "c(0,1)",
+        "0→0", "0→1", "0→2", "1→0",
     ]  # fmt: skip
     assert legend(figure) == ["to a relay", "to its destination", "not in use"]
 

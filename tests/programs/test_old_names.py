@@ -33,7 +33,7 @@ def test_a_scheduler_takes_the_map_of_faults(fact: str, keyword: str, tmp_path: 
     file = tmp_path / "mapped.py"
     file.write_text(DIRECT.format(name="vlb", fact=fact, keyword=keyword))
     run = popsnet.simulate(
-        3, 3, scheduler=str(file), load=0.05, slots=300, faults="coupler:1,0", known_faults=True
+        3, 3, scheduler=str(file), load=0.05, slots=300, faults="coupler:0-1", known_faults=True
     )
     assert run.delivered > 0
 

@@ -54,7 +54,7 @@ def hot(d: int, g: int, packets: int, seed: int) -> Demand:
 
 
 def run_of(router: str, demand: Demand, trace: Path | None = None, seed: int = 0) -> Run:
-    (run,) = route(demand.network, router=router, demand=demand, seed=seed, trace=trace)
+    (run,) = route(demand.network, router=router, packets=demand, seed=seed, trace=trace)
     return run
 
 
@@ -154,7 +154,7 @@ def test_relay_has_no_conflict_but_in_attempts_and_deliveries() -> None:
         sent[event.phase] += len(event.records()[0])
 
     demand = at_random(5, 5, 200, 1)
-    (run,) = route(demand.network, router="relay", demand=demand, observers=[count])
+    (run,) = route(demand.network, router="relay", packets=demand, observers=[count])
     away = int((demand.source != demand.destination).sum())
     assert sent["folds: destinations confirm"] == sent["folds: acks"] == away
     assert sent["folds: attempt"] > sent["folds: delivery"] > away
@@ -171,7 +171,7 @@ def test_every_phase_is_explained(router: str, network: Network) -> None:
     def note(event: Event) -> None:
         phases.add(event.phase)
 
-    (run,) = route(network, router=router, demand=demand, observers=[note])
+    (run,) = route(network, router=router, packets=demand, observers=[note])
     experiment = run.experiment
     words = experiment.resolved_router.words_on(network, experiment.resolved_variant)
     assert words["explanation"]
@@ -179,7 +179,7 @@ def test_every_phase_is_explained(router: str, network: Network) -> None:
 
 
 def test_a_store_keeps_runs_of_demands(tmp_path: Path) -> None:
-    experiment = Experiment(4, 4, router="direct", demand=at_random(4, 4, 30, 1))
+    experiment = Experiment(4, 4, router="direct", packets=at_random(4, 4, 30, 1))
     store = tmp_path / "results.sqlite"
     (tally,) = collect([experiment], runs=10, store=store)
     assert tally.slots.total() == 10
@@ -191,11 +191,11 @@ def test_a_store_keeps_runs_of_demands(tmp_path: Path) -> None:
 
 def test_runs_differ_by_their_coins_and_repeat() -> None:
     demand = at_random(6, 6, 200, 4)
-    runs = route(6, 6, router="relay", demand=demand, runs=6, seed=9)
+    runs = route(6, 6, router="relay", packets=demand, runs=6, seed=9)
     assert len(set(runs.slots.tolist())) > 1
-    again = route(6, 6, router="relay", demand=demand, runs=6, seed=9)
+    again = route(6, 6, router="relay", packets=demand, runs=6, seed=9)
     assert runs.slots.tolist() == again.slots.tolist()
-    later = route(6, 6, router="relay", demand=demand, runs=2, first=4, seed=9)
+    later = route(6, 6, router="relay", packets=demand, runs=2, first=4, seed=9)
     assert later.slots.tolist() == runs.slots[4:].tolist()
 
 
@@ -204,48 +204,48 @@ def test_uniform_demands_take_relay_about_sixteen_slots_per_packet() -> None:
     rng, network, h = np.random.default_rng(0), Network(32, 32), 40
     columns = [rng.permutation(network.n) for _ in range(h)]
     demand = Demand(network, np.tile(network.processors, h), np.concatenate(columns))
-    (run,) = route(network, router="relay", demand=demand)
+    (run,) = route(network, router="relay", packets=demand)
     assert 12 * h < run.slots < 24 * h
 
 
 @each("router", ONLINE)
 @each(("d", "g"), [(2, 2), (3, 3), (2, 5), (5, 2), (1, 4)])
 def test_the_ways_of_on_line_routers_are_local(router: str, d: int, g: int) -> None:
-    check_locality(router, Network(d, g), demand=at_random(d, g, 2 * d * g, 1))
+    check_locality(router, Network(d, g), packets=at_random(d, g, 2 * d * g, 1))
 
 
 def test_an_off_line_schedule_is_not_local() -> None:
     with pytest.raises(LocalityError, match="offline standard, slot 1"):
-        check_locality("offline", Network(3, 3), demand=at_random(3, 3, 18, 1))
+        check_locality("offline", Network(3, 3), packets=at_random(3, 3, 18, 1))
 
 
 def test_a_router_that_serves_no_demands_names_those_that_do() -> None:
     with pytest.raises(InputError, match="these routers do: direct, offline, relay"):
-        route(2, 2, router="batcher", demand=[[0, 1]])
+        route(2, 2, router="batcher", packets=[[0, 1]])
     with pytest.raises(InputError, match=r"'folds'.*It does by: in-groups, to-all"):
-        route(2, 2, router="direct:folds", demand=[[0, 1]])
+        route(2, 2, router="direct:folds", packets=[[0, 1]])
     with pytest.raises(InputError, match=r"variant 'to-al'\. Did you mean"):
-        route(2, 2, router="direct:to-al", demand=[[0, 1]])
+        route(2, 2, router="direct:to-al", packets=[[0, 1]])
 
 
 def test_packets_are_given_in_one_way() -> None:
     with pytest.raises(InputError, match="permutation and matrix each give"):
         route(2, 2, router="direct", permutation="transpose", matrix=[[0, 1], [1, 0]])
-    with pytest.raises(InputError, match="demand and matrix each give"):
-        route(2, 2, router="direct", demand=[[0, 1]], matrix=[[0, 1], [1, 0]])
-    with pytest.raises(InputError, match="The demand is for"):
-        route(3, 3, router="direct", demand=at_random(2, 2, 3, 0))
-    with pytest.raises(InputError, match="permutation and demand each give"):
-        Experiment(2, 2, router="direct", permutation="shift", demand=at_random(2, 2, 3, 0))
+    with pytest.raises(InputError, match="packets and matrix each give"):
+        route(2, 2, router="direct", packets=[[0, 1]], matrix=[[0, 1], [1, 0]])
+    with pytest.raises(InputError, match="The packets are for"):
+        route(3, 3, router="direct", packets=at_random(2, 2, 3, 0))
+    with pytest.raises(InputError, match="permutation and packets each give"):
+        Experiment(2, 2, router="direct", permutation="shift", packets=at_random(2, 2, 3, 0))
 
 
 def test_an_experiment_with_a_demand_is_a_value() -> None:
     demand = at_random(4, 4, 30, 1)
-    experiment = Experiment(4, 4, router="relay", demand=demand)
-    same = Experiment(4, 4, router="relay", demand=Demand(demand.network, *_ends(demand)))
+    experiment = Experiment(4, 4, router="relay", packets=demand)
+    same = Experiment(4, 4, router="relay", packets=Demand(demand.network, *_ends(demand)))
     assert experiment == same
     assert experiment.digest == same.digest
-    assert experiment != Experiment(4, 4, router="relay", demand=at_random(4, 4, 30, 2))
+    assert experiment != Experiment(4, 4, router="relay", packets=at_random(4, 4, 30, 2))
     assert (experiment.packets, experiment.variant) == (30, "folds")
     received = pickle.loads(pickle.dumps(experiment))
     assert received == experiment
@@ -269,7 +269,7 @@ def _ends(demand: Demand) -> tuple[Ints, Ints]:
 def test_a_demand_is_not_changed_by_its_owner() -> None:
     source = np.array([0, 0, 1], dtype=np.int32)
     demand = Demand(Network(2, 2), source, np.array([3, 2, 3], dtype=np.int32))
-    experiment = Experiment(2, 2, router="direct", demand=demand)
+    experiment = Experiment(2, 2, router="direct", packets=demand)
     source[:] = 2
     assert experiment.demand is not None
     assert experiment.demand.source.tolist() == [0, 0, 1]
@@ -308,6 +308,6 @@ def test_demands_are_read_in_every_way(tmp_path: Path) -> None:
     np.save(tmp_path / "matrix.npy", np.array([[0, 3], [1, 0]]))
     (tmp_path / "packets.csv").write_text("source,destination\n0,3\n0,1\n")
     for demand in (tmp_path / "packets.npy", str(tmp_path / "packets.csv"), [[0, 3], [0, 1]]):
-        assert route(network, router="direct", demand=demand).delivered.tolist() == [2]
+        assert route(network, router="direct", packets=demand).delivered.tolist() == [2]
     assert route(network, router="direct", matrix=tmp_path / "matrix.npy").delivered[0] == 4
     assert read_given(network).packets == 4

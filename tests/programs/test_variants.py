@@ -129,7 +129,7 @@ def test_results_are_kept_under_the_canonical_name(cli: Cli, patient: Router) ->
     assert tally is not None
     assert tally.slots == {9: 10}
     assert "(3, 2) P1" in cli("results", "list").out
-    assert cli("results", "export", "r.csv").code == 0
+    assert cli("results", "export", "--out", "r.csv").code == 0
     with Path("r.csv").open() as file:
         assert "(3, 2) P1" in {row["variant"] for row in csv.DictReader(file)}
     assert "3 shards run again" in cli("results", "verify", "--all", "--router", "patient.py").out

@@ -25,7 +25,7 @@ MOST_REFUSED = 3
 
 FLAGS = {
     "demand": "--matrix matrix.csv",
-    "faults": "--fault coupler:1,0",
+    "faults": "--fault coupler:0-1",
     "wavelengths": "--wavelengths 2",
 }
 ROUTE = "route 8 2 --router relay --max-steps 20"
@@ -102,15 +102,15 @@ def test_commands(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def experiment(feature: str) -> Experiment:
     if feature == "demand":
         demand = Demand(Network(8, 2), np.array([0, 0, 9]), np.array([9, 3, 1]))
-        return Experiment(8, 2, router="relay", demand=demand)
+        return Experiment(8, 2, router="relay", packets=demand)
     if feature == "faults":
-        return Experiment(8, 2, router="relay", faults="coupler:1,0", max_steps=20)
+        return Experiment(8, 2, router="relay", faults="coupler:0-1", max_steps=20)
     return Experiment(8, 2, router="relay", wavelengths=2)
 
 
 def point(feature: str) -> TrafficExperiment:
     if feature == "faults":
-        return TrafficExperiment(4, 2, scheduler="tdm", load=0.02, slots=50, faults="coupler:1,0")
+        return TrafficExperiment(4, 2, scheduler="tdm", load=0.02, slots=50, faults="coupler:0-1")
     return TrafficExperiment(4, 2, scheduler="tdm", load=0.02, slots=50, wavelengths=2)
 
 

@@ -113,12 +113,13 @@ def test_wrong_types_are_refused_with_a_reason(
 
 
 def test_an_unknown_keyword_is_refused_by_the_function_that_was_called() -> None:
-    for function, more in (
+    calls: list[tuple[Any, dict[str, Any]]] = [
         (popsnet.compare, {"variant": "S"}),
         (popsnet.distribution, {"observers": ()}),
-        (popsnet.survival, {"faults": "coupler:1,0"}),
+        (popsnet.survival, {"faults": "coupler:0-1"}),
         (popsnet.schedule, {"wavelengths": 2}),
-    ):
+    ]
+    for function, more in calls:
         name, (wrong,) = function.__name__, more
         with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected .* '{wrong}'"):
             function(SMALL, **more)

@@ -127,8 +127,8 @@ def test_a_summary_says_what_is_idealized_or_capped() -> None:
 
 def test_a_demand_has_a_lower_bound_unless_there_are_faults() -> None:
     packets = [[0, 5], [0, 6], [3, 1]]
-    works = route(4, 2, router="direct", demand=packets).report()
-    broken = route(4, 2, router="direct", demand=packets, faults="coupler:1,0").report()
+    works = route(4, 2, router="direct", packets=packets).report()
+    broken = route(4, 2, router="direct", packets=packets, faults="coupler:0-1").report()
     assert works.to_dict()["lower_bound"] == 2
     assert "Lower bound" in str(works)
     assert "lower_bound" not in broken.to_dict()

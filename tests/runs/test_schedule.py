@@ -21,12 +21,12 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
     assert by_name.slots == by_array.slots == 3
     assert popsnet.schedule(net, reversal, hops=2).slots == 4
     assert popsnet.schedule(net, permutation=reversal).execute() == by_array.execute()
-    assert popsnet.schedule(net, packets).execute().delivered == 3
+    assert popsnet.schedule(net, packets=packets.tolist()).execute().delivered == 3
     assert popsnet.schedule(net, packets=packets).demand.packets == 3
     by_file = popsnet.schedule(net, matrix=tmp_path / "m.npy")
     assert by_file.execute() == popsnet.schedule(net, matrix=matrix).execute()
     assert by_file.execute().delivered == 32
-    again = popsnet.schedule(net, by_file.demand)
+    again = popsnet.schedule(net, packets=by_file.demand)
     assert again.lower_bound <= again.slots
     again.write_trace(tmp_path / "t.jsonl")
     assert popsnet.check_trace(tmp_path / "t.jsonl").ok
@@ -36,17 +36,45 @@ def test_a_schedule_is_made_of_anything_to_be_sent(tmp_path: Path) -> None:
         ({"permutation": "random", "matrix": matrix}, "permutation and matrix each give"),
         ({"matrix": matrix[:2]}, "matrix is 2 × 4; a traffic matrix of POPS"),
         ({"packets": [1, 2]}, "packets is 2; a demand must have two columns"),
-        ({"demand": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),
-        ({"demand": [0, 1]}, "permutation has 2 entries"),
-        ({"demand": matrix}, "Packets between groups are a matrix"),
+        ({"packets": popsnet.schedule(Network(2, 2)).demand}, r"for POPS\(2, 2\), not for"),
+        ({"permutation": [0, 1]}, "permutation has 2 entries"),
+        ({"packets": matrix}, "Packets between groups are a matrix"),
+        ({"permutation": packets}, "this is a list of packets; give it as packets"),
+        ({"permutation": by_file.demand}, "this is a list of packets; give it as packets"),
         ({"matrix": [[1, 2], [3]]}, "matrix: its rows must have the same length"),
         ({"packets": [[1, 2], [3]]}, "packets: its rows must have the same length"),
-        ({"demand": [[1, 2], [3]]}, "demand: its rows must have the same length"),
+        ({"permutation": [[1, 2], [3]]}, "permutation: its rows must have the same length"),
     ):
         with pytest.raises(InputError, match=complaint):
             popsnet.schedule(net, **wrong)
-    with pytest.raises(InputError, match="network = 4: give a Network"):
-        popsnet.schedule(4, 3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="g is missing beside d = 4; give a network"):
+        popsnet.schedule(4)  # type: ignore[call-overload]
+
+
+def test_a_matrix_may_have_a_row_per_processor(tmp_path: Path) -> None:
+    net, counts = Network(3, 2), np.zeros((6, 6), dtype=np.int64)
+    counts[0, 4], counts[5, 1], counts[2, 2] = 2, 1, 1
+    packets = [[0, 4], [0, 4], [2, 2], [5, 1]]
+    Path(tmp_path / "m.csv").write_text("\n".join(",".join(map(str, row)) for row in counts))
+    for matrix in (counts, tmp_path / "m.csv"):
+        made = popsnet.schedule(net, matrix=matrix)
+        assert made.execute() == popsnet.schedule(net, packets=packets).execute()
+        assert made.demand.source.tolist() == [0, 0, 2, 5]
+        runs = popsnet.route(net, router="direct", matrix=matrix)
+        assert runs.slots == popsnet.route(net, router="direct", packets=packets).slots
+        found = popsnet.compare(net, routers="direct", matrix=matrix, runs=1)
+        assert found.lower_bound == made.lower_bound
+    experiment = popsnet.Experiment(net, router="direct", matrix=tmp_path / "m.csv")
+    assert (experiment.packets, experiment.way) == (4, "matrix")
+    alone = np.array([[0, 2], [1, 0]])
+    assert (
+        popsnet.schedule(1, 2, matrix=alone).slots
+        == popsnet.schedule(1, 2, packets=[[0, 1]] * 2).slots
+    )
+    with pytest.raises(InputError, match=r"must be 2 × 2, .*, or 6 × 6, for every processor"):
+        popsnet.schedule(net, matrix=np.ones((4, 4)))
+    with pytest.raises(InputError, match=r"\(from processor 0 to processor 3\)"):
+        popsnet.schedule(net, matrix=np.eye(6)[::-1] / 2 + np.eye(6)[[3, 1, 2, 0, 4, 5]] / 4)
 
 
 def test_packets_that_start_where_they_go_are_not_sent() -> None:

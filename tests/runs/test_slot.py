@@ -18,11 +18,11 @@ from popsnet.theory.conflict_graph import ConflictGraph
 RUNS = {
     "mei-rizzi": popsnet.Experiment(4, 4),
     "relay": popsnet.Experiment(8, 4, router="relay", variant="S"),
-    "faults": popsnet.Experiment(4, 4, router="direct", faults="coupler:1,0 receiver:5 loss:0.1"),
+    "faults": popsnet.Experiment(4, 4, router="direct", faults="coupler:0-1 receiver:5 loss:0.1"),
     "wavelengths": popsnet.Experiment(8, 4, router="relay", wavelengths=2),
     "demand": popsnet.Experiment(
         4, 4, router="relay",
-        demand=popsnet.schedules.Demand(
+        packets=popsnet.schedules.Demand(
             popsnet.Network(4, 4), np.array([0, 0, 5]), np.array([9, 9, 2])
         ),
     ),

@@ -129,7 +129,7 @@ def _check_demand(case: DemandCase, folder: Path) -> tuple[Row, Counter[str]]:
 def _given(case: DemandCase, table: Ints, folder: Path) -> dict[str, Any]:
     """The arguments of ``schedule`` for the packets."""
     if case.form == "demand":
-        return {"demand": Demand(case.network, table[:, 0], table[:, 1])}
+        return {"packets": Demand(case.network, table[:, 0], table[:, 1])}
     name = "matrix" if case.kind.endswith("matrix") else "packets"
     if case.form == "table" or not table.size:
         return {name: table}

@@ -172,7 +172,7 @@ def test_until_a_precision(cluster: ClusterExecutor, tmp_path: Path) -> None:
     wanted = [Experiment(4, 4), Experiment(8, 8)]
     for name, executor in (("here", None), ("there", cluster)):
         store = tmp_path / name
-        collect(wanted, until_se="2%", store=store, executor=executor, progress=False)
+        collect(wanted, precision="3.92%", store=store, executor=executor, progress=False)
     assert results(tmp_path / "there") == results(tmp_path / "here")
 
 
@@ -310,7 +310,7 @@ def test_files_travel_with_the_work(cluster: ClusterExecutor, tmp_path: Path, sl
 def test_files_of_demands_travel_by_their_digest(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("0,2\n1,0\n")
-    for way in ("demand", "matrix"):
+    for way in ("packets", "matrix"):
         experiment = Experiment(2, 2, router="direct", **{way: path})  # type: ignore[arg-type]
         sender, work = Sender(), [(experiment, range(1))]
         parcel, digests = sender.pack(work)

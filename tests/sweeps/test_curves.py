@@ -72,11 +72,11 @@ def test_seeds_and_variants_are_lines_of_their_own(tmp_path: Path) -> None:
 
 
 def test_faults_are_lines_of_their_own(tmp_path: Path) -> None:
-    sweep = grid(shapes=[[4, 4]], faults=["", "coupler:1,0"], fault_seed=[0, 1])
+    sweep = grid(shapes=[[4, 4]], faults=["", "coupler:0-1"], fault_seed=[0, 1])
     assert list(curves(tmp_path, sweep, measure="lost").lines) == [
         "direct, faults none, fault seed 0",
-        "direct, faults coupler:1,0, fault seed 0",
-        "direct, faults coupler:1,0, fault seed 1",
+        "direct, faults coupler:0-1, fault seed 0",
+        "direct, faults coupler:0-1, fault seed 1",
     ]
 
 

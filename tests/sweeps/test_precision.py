@@ -13,6 +13,7 @@ import pytest
 from popsnet import Experiment, InputError, Store, Sweep, collect
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines import Tally
+from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.reports import sweep_report
 from popsnet.sweeps.shard import Precision
@@ -21,17 +22,18 @@ from tests.sweeps.edits import results
 
 
 @each(
-    ("given", "error", "relative"),
-    [("1%", 0.01, True), (" 0.5 %", 0.005, True), ("0.05", 0.05, False), (2, 2, False),
-     (1e-3, 1e-3, False), ("1e-3", 1e-3, False)],
-)  # fmt: skip
-def test_an_error_is_a_percentage_or_slots(given: Any, error: float, relative: bool) -> None:
-    assert Precision.of(given, None) == Precision(pytest.approx(error), relative, 10_000)  # type: ignore[arg-type]
+    ("given", "share"),
+    [("1%", 0.01), (" 0.5 %", 0.005), ("1.96%", 0.0196), ("0.05", 0.05), (1e-3, 1e-3), (0.3, 0.3)],
+)
+def test_a_precision_is_a_percentage_or_a_share(given: Any, share: float) -> None:
+    assert Precision.of(given, None) == Precision(share, 10_000)
+    experiment = TrafficExperiment(2, 2, load=0.1, precision=given)
+    assert experiment == TrafficExperiment(2, 2, load=0.1, precision=share)
 
 
-@each("given", ["", "x", "0%", 0, -1, "1%%", True, "nan", "inf", "1 slot"])
-def test_what_is_not_an_error_is_refused(given: Any) -> None:
-    with pytest.raises(InputError, match="until_se = "):
+@each("given", ["", "x", "0%", "100%", 0, -1, 2, "1%%", True, "nan", "inf", "1 slot"])
+def test_what_is_not_a_precision_is_refused(given: Any) -> None:
+    with pytest.raises(InputError, match="precision = "):
         Precision.of(given, None)
 
 
@@ -44,10 +46,10 @@ def test_looks_grow_by_a_quarter_and_end_at_the_limit() -> None:
         assert all(one % 10 == 0 for one in looks)
 
 
-def test_the_standard_error_is_that_of_the_mean() -> None:
+def test_the_interval_is_that_of_the_mean() -> None:
     tally = Tally(runs=100, slots=Counter({10: 50, 12: 50}))  # sd 1.005, error 0.1005, mean 11
-    for error, reached in (("0.101", True), ("0.1", False), ("0.92%", True), ("0.91%", False)):
-        assert Precision.of(error, None).reached(tally) is reached
+    for share, reached in ((0.01791, True), (0.0179, False), ("1.80%", True), ("1.78%", False)):
+        assert Precision.of(share, None).reached(tally) is reached
 
 
 EXPERIMENTS = [Experiment(4, 4), Experiment(8, 8), Experiment(4, 4, router="direct")]
@@ -62,7 +64,7 @@ def test_which_runs_are_done_depends_on_nothing_but_results(tmp_path: Path) -> N
         raise KeyboardInterrupt
 
     with Store(tmp_path / "1", create=True) as store:
-        expected = collect(EXPERIMENTS, until_se="2%", store=store, workers=1)
+        expected = collect(EXPERIMENTS, precision="3.92%", store=store, workers=1)
         stored = rows(store)
     assert [tally.runs for tally in expected] == [190, 50, 50]
     for tally in expected:
@@ -72,28 +74,28 @@ def test_which_runs_are_done_depends_on_nothing_but_results(tmp_path: Path) -> N
     with Store(tmp_path / "2", create=True) as store:
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
-                collect(EXPERIMENTS, until_se="2%", store=store, workers=3, progress=interrupt)
-        assert collect(EXPERIMENTS, until_se="2%", store=store, workers=3) == expected
+                collect(EXPERIMENTS, precision="3.92%", store=store, workers=3, progress=interrupt)
+        assert collect(EXPERIMENTS, precision="3.92%", store=store, workers=3) == expected
         assert rows(store) == stored
     for part in (1, 2):
-        collect(EXPERIMENTS, until_se="2%", store=tmp_path / f"part{part}", part=(part, 2))
+        collect(EXPERIMENTS, precision="3.92%", store=tmp_path / f"part{part}", part=(part, 2))
     with Store(tmp_path / "part1", create=True) as store, Store(tmp_path / "part2") as other:
         store.merge(other)
         assert rows(store) == stored
     collect(EXPERIMENTS, 500, store=tmp_path / "more")
-    assert collect(EXPERIMENTS, until_se="2%", store=tmp_path / "more") == expected
+    assert collect(EXPERIMENTS, precision="3.92%", store=tmp_path / "more") == expected
 
 
 def test_the_limit_ends_what_is_never_precise(tmp_path: Path) -> None:
     wanted = [Experiment(4, 4)]
-    (tally,) = collect(wanted, until_se=0.001, max_runs=75, store=tmp_path / "r")
+    (tally,) = collect(wanted, precision=0.0001, max_runs=75, store=tmp_path / "r")
     assert tally.runs == 80
-    (tally,) = collect(wanted, runs=200, until_se="50%", store=tmp_path / "r")
+    (tally,) = collect(wanted, runs=200, precision="98%", store=tmp_path / "r")
     assert tally.runs == 200
     for options, complaint in (
-        ({"runs": 10, "max_runs": 100}, "max_runs = 100: max_runs needs until_se"),
-        ({"until_se": "1%", "max_runs": 10}, "max_runs = 10: it must be at least 50"),
-        ({"until_se": "1%", "max_runs": 100, "runs": 101}, "has 101 runs in any case"),
+        ({"runs": 10, "max_runs": 100}, "max_runs = 100: max_runs needs precision"),
+        ({"precision": "1.96%", "max_runs": 10}, "max_runs = 10: it must be at least 50"),
+        ({"precision": "1.96%", "max_runs": 100, "runs": 101}, "has 101 runs in any case"),
     ):
         with pytest.raises(InputError, match=complaint):
             collect(wanted, store=tmp_path / "r", **options)
@@ -103,8 +105,8 @@ def test_capped_runs_are_never_precise_and_end_early(tmp_path: Path) -> None:
     """All runs are capped at the same slot: the standard error of such values is 0."""
     wanted = [Experiment(8, 8, max_steps=1, permutation="group-permutation")]
     with Store(tmp_path / "r", create=True) as store:
-        (tally,) = collect(wanted, until_se="1%", store=store, progress=False)
-        goals = Goals.of(wanted, until_se="1%")
+        (tally,) = collect(wanted, precision="1.96%", store=store, progress=False)
+        goals = Goals.of(wanted, precision="1.96%")
         assert (tally.runs, tally.capped) == (50, 50)
         goal = goals.goals[wanted[0]]
         assert (goal.missing(store), goal.is_precise(store)) == ([], False)
@@ -122,7 +124,7 @@ def test_the_bias_of_stopping_is_small() -> None:
 
     The tolerances are about five standard deviations of the simulated figures.
     """
-    random, precision = np.random.default_rng(3), Precision.of("2%", None)
+    random, precision = np.random.default_rng(3), Precision.of("4%", None)
     mean, ends, covered = 25.0, [], 0
     for _ in range(1000):
         sample = 5 * (1 + random.poisson(4, 10_000))

@@ -169,7 +169,7 @@ def test_large_counts_come_back() -> None:
     assert table_of(rows, ["messages"])[:, 0].tolist() == table[:, messages].tolist()
 
 
-FAULTY = Experiment(4, 4, router="direct", faults="coupler:1,0 loss:0.05", fault_seed=3)
+FAULTY = Experiment(4, 4, router="direct", faults="coupler:0-1 loss:0.05", fault_seed=3)
 
 
 def test_counts_of_runs_with_faults_are_kept(tmp_path: Path) -> None:

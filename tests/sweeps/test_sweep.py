@@ -253,15 +253,15 @@ BAD = {
         "grid 1: loss: 'loss:0.1' of faults",
     ),
     "a loss above 1": (SQUARE + "loss = 1.5", "loss = 1.5: the probability that a message is lost"),
-    "faults elsewhere": (SQUARE + "faults = 'coupler:9,9'", "POPS(4, 4): there is no coupler:9,9"),
+    "faults elsewhere": (SQUARE + "faults = 'coupler:9-9'", "POPS(4, 4): there is no coupler:9-9"),
     "no wavelengths": (SQUARE + "wavelengths = 0", "wavelengths = 0: the number of wavelengths"),
     "too few wavelengths": (SQUARE + "wavelengths = 2", "(published) uses one wavelength"),
     "no fault seed": (SQUARE + "faults = 'loss:0.1'\nfault_seed = -1", "fault_seed = -1: a seed"),
     "known faults": (SQUARE + "known_faults = true", "'known_faults' belongs in a [[traffic]]"),
-    "no demand": (SQUARE + "demands = 'd.csv'", "demands = 'd.csv': the file d.csv does not exist"),
+    "no demand": (SQUARE + "packets = 'd.csv'", "packets = 'd.csv': the file d.csv does not exist"),
     "two workloads": (
-        SQUARE + "demands = 'd.csv'\npermutations = 'random'",
-        "permutations and demands: give one of them",
+        SQUARE + "packets = 'd.csv'\npermutations = 'random'",
+        "permutations and packets: give one of them",
     ),
     "the second grid": (SQUARE + "[[grid]]\nd = 5", "sweep.toml, grid 2: networks are given"),
 }
@@ -649,7 +649,7 @@ def test_a_grid_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
         g = [2, 4]
         routers = "relay"
         wavelengths = [1, 2]
-        faults = ["", "coupler:1,0", "random:processors=1"]
+        faults = ["", "coupler:0-1", "random:processors=1"]
         loss = [0, 0.125]
         fault_seed = [3, 4]
         seed = [1, 2]
@@ -662,7 +662,7 @@ def test_a_grid_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
     ]
     texts = [
         " ".join(filter(None, (dead, loss)))
-        for dead in ("", "coupler:1,0", "random:processors=1")
+        for dead in ("", "coupler:0-1", "random:processors=1")
         for loss in ("", "loss:0.125")
     ]
     assert found == [
@@ -685,9 +685,9 @@ def test_a_grid_takes_files_of_demands(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("0,3\n0,2\n5,1\n")
     (tmp_path / "m.csv").write_text("0,2\n1,0\n")
     routers = "[[grid]]\nshapes = [[4, 2]]\nrouters = ['direct', 'relay']\n"
-    packets = sweep_of(tmp_path, routers + "demands = 'p.csv'")
+    packets = sweep_of(tmp_path, routers + "packets = 'p.csv'")
     assert [(one.router, one.way, one.packets) for one in packets.experiments] == [
-        ("direct", "demand", 3), ("relay", "demand", 3),
+        ("direct", "packets", 3), ("relay", "packets", 3),
     ]  # fmt: skip
     matrix = sweep_of(
         tmp_path, routers + "matrices = 'm.csv'\nvariants = 'folds'\nskip_inapplicable = true"
@@ -703,7 +703,7 @@ NOT_THERE = """
 shapes = [[4, 2], [4, 4]]
 routers = ["direct", "mei-rizzi"]
 wavelengths = [1, 2]
-faults = ["coupler:3,3", "processor:1"]
+faults = ["coupler:3-3", "processor:1"]
 skip_inapplicable = {skip}
 """
 
@@ -712,11 +712,11 @@ def test_faults_and_wavelengths_that_a_network_does_not_have_are_skipped(tmp_pat
     sweep = sweep_of(tmp_path, NOT_THERE.format(skip="true"))
     assert [(one.router, one.g, one.faults) for one in sweep.experiments] == [
         ("direct", 2, "processor:1"), ("mei-rizzi", 2, "processor:1"),
-        ("direct", 4, "coupler:3,3"), ("direct", 4, "processor:1"),
-        ("mei-rizzi", 4, "coupler:3,3"), ("mei-rizzi", 4, "processor:1"),
+        ("direct", 4, "coupler:3-3"), ("direct", 4, "processor:1"),
+        ("mei-rizzi", 4, "coupler:3-3"), ("mei-rizzi", 4, "processor:1"),
     ]  # fmt: skip
     words = in_words(sweep.skipped)
-    assert "faults coupler:3,3 on POPS(4, 2): there is no coupler:3,3" in words
+    assert "faults coupler:3-3 on POPS(4, 2): there is no coupler:3-3" in words
     assert "uses one wavelength" in words
     with pytest.raises(InputError, match=r"grid 1: .*on POPS\(4, 2\).*from the grid, or set skip"):
         sweep_of(tmp_path, NOT_THERE.format(skip="false"))

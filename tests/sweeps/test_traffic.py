@@ -139,10 +139,15 @@ def test_a_table_is_a_product_and_takes_what_it_does_not_say_from_the_top(tmp_pa
 
 def test_matrices_and_lists_of_packets_are_relative_to_the_file(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("0,1\n1,0\n")
-    (tmp_path / "p.csv").write_text("0,0,1\n5,2,3\n")
+    (tmp_path / "p.csv").write_text("1,0,1\n6,2,3\n")
     network = "[[traffic]]\nd = 2\ng = 2\n"
     matrix = sweep_of(tmp_path, network + "matrix = 'm.csv'\nloads = 0.2\nslots = 40")
     packets = sweep_of(tmp_path, network + "packets = 'p.csv'\nslots = 40")
+    same = [
+        sweep_of(tmp_path, network + f"loads = 0.1\nprecision = {text}").traffic
+        for text in ("'3%'", "'0.03'", "0.03")
+    ]
+    assert same[0] == same[1] == same[2]
     (one,), (other,) = matrix.traffic, packets.traffic
     assert (one.given["matrix"], other.given["packets"]) == (
         str(tmp_path / "m.csv"), str(tmp_path / "p.csv"),
@@ -186,7 +191,7 @@ def test_a_table_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
         schedulers = "tdm"
         loads = [0.1, 0.2]
         wavelengths = [1, 2]
-        faults = ["", "coupler:1,0"]
+        faults = ["", "coupler:0-1"]
         loss = [0, 0.125]
         known_faults = [false, true]
         fault_seed = 3
@@ -197,8 +202,8 @@ def test_a_table_takes_faults_wavelengths_and_seeds(tmp_path: Path) -> None:
     )
     faults = (
         ("", 0, False), ("loss:0.125", 3, False),
-        ("coupler:1,0", 3, False), ("coupler:1,0", 3, True),
-        ("coupler:1,0 loss:0.125", 3, False), ("coupler:1,0 loss:0.125", 3, True),
+        ("coupler:0-1", 3, False), ("coupler:0-1", 3, True),
+        ("coupler:0-1 loss:0.125", 3, False), ("coupler:0-1 loss:0.125", 3, True),
     )  # fmt: skip
     assert [
         (
@@ -467,7 +472,7 @@ def test_runs_and_points_are_done_together(tmp_path: Path, wanted: Sweep, whole:
     assert tally.runs == 30
     assert told[-1] == (3 + 8, 3 + 8)
     assert results(tmp_path / "r") == results(whole)
-    collect(sweep, store=tmp_path / "r", until_se="10%", progress=False)  # of the runs
+    collect(sweep, store=tmp_path / "r", precision="10%", progress=False)  # of the runs
 
 
 def test_time_ends_a_collection(
@@ -511,8 +516,8 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path, wanted: Sweep) -> None:
         collect_traffic([function], tmp_path / "r")
     with pytest.raises(InputError, match="is not a TrafficExperiment"):
         collect_traffic([Experiment(4, 4)], tmp_path / "r")  # type: ignore[list-item]
-    with pytest.raises(InputError, match="until_se = 1%: it applies to runs, and there are none"):
-        collect(wanted, store=tmp_path / "r", until_se="1%")
+    with pytest.raises(InputError, match="precision = 1%: it applies to runs, and there are none"):
+        collect(wanted, store=tmp_path / "r", precision="1%")
     assert not (tmp_path / "r").exists()
 
 

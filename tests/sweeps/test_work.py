@@ -88,7 +88,8 @@ def test_parts_are_disjoint_complete_and_balanced(shards: list[int], count: int)
 def test_with_a_precision_whole_experiments_are_divided(count: int) -> None:
     sweep = Sweep(tuple(EXPERIMENTS), (10,) * 5, ("",) * 5)
     parts = [
-        Goals.of(sweep, until_se="1%", part=(number, count)).goals for number in range(1, count + 1)
+        Goals.of(sweep, precision="1%", part=(number, count)).goals
+        for number in range(1, count + 1)
     ]
     assert Counter(one for part in parts for one in part) == Counter(EXPERIMENTS)
 

@@ -26,7 +26,7 @@ def _check(lines: Lines, tmp_path: Path) -> TraceCheck:
     return popsnet.check_trace(path)
 
 
-FAULTS = "coupler:1,0@2 processor:6 transmitter:9 loss:0.3"
+FAULTS = "coupler:0-1@2 processor:6 transmitter:9 loss:0.3"
 
 
 def _missed(lines: Lines) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def test_a_false_trace_is_found(
 
 @pytest.mark.parametrize(
     ("faults", "who"),
-    [("coupler:1,0", "coupler"), ("receiver:{to}", "receiver"), ("transmitter:{by}", "sender"),
+    [("coupler:0-1", "coupler"), ("receiver:{to}", "receiver"), ("transmitter:{by}", "sender"),
      ("processor:{to}@{slot}", "destination")],
 )  # fmt: skip
 def test_nothing_is_heard_from_dead_parts(faults: str, who: str, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_nothing_is_heard_from_dead_parts(faults: str, who: str, tmp_path: Path)
 
 
 def test_missing_packets_are_no_violation(tmp_path: Path) -> None:
-    found = _check(_lines(permutation="shift:4", faults="coupler:1,0 coupler:2,1"), tmp_path)
+    found = _check(_lines(permutation="shift:4", faults="coupler:0-1 coupler:1-2"), tmp_path)
     assert (found.ok, found.faulty) == (True, True)
     assert found.delivered + len(found.lost) == 16
     assert found.lost

@@ -215,7 +215,7 @@ def test_a_matrix_takes_the_place_of_a_pattern() -> None:
 
 def test_packets_take_the_place_of_everything(tmp_path: Path) -> None:
     path = tmp_path / "packets.csv"
-    path.write_text("0,1,2\n5,0,3\n")
+    path.write_text("1,1,2\n6,0,3\n")
     arrivals = make_arrivals(Network(2, 2), packets=path)
     assert joined(arrivals.block(0, 8)) == [(0, 1, 2), (5, 0, 3)]
 
@@ -266,8 +266,8 @@ def test_wrong_values_are_refused(values: dict[str, Any], message: str) -> None:
 
 
 def test_wrong_networks_are_refused() -> None:
-    with pytest.raises(InputError, match="network = 4: give a Network"):
-        make_arrivals(4, load=0.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="g is missing beside d = 4; give a network"):
+        make_arrivals(4, load=0.5)  # type: ignore[call-overload]
     with pytest.raises(InputError, match="traffic is limited to n < 2\\^31 processors"):
         make_arrivals(Network(2**16, 2**15), load=0.5)
 

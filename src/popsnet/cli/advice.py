@@ -79,7 +79,6 @@ def plan(
 class SurvivalOptions(opt.RunOptions):
     """What decides the runs of a study of faults, which draws the faults itself."""
 
-    max_steps: int = 200
     loss: float | None = None
     fault_seed: int | None = None
 

@@ -34,7 +34,7 @@ def _seconds(time: str | None) -> float | None:
         return None
     found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
     if found is None or float(found[1]) <= 0:
-        raise InputError(f"--time {time}: give a time such as 90s, 10min or 2h.")
+        raise InputError(f"--time-limit {time}: give a time such as 90s, 10min or 2h.")
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -76,9 +76,9 @@ def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml")],
     store: Path = STORE,
     workers: int | None = None,
-    until_se: Annotated[str | None, typer.Option(metavar="ERROR")] = None,
+    precision: Annotated[str | None, typer.Option(metavar="SHARE")] = None,
     max_runs: int | None = None,
-    time: Annotated[str | None, typer.Option(metavar="TIME")] = None,
+    time_limit: Annotated[str | None, typer.Option(metavar="TIME")] = None,
     part: Annotated[str | None, typer.Option(metavar="I/N")] = None,
     cluster: Cluster = None,
 ) -> Report:
@@ -94,12 +94,13 @@ def sweep(
         What to run.
     workers
         Shards and points to run at once; one per processor by default.
-    until_se
-        Run until the standard error of the mean slots is at most this: 1% of the mean, or 0.05
-        slots. The runs of the file are done in any case. It does not apply to points of traffic.
+    precision
+        Run until half the width of the 95 % interval of the mean slots is at most this, relative
+        to the mean: 2% or 0.02. The runs of the file are done in any case. It does not apply to
+        points of traffic.
     max_runs
-        The most runs of an experiment with --until-se. (default: 10000)
-    time
+        The most runs of an experiment with --precision. (default: 10000)
+    time_limit
         Stop after this time: 90s, 10min, 2h.
     part
         Do part I of N parts of equal work, for job arrays.
@@ -109,15 +110,15 @@ def sweep(
     from popsnet.sweeps.reports import progress_in_words, sweep_report
     from popsnet.sweeps.runner import Workers, deadline_after, pursue, require_workers
 
-    if max_runs is not None and until_se is None:
-        raise InputError("--max-runs needs --until-se.")
-    seconds = _seconds(time)
+    if max_runs is not None and precision is None:
+        raise InputError("--max-runs needs --precision.")
+    seconds = _seconds(time_limit)
     require_workers(workers)
     if cluster is not None and workers is not None:
         raise InputError("--workers and --cluster: a cluster has its own workers. Give only one.")
     try:
         wanted = popsnet.Sweep.read(file)
-        goals = Goals.of(wanted, until_se=until_se, max_runs=max_runs, part=part)
+        goals = Goals.of(wanted, precision=precision, max_runs=max_runs, part=part)
         _require_usable(store)
         opened = ExitStack()
         executor = None if cluster is None else opened.enter_context(open_cluster(cluster))
@@ -137,7 +138,7 @@ def sweep(
         report = sweep_report(wanted, goals, results)
         if not goals.is_reached(results):
             message = f"{progress_in_words(goals, results)} The same command does the rest."
-            report = report.plus(f"Stopped after {time}: {message}")
+            report = report.plus(f"Stopped after {time_limit}: {message}")
         return report
 
 
@@ -330,16 +331,20 @@ def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | 
 @results.command()
 @reporting
 def export(
-    only: Only, file: Path, per_run: bool = False, traffic: bool = False, store: Path = STORE
+    only: Only,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE")],
+    per_run: bool = False,
+    traffic: bool = False,
+    store: Path = STORE,
 ) -> Report:
     """Write a table with one row per experiment, one row per run, or one per point of traffic.
 
-    Example: popsnet results export results.csv
+    Example: popsnet results export --out results.csv
 
     Parameters
     ----------
-    file
-        Ends in .csv, .json or .parquet.
+    out
+        The file to write: .csv, .json or .parquet.
     per_run
         Write a row per run, not a row per experiment.
     traffic
@@ -352,16 +357,16 @@ def export(
     with popsnet.Store(store) as results:
         points = len(results.traffic.points(only))
         if traffic or (points and not per_run and not results.experiments(only)):
-            count = results.export(file, only, traffic=True)
-            facts = Fact("file", str(file)), Fact("points", count), Fact("runs_not_counted", 0)
-            note = f"{plural(count, 'point')} of traffic written to {file}."
+            count = results.export(out, only, traffic=True)
+            facts = Fact("file", str(out)), Fact("points", count), Fact("runs_not_counted", 0)
+            note = f"{plural(count, 'point')} of traffic written to {out}."
             return Report("", facts, (note,))
-        count = results.export(file, only, per_run=per_run)
+        count = results.export(out, only, per_run=per_run)
         old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
         behind = results.runs_not_counted(only)
     what = "run" if per_run else "experiment"
-    facts = Fact("file", str(file)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
-    report = Report("", facts, (f"{plural(count, what)} written to {file}.",))
+    facts = Fact("file", str(out)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
+    report = Report("", facts, (f"{plural(count, what)} written to {out}.",))
     again = "Run the same sweep into a new store and merge it to add them."
     if old + deleted:
         report = report.plus(Fact("runs_without_counts", old + deleted))

@@ -178,7 +178,7 @@ def oblivious(
     out
         Write the permutation to this file: .npy, .csv or .json.
     """
-    attack = popsnet.studies.adversaries.attack_oblivious(
+    attack = popsnet.adversaries.attack_oblivious(
         popsnet.Network(d, g), paths, router=router, variant=variant, runs=runs,
         permutation_seed=permutation_seed,
     )  # fmt: skip
@@ -209,7 +209,7 @@ def congestion(
     worst
         Build the worst permutation as well up to this G; slow above 32.
     """
-    found = popsnet.studies.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
+    found = popsnet.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_congestion(found))
 
 
@@ -237,7 +237,7 @@ def rigid(
     out
         Write the permutation to this file: .npy, .csv or .json.
     """
-    attack = popsnet.studies.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
+    attack = popsnet.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
     report = _with_permutation(attack.report(), attack.destination, out)
     return with_figure(report, figure, lambda: popsnet.plots.draw_growth(attack))
 
@@ -263,7 +263,7 @@ def two_hop(
     out
         Write the permutation to this file: .npy, .csv or .json.
     """
-    attack = popsnet.studies.adversaries.attack_two_hop(
+    attack = popsnet.adversaries.attack_two_hop(
         algorithm, popsnet.Network(d, g), _rounds(most_slots)
     )
     return _with_permutation(attack.report(), attack.destination, out)
@@ -289,7 +289,7 @@ def separation(
     most_slots
         Longest delay to look for, an even number of slots.
     """
-    found = popsnet.studies.adversaries.measure_separation(largest, runs, _rounds(most_slots))
+    found = popsnet.adversaries.measure_separation(largest, runs, _rounds(most_slots))
     return with_figure(found.report(), figure, lambda: popsnet.plots.draw_separation_study(found))
 
 

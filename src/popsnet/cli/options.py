@@ -18,12 +18,12 @@ variant
 permutation
     random, keyed, identity, reversal, transpose, bit-reversal, shuffle, shift (by 1), shift:K,
     shift:d, group-permutation, tornado; or a file: .npy, .csv or .json.
-demand
+packets
     A file with a row per packet (source, destination), or with amounts in a third column: .csv,
     .npy or .parquet.
 matrix
-    A file with G × G numbers of packets, a row per source group, or with rows source, destination,
-    amount: .csv, .npy or .parquet.
+    A file with numbers of packets, G × G (a row per source group) or N × N (a row per source), or
+    with rows source, destination, amount of groups: .csv, .npy or .parquet.
 unit
     The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
 engine
@@ -31,7 +31,7 @@ engine
 permutation_seed
     Random seed of the permutations, if they are drawn (default 0).
 fault
-    A part that is dead: coupler:B,A (from group A to group B), transmitter:P, receiver:P or
+    A part that is dead: coupler:A-B (from group A to group B), transmitter:P, receiver:P or
     processor:P, with @SLOT from that slot on; or random:couplers=N. Give it several times for
     several faults.
 loss
@@ -355,7 +355,7 @@ class RunOptions(Keywords):
     """
 
     permutation: Permutation = "random"
-    demand: Path | None = None
+    packets: Path | None = None
     matrix: Path | None = None
     unit: float | None = None
     seed: int = 0
@@ -366,7 +366,7 @@ class RunOptions(Keywords):
     def keywords(self) -> dict[str, Any]:
         """Return the keywords of :func:`popsnet.route` and other functions of the library."""
         given = super().keywords()
-        ways = {"--demand": self.demand, "--matrix": self.matrix}
+        ways = {"--packets": self.packets, "--matrix": self.matrix}
         if self.permutation != "random":
             ways = {"--permutation": Path(self.permutation), **ways}
         names = [name for name, value in ways.items() if value]
@@ -377,7 +377,7 @@ class RunOptions(Keywords):
     @property
     def has_demand(self) -> bool:
         """Whether the packets are not those of a permutation."""
-        return not self.demand is self.matrix is None
+        return not self.packets is self.matrix is None
 
     def require_default_applies(self, d: int, g: int) -> None:
         """Refuse what the default router cannot do, and say which router can."""

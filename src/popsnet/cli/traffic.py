@@ -55,15 +55,17 @@ class TrafficOptions(opt.Keywords):
     burst
         Packets arrive in bursts of this mean length, one destination each.
     matrix
-        Rates instead of a pattern: n x n or g x g, a .csv or .npy file.
-    arrivals
-        Packets, one per line: slot,source,destination[,packets].
+        A file with rates instead of a pattern, G × G (a row per source group) or N × N (a row per
+        source): .csv, .npy or .parquet.
+    packets
+        A .csv file with a row per packet: slot,source,destination[,packets].
     buffer
         Packets of its own that a processor may hold, and as many of others. [0: any number]
     slots
         Slots to measure. (default: until the mean delay is precise)
     precision
-        Precise is a 95 % interval of ± this share of the mean. (default: 0.02)
+        Half the width of the 95 % interval of the mean delay, relative to it: 2% or 0.02.
+        (default: 2%)
     max_slots
         The most slots to measure.
     overload
@@ -88,10 +90,10 @@ class TrafficOptions(opt.Keywords):
     pattern: str = "uniform"
     burst: float | None = None
     matrix: Path | None = None
-    arrivals: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None
+    packets: Annotated[Path | None, typer.Option(metavar="FILE.csv")] = None
     buffer: int = 0
     slots: int | None = None
-    precision: float | None = None
+    precision: Annotated[str | None, typer.Option(metavar="SHARE")] = None
     max_slots: int | None = None
     wavelengths: opt.Wavelengths = 1
     overload: bool = False
@@ -105,12 +107,12 @@ class TrafficOptions(opt.Keywords):
 
     @property
     def chosen(self) -> str:
-        """What is asked for: load, loads, saturation, arrivals or an overview."""
+        """What is asked for: load, loads, saturation, packets or an overview."""
         given = {
             "--load": self.load is not None,
             "--loads": self.loads is not None,
             "--saturation": self.saturation,
-            "--arrivals": self.arrivals is not None,
+            "--packets": self.packets is not None,
         }
         asked = [name for name, is_given in given.items() if is_given]
         if len(asked) > 1:
@@ -122,8 +124,8 @@ class TrafficOptions(opt.Keywords):
         from popsnet.experiment.traffic import TrafficExperiment
         from popsnet.workloads.loads import read_loads
 
-        given = {**self.keywords(), "packets": self.arrivals}
-        for name in ("scheduler", "load", "loads", "saturation", "arrivals"):
+        given = self.keywords()
+        for name in ("scheduler", "load", "loads", "saturation"):
             given.pop(name, None)
         given["overload"] |= self.saturation
         names = self.scheduler or self._schedulers()
@@ -145,7 +147,7 @@ class TrafficOptions(opt.Keywords):
     def _schedulers(self) -> list[str]:
         from popsnet.programs.scheduler import all_schedulers
 
-        if self.chosen in ("load", "arrivals"):
+        if self.chosen in ("load", "packets"):
             return [_DEFAULT]
         able = [one for one in all_schedulers() if one.wavelengths or self.wavelengths == 1]
         return [one.name for one in able if one.online and not one.file]
@@ -216,10 +218,10 @@ _REFUSED: dict[str, list[tuple[tuple[str, ...], str]]] = {
         (("trace", "trace_slots"), "is for one point, and --saturation runs several; give --load."),
         (("figure",), "is of several given loads; give --loads instead of --saturation."),
     ],
-    "arrivals": [
+    "packets": [
         (
             ("pattern", "burst", "matrix", "arrival_seed"),
-            "is for packets that are drawn, and --arrivals lists them; leave one of the two out.",
+            "is for packets that are drawn, and --packets lists them; leave one of the two out.",
         )
     ],
 }  # fmt: skip
@@ -301,7 +303,7 @@ class ScheduleOptions(opt.Keywords):
     d: int
     g: int
     permutation: Annotated[str | None, typer.Option(autocompletion=opt.complete_permutation)] = None
-    demand: Path | None = None
+    packets: Path | None = None
     matrix: Path | None = None
     unit: float | None = None
     hops: Annotated[str, typer.Option(autocompletion=opt.complete_hops)] = "auto"
@@ -324,8 +326,8 @@ def schedule(
 ) -> Report:
     """Compute a collision-free schedule for known traffic.
 
-    Without --permutation, --demand or --matrix the traffic is a random permutation. The processors
-    of a matrix, which counts packets between groups, are chosen by the schedule. With --fault the
+    Without --permutation, --packets or --matrix the traffic is a random permutation. The processors
+    of a matrix that counts packets between groups are chosen by the schedule. With --fault the
     schedule goes around dead parts, and lists the packets that have no path.
 
     Example: popsnet schedule 12 8 --permutation transpose --out schedule.csv
@@ -342,7 +344,7 @@ def schedule(
         Write what every processor sends and listens to in every slot, as .csv.
     """
     tables = {"--out": out, "--ports": ports}
-    files = {"--demand": options.demand, "--matrix": options.matrix, **tables}
+    files = {"--packets": options.packets, "--matrix": options.matrix, **tables}
     _require_files(tables, {**files, "--trace": trace, "--figure": figure})
     if figure is not None and options.wavelengths > 1:
         raise InputError(

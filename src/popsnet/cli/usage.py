@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from popsnet.base.errors import InputError, closest
+from popsnet.base.spellings import new_spelling
 from popsnet.cli import output
 
 _SIZES = ("D", "G", "N")
@@ -17,7 +18,7 @@ _SIZES = ("D", "G", "N")
 _MEANT = {"help": "--help", "version": "--version"}
 """Words that one would try."""
 
-_IN_THE_LIBRARY = {"router": "routers", "arrivals": "packets", "network": "comparators"}
+_IN_THE_LIBRARY = {"router": "routers", "network": "comparators"}
 """Options that give a parameter of another name, too."""
 
 _LIKE_NUMBERS = re.compile(r"-\d+")
@@ -50,10 +51,12 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
+            if more := self.make_parser(ctx).parse_args(args=list(typed))[1]:
+                _refuse_argument(words_of(ctx), more)
             _refuse_number(error, self._values(ctx, typed))
             raise
         except Exception as error:
-            _refuse_option(ctx, error)
+            _refuse_option(ctx, error, typed)
             if found := re.match(r"Got unexpected extra arguments? ?\S* \((.*)\)$", str(error)):
                 self._refuse_more(ctx, found[1].split())
             raise
@@ -63,9 +66,9 @@ class Command(TyperCommand):
         arguments = [one for one in self.get_params(ctx) if one.param_type_name == "argument"]
         *others, last = [one.metavar or one.name for one in arguments] or ["no arguments"]
         takes = f"{', '.join(others)} and {last}" if others else last
-        typed = ", ".join(map(repr, more))
+        words, typed = words_of(ctx), ", ".join(map(repr, more))
         many = "is one too many" if len(more) == 1 else "are too many"
-        raise InputError(f"popsnet {words_of(ctx)} takes {takes}; {typed} {many}.")
+        raise InputError(f"popsnet {words} takes {takes}; {typed} {many}.")
 
     def _with_sizes(self, ctx: Any, args: Sequence[str]) -> list[str]:
         """Return the arguments with a space before negative sizes, which keeps them apart."""
@@ -137,12 +140,23 @@ def _without_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def _refuse_option(ctx: Any, error: Any) -> None:
+def _refuse_argument(words: str, more: Sequence[str]) -> None:
+    """Refuse an argument that is an option now."""
+    if now := new_spelling("argument", "FILE", words):
+        raise InputError(
+            f"popsnet {words} takes no arguments; what was FILE is now {now}: give --out {more[0]}."
+        )
+
+
+def _refuse_option(ctx: Any, error: Any, typed: Sequence[str] = ()) -> None:
     """Refuse an option that does not exist, if that is what is wrong."""
     if not hasattr(error, "possibilities"):
         return
     known = [name for one in ctx.command.get_params(ctx) for name in one.opts]
     where, option = f"popsnet {words_of(ctx)}".strip(), error.option_name
+    _, _, value = " ".join(typed).replace("=", " ").partition(f"{option} ")
+    if new := new_spelling("option", option, words_of(ctx), value.partition(" ")[0]):
+        raise InputError(f"{where} has no option {option}. It is now {new}.")
     meant = closest(option, known)
     cure = f" Did you mean {meant}?" if meant else ""
     if others := [words for words, options in _options_of(ctx.find_root()) if option in options]:

@@ -23,10 +23,11 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, unknown, wrong
 from popsnet.base.files import is_file
+from popsnet.base.spellings import new_spelling, refusing_old
 from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults
-from popsnet.model.faults.faults import faults_of
-from popsnet.model.network import Network
+from popsnet.model.faults.faults import as_recorded, faults_of, from_record
+from popsnet.model.network import Network, network_of
 from popsnet.model.slot import Ints
 from popsnet.programs.router import Route, Router, Variant, find_variant
 from popsnet.programs.schedules.demand import Demand
@@ -46,7 +47,10 @@ MAX_STEPS = 1000
 _FILES = ("router_file", "permutation_file")
 
 _DEMAND = re.compile(r"(demand|matrix)[.:]")
-"""How the name of a demand begins: with the parameter that gives it."""
+"""How the name of a demand begins."""
+_WAYS = {"demand": "packets", "matrix": "matrix"}
+"""The parameter that gives a demand, by the beginning of its name."""
+_NAMES = {way: name for name, way in _WAYS.items()}
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -76,6 +80,7 @@ class Spelling:
     def identity(self, experiment: Experiment) -> dict[str, Any]:
         """Return the values of an experiment by key."""
         values = {key: getattr(experiment, name) for key, name in self.names.items()}
+        values["faults"] = as_recorded(values["faults"])
         for group in self.absent:
             if group.items() <= values.items():
                 values = {key: value for key, value in values.items() if key not in group}
@@ -89,6 +94,7 @@ class Spelling:
     def fields(self, identity: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the fields of an experiment with this identity."""
         values = {**self.defaults, **identity}
+        values["faults"] = from_record(values["faults"])
         return {**self.unused, **{name: values[key] for key, name in self.names.items()}}
 
 
@@ -152,7 +158,7 @@ class Experiment:
     Parameters
     ----------
     d, g : int
-        Processors per group, and groups, each at least 1.
+        Processors per group, and groups, each at least 1; or a network alone.
     router : str, Path, Router or generator function
         The name of a registered router, a file ``name.py`` that registers one, a
         :class:`Router`, or a generator function. ``"NAME:VARIANT"`` names the variant as well.
@@ -168,11 +174,12 @@ class Experiment:
         The seed of the permutations, from 0 to 2^64 - 1.
     max_steps : int
         A run is capped after this many steps, at most 10^6.
-    demand : Demand, str or Path, optional
+    packets : Demand, str or Path, optional
         The packets of every run, any number per processor, instead of a permutation; or a file of
         them. The router must serve demands.
     matrix : str or Path, optional
-        A file with the packets from each group to each group, instead of a demand.
+        A file with the packets from each group to each group, or from each processor to each,
+        instead of a list.
     faults : Faults or str, optional
         What does not work, as :class:`Faults` or as the text of it. By default everything works.
     fault_seed : int
@@ -234,10 +241,11 @@ class Experiment:
         unused={},
     )  # fmt: skip
 
+    @refusing_old
     def __init__(
         self,
-        d: int,
-        g: int,
+        d: Network | int,
+        g: int | None = None,
         *,
         router: str | Path | Router | Route = "mei-rizzi",
         variant: str | None = None,
@@ -245,20 +253,21 @@ class Experiment:
         seed: int = 0,
         permutation_seed: int = 0,
         max_steps: int = MAX_STEPS,
-        demand: Demand | ResolvedDemand | str | Path | None = None,
+        packets: Demand | ResolvedDemand | str | Path | None = None,
         matrix: ResolvedDemand | str | Path | None = None,
         faults: Faults | str | None = None,
         fault_seed: int = 0,
         wavelengths: int = 1,
     ) -> None:
-        network = Network(d, g, wavelengths)
+        is_whole = isinstance(d, Network) and wavelengths == 1
+        network = network_of(d, g, None if is_whole else wavelengths)
         found, variant = find_variant(router, variant)
         workload: Workload
-        if demand is None and matrix is None:
+        if packets is None and matrix is None:
             chosen = _resolved(found, variant, network)
             workload = resolve_permutation(permutation, network)
         else:
-            workload = resolve_demand(network, permutation, demand=demand, matrix=matrix)
+            workload = resolve_demand(network, permutation, packets=packets, matrix=matrix)
             chosen = found.serve(variant, workload.demand)
         max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
         seed = seed_number("seed", seed)
@@ -331,7 +340,7 @@ class Experiment:
         ----------
         unnamed : mapping
             The parameters of the experiment that have no name under which to find them, such as
-            ``router``, ``permutation`` or ``demand``.
+            ``router``, ``permutation`` or ``packets``.
 
         Returns
         -------
@@ -387,6 +396,8 @@ class Experiment:
         """
         known = sorted(signature(type(self)).parameters)
         for name in sorted(changes.keys() - {*known}):
+            if new := new_spelling("parameter", name, "replaced"):
+                raise InputError(f"There is no parameter {name}. It is now {new}.")
             raise unknown("parameter", name, known)
         given = self._parameters(self._objects)
         for name in self._decided(changes):
@@ -411,9 +422,9 @@ class Experiment:
 
     @property
     def way(self) -> str:
-        """The parameter that gives the packets: ``permutation``, ``demand`` or ``matrix``."""
+        """The parameter that gives the packets: ``permutation``, ``packets`` or ``matrix``."""
         named = _DEMAND.match(self.workload)
-        return named[1] if named else "permutation"
+        return _WAYS[named[1]] if named else "permutation"
 
     def _decided(self, changes: Mapping[str, Any]) -> set[str]:
         """Return the parameters that are chosen again if others change."""
@@ -731,7 +742,7 @@ class Experiment:
         >>> import popsnet
         >>> experiment = popsnet.Experiment(4, 4, faults="random:couplers=2")
         >>> print(experiment.faults_of(0).faults, "|", experiment.faults_of(1).faults)
-        coupler:0,1 coupler:2,1 | coupler:1,3 coupler:3,2
+        coupler:1-0 coupler:1-2 | coupler:3-1 coupler:2-3
         """
         if not self.faults:
             return None
@@ -898,10 +909,10 @@ Workload: TypeAlias = ResolvedPermutation | ResolvedDemand
 def resolve_demand(
     network: Network, permutation: object = "random", **ways: object
 ) -> ResolvedDemand:
-    """Return what one of the parameters ``demand`` and ``matrix`` gives, and refuse several."""
+    """Return what one of the parameters ``packets`` and ``matrix`` gives, and refuse several."""
     (way, given), *others = ((way, one) for way, one in ways.items() if one is not None)
     if others:
-        raise InputError("demand and matrix each give the packets to send; give only one.")
+        raise InputError("packets and matrix each give the packets to send; give only one.")
     if not (isinstance(permutation, str) and permutation == "random"):
         raise InputError(f"permutation and {way} each give the packets to send; give only one.")
     if isinstance(given, ResolvedDemand):
@@ -910,10 +921,10 @@ def resolve_demand(
         return given
     if isinstance(given, str | Path):
         return _demand_of_file(network, way, Path(given))
-    if way != "demand" or not isinstance(given, Demand):
+    if way != "packets" or not isinstance(given, Demand):
         raise wrong(way, f"{given!r:.40}")(f"give a file or a Demand, or use route({way}=…).")
     if given.network != network:
-        raise InputError(f"The demand is for {given.network}, not for {network}.")
+        raise InputError(f"The packets are for {given.network}, not for {network}.")
     own = _constant(Demand(network, given.source.copy(), given.destination.copy()))
     return ResolvedDemand(f"demand:{own.digest}", "", own)
 
@@ -923,7 +934,7 @@ def _demand_of_file(network: Network, way: str, path: Path) -> ResolvedDemand:
     if not is_file(path):
         raise wrong(way, repr(str(path)))("this file does not exist.")
     before = path.read_bytes()
-    if way == "demand":
+    if way == "packets":
         demand = read_demand(path, network).demand
     else:
         demand = demand_of_matrix(network, read_matrix(path, network).counts)
@@ -935,7 +946,7 @@ def _demand_of_file(network: Network, way: str, path: Path) -> ResolvedDemand:
 def named_after(way: str, path: Path, demand: Demand) -> ResolvedDemand:
     """Return a demand with the name of the file that it was read from."""
     digest = blake2b(path.read_bytes(), digest_size=16).hexdigest()
-    name = f"{way}{path.suffix.lower()}:{digest}"
+    name = f"{_NAMES[way]}{path.suffix.lower()}:{digest}"
     return ResolvedDemand(name, str(path.resolve()), _constant(demand))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from popsnet.base.errors import wrong
 from popsnet.experiment.experiment import whole_number
@@ -15,6 +17,26 @@ _WARM_FRAMES, _HOPELESS_FRAMES = 5, 20
 _MOST_SLOTS = 2**30
 _PROCESSOR_SLOTS = 2**27
 """Slots times processors of the longest window by default."""
+
+
+def share_of_mean(precision: object) -> float:
+    """Return a precision, half the width of a 95 % interval, as a share of the mean.
+
+    >>> share_of_mean("2%"), share_of_mean(0.02)
+    (0.02, 0.02)
+    """
+    is_number = isinstance(precision, int | float) and not isinstance(precision, bool)
+    found = re.fullmatch(r"(\d{1,18}\.?\d{0,18}|\.\d{1,18})\s*(%?)", str(precision).strip())
+    if is_number:
+        share = float(precision)  # type: ignore[arg-type]
+    else:
+        share = float(Fraction(found[1]) / (100 if found[2] else 1)) if found else 0.0
+    if not 0 < share < 1:
+        raise wrong("precision", precision)(
+            "it must be between 0 and 1, such as 2% or 0.02: half the width of the 95 % interval, "
+            "as a share of the mean."
+        )
+    return share
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +88,7 @@ class StopRule:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, whole_number(name, value, least, _MOST_SLOTS))
-        is_number = isinstance(self.precision, int | float) and not isinstance(self.precision, bool)
-        if not is_number or not 0 < self.precision < 1:
-            raise wrong("precision", self.precision)(
-                "it must be between 0 and 1, such as 0.02 for ±2 %."
-            )
+        object.__setattr__(self, "precision", share_of_mean(self.precision))
         whole_number("max_inside", self.max_inside, 1)
 
     @property

@@ -19,11 +19,11 @@ from popsnet.experiment.experiment import (
     seed_number,
     whole_number,
 )
-from popsnet.experiment.stop import StopRule
+from popsnet.experiment.stop import StopRule, share_of_mean
 from popsnet.model.coins import Coins
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import faults_of
-from popsnet.model.network import Network
+from popsnet.model.network import Network, network_of
 from popsnet.programs.scheduler import (
     ProgramFunction,
     Scheduler,
@@ -52,7 +52,7 @@ class TrafficParameters(TypedDict, total=False):
     seed: int
     arrival_seed: int
     slots: int | None
-    precision: float | None
+    precision: float | str | None
     max_slots: int | None
     overload: bool
     faults: Faults | str | None
@@ -88,7 +88,7 @@ class TrafficExperiment(Experiment):
         Rates between processors (n × n) or groups (g × g) in place of a pattern, scaled to the
         load.
     packets : str or Path, optional
-        A CSV file of packets in place of load and pattern. It is measured from slot 0 on, without
+        A CSV file of packets in place of load and pattern. It is measured from slot 1 on, without
         a warm-up, until all packets are delivered.
     buffer : int
         Packets of its own that a processor may hold, and as many of others; 0 for any number.
@@ -153,8 +153,8 @@ class TrafficExperiment(Experiment):
 
     def __init__(
         self,
-        d: int,
-        g: int,
+        d: Network | int,
+        g: int | None = None,
         *,
         scheduler: str | Path | Scheduler | ProgramFunction = "rotor",
         variant: str | None = None,
@@ -167,7 +167,7 @@ class TrafficExperiment(Experiment):
         seed: int = 0,
         arrival_seed: int = 0,
         slots: int | None = None,
-        precision: float | None = None,
+        precision: float | str | None = None,
         max_slots: int | None = None,
         overload: bool = False,
         faults: Faults | str | None = None,
@@ -175,7 +175,8 @@ class TrafficExperiment(Experiment):
         known_faults: bool = False,
         wavelengths: int = 1,
     ) -> None:
-        network = Network(d, g, wavelengths)
+        is_whole = isinstance(d, Network) and wavelengths == 1
+        network = network_of(d, g, None if is_whole else wavelengths)
         broken, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
         broken.require_on(network)
         _require_dead_parts(broken, known_faults)
@@ -184,7 +185,7 @@ class TrafficExperiment(Experiment):
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
         _require_used(slots, packets, overload, precision=precision, max_slots=max_slots)
-        precision = PRECISION if precision is None else precision
+        precision = PRECISION if precision is None else share_of_mean(precision)
         StopRule(network, slots=slots, precision=precision, max_slots=max_slots)
         arrivals = make_arrivals(
             network, pattern=pattern, load=load, burst=burst, matrix=matrix, packets=packets,
@@ -420,7 +421,7 @@ all pairs of processors."""
 
 
 def _require_used(
-    slots: int | None, packets: object, overload: bool, **length: float | None
+    slots: int | None, packets: object, overload: bool, **length: float | str | None
 ) -> None:
     """Refuse parameters that change nothing."""
     if overload and packets is not None:
@@ -438,7 +439,7 @@ def _require_dead_parts(faults: Faults, known: bool) -> None:
     if known and not faults.kinds - {"loss"}:
         raise wrong("known_faults", "True")(
             "it says that every processor knows the dead parts, and no part is dead. Give a dead "
-            "part, such as 'coupler:1,0', or leave it out."
+            "part, such as 'coupler:0-1', or leave it out."
         )
 
 

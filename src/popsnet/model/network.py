@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from functools import wraps
+from inspect import signature
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 from popsnet.base.errors import InputError, import_networkx, wrong
 
@@ -383,6 +395,79 @@ def network_of(network: Network | int, g: int | None, several: int | None = None
             f"{network!r} has a number of wavelengths already; leave it out."
         )
     return Network(*shape_of(shape, g), width if several is None else several)
+
+
+_P = ParamSpec("_P")
+_A = TypeVar("_A", contravariant=True)
+_B = TypeVar("_B", contravariant=True)
+_R = TypeVar("_R", covariant=True)
+
+
+class OnNetwork(Protocol[_P, _R]):
+    """A function of a network, or of its sizes d and g."""
+
+    @overload
+    def __call__(self, network: Network, /, *more: _P.args, **others: _P.kwargs) -> _R: ...
+    @overload
+    def __call__(self, d: int, g: int, /, *more: _P.args, **others: _P.kwargs) -> _R: ...
+
+
+class ThenNetwork(Protocol[_A, _P, _R]):
+    """A function of something and a network."""
+
+    @overload
+    def __call__(self, a: _A, network: Network, /, *more: _P.args, **others: _P.kwargs) -> _R: ...
+    @overload
+    def __call__(self, a: _A, d: int, g: int, /, *more: _P.args, **others: _P.kwargs) -> _R: ...
+
+
+class LastNetwork(Protocol[_A, _B, _P, _R]):
+    """A function of two things and a network."""
+
+    @overload
+    def __call__(
+        self, a: _A, b: _B, network: Network, /, *more: _P.args, **others: _P.kwargs
+    ) -> _R: ...
+    @overload
+    def __call__(
+        self, a: _A, b: _B, d: int, g: int, /, *more: _P.args, **others: _P.kwargs
+    ) -> _R: ...
+
+
+def on_network(function: Callable[Concatenate[Network, _P], _R]) -> OnNetwork[_P, _R]:
+    """Decorate a function of a network, so that it can be called with d and g as well."""
+    called: OnNetwork[_P, _R] = _of_sizes(function)
+    return called
+
+
+def then_network(function: Callable[Concatenate[_A, Network, _P], _R]) -> ThenNetwork[_A, _P, _R]:
+    """Decorate a function of something and a network like :func:`on_network`."""
+    called: ThenNetwork[_A, _P, _R] = _of_sizes(function)
+    return called
+
+
+def last_network(
+    function: Callable[Concatenate[_A, _B, Network, _P], _R],
+) -> LastNetwork[_A, _B, _P, _R]:
+    """Decorate a function of two things and a network like :func:`on_network`."""
+    called: LastNetwork[_A, _B, _P, _R] = _of_sizes(function)
+    return called
+
+
+def _of_sizes(function: Callable[..., Any]) -> Any:
+    at = list(signature(function).parameters).index("network")
+
+    @wraps(function)
+    def called(*values: Any, **parameters: Any) -> Any:
+        if len(values) > at and not isinstance(values[at], Network):
+            g = values[at + 1] if len(values) > at + 1 else parameters.pop("g", None)
+            values = (*values[:at], network_of(values[at], g), *values[at + 2 :])
+        elif "d" in parameters:
+            sizes = parameters.pop("d"), parameters.pop("g", None)
+            parameters["network"] = network_of(*sizes)
+        return function(*values, **parameters)
+
+    return called
 
 
 def require_one_wavelength(network: Network) -> None:

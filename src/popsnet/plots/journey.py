@@ -11,7 +11,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 from matplotlib.typing import LineStyleType
 
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 from popsnet.plots import style
 from popsnet.plots.network import Coupler, SlotDiagram, Stroke, messages_of
 from popsnet.trace import Event
@@ -53,6 +53,7 @@ def hops_of(network: Network, events: Sequence[Event]) -> Iterator[Hop]:
             yield Hop(column, sender, coupler, receivers, kind, packet)
 
 
+@on_network
 @style.styled()
 def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figure:
     """Draw some slots side by side, with one packet in colour and all others in grey.
@@ -62,8 +63,8 @@ def draw_journey(network: Network, events: Sequence[Event], packet: int) -> Figu
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     events : sequence of Event
         The slots, as an observer of a run receives them.
     packet : int
@@ -140,7 +141,7 @@ def _draw_couplers(diagram: SlotDiagram, columns: int, hops: list[Hop], ours: li
     for column, coupler in product(range(columns), diagram.couplers):
         hop = named.get((column, coupler))
         stroke = Stroke(style.PALE, width=_THIN) if hop is None else hop.stroke._replace(width=1.6)
-        name = "c({},{})".format(*coupler) if hop else ""
+        name = "{1}→{0}".format(*coupler) if hop else ""
         text = "×" if load[column, coupler] > 1 else name
         x = (column + 0.5) * _PITCH
         diagram.add_coupler(x, coupler, stroke, text, size=5.5, color=style.GREY)

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.typing import LineStyleType
 
-from popsnet.model.network import Network, require_one_wavelength
+from popsnet.model.network import Network, require_one_wavelength, then_network
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, add_box, centred
 from popsnet.trace import Listen, Send
 
@@ -131,6 +131,7 @@ _LEFT, _MIDDLE, _RIGHT = 0.0, 5.0, 10.0
 _HEARD, _COLLIDED = Stroke(BLUE), Stroke(VERMILION, (0, (2, 2)))
 
 
+@then_network
 def draw_slot(
     axes: Axes, network: Network, sends: Sequence[Send] = (), listens: Sequence[Listen] = ()
 ) -> None:
@@ -143,8 +144,8 @@ def draw_slot(
     ----------
     axes : Axes
         The matplotlib axes to draw in.
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     sends : sequence of Send
         The messages: sender, groups, kind and packet.
     listens : sequence of Listen
@@ -173,7 +174,7 @@ def draw_slot(
         colour = PALE if not load[coupler] else BLUE if load[coupler] == 1 else VERMILION
         text = "×" if load[coupler] > 1 else "" if packet is None else f"{packet}"
         diagram.add_coupler(_MIDDLE, coupler, Stroke(colour, width=1.4), text, size=9)
-        name = "c({},{})".format(*coupler)
+        name = "{1}→{0}".format(*coupler)
         axes.text(_MIDDLE + 0.55, y + 0.14, name, fontsize=6, color=GREY, zorder=3)
     for processor in range(network.n):
         for x in (_LEFT, _RIGHT):

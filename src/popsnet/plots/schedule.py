@@ -37,7 +37,7 @@ _KINDS = (
 def draw_schedule(schedule: Schedule) -> Figure:
     """Draw the packet that every coupler carries in every slot, or the use of many couplers.
 
-    With up to 8 groups, a line is a coupler c(b, a), from group a to group b, ordered by a and then
+    With up to 8 groups, a line is a coupler a→b, from group a to group b, ordered by a and then
     b. If there are few slots, a field shows the number of the packet.
 
     With more groups, the left panel shows the share of couplers that are in use in every slot, by
@@ -148,9 +148,9 @@ def _label_couplers(axes: Axes, g: int) -> None:
     axes.grid(False)
     axes.hlines(np.arange(1, g * g) - 0.5, *axes.get_xlim(), color="white", linewidth=0.7)
     axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=style.GREY, linewidth=0.5)
-    names = [f"c({b},{a})" for a in range(g) for b in range(g)]
+    names = [f"{a}→{b}" for a in range(g) for b in range(g)]
     axes.set_yticks(range(g * g), names, fontsize=6)
-    axes.set_ylabel("coupler c(to, from)")
+    axes.set_ylabel("coupler from→to")
 
 
 # Many couplers: how many of them are in use, and how often each

@@ -138,7 +138,7 @@ def _draw_used_coupler(diagram: SlotDiagram, x: float, message: SentMessage, met
     text, size = ("×", 10) if met else (name, 8 if kind == "packet" else 6)
     stroke = (_COLLIDED if met else _stroke(kind))._replace(width=1.4)
     diagram.add_coupler(x, coupler, stroke, text, size=size)
-    y, label = diagram.coupler_height(coupler) + 0.33, "c({},{})".format(*coupler)
+    y, label = diagram.coupler_height(coupler) + 0.33, "{1}→{0}".format(*coupler)
     style.centred(diagram.axes, x, y, label, 5, va="bottom", color=style.GREY, zorder=3)
 
 

@@ -760,7 +760,7 @@ def register_relation(
     >>> facts = {"summary": "an example", "slots": "a slot per packet", "buffers": 2}
     >>> _ = popsnet.register("one-by-one", **facts)(one_by_one)
     >>> _ = popsnet.register_relation("one-by-one", "standard")(one_by_one)
-    >>> popsnet.route(2, 2, router="one-by-one", demand=[[0, 1], [0, 3], [2, 3]]).slots
+    >>> popsnet.route(2, 2, router="one-by-one", packets=[[0, 1], [0, 3], [2, 3]]).slots
     array([3])
     >>> unregister("one-by-one")
     """

@@ -40,7 +40,7 @@ class TrafficFaults:
     >>> from popsnet import Faults, Network
     >>> from popsnet.traffic import find_scheduler
     >>> from popsnet.programs.scheduler_faults import TrafficFaults
-    >>> faults = TrafficFaults(Network(2, 2), find_scheduler("tdm"), Faults.parse("coupler:1,0"))
+    >>> faults = TrafficFaults(Network(2, 2), find_scheduler("tdm"), Faults.parse("coupler:0-1"))
     >>> faults.unreachable(0, np.array([0, 0]), np.array([1, 2]))
     array([False,  True])
     """

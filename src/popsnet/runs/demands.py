@@ -70,7 +70,7 @@ def read_given(
     unit : float, optional
         The amount of one packet, for amounts that are not numbers of packets.
     **given
-        One of ``demand``, ``permutation``, ``packets`` and ``matrix``, as for
+        One of ``permutation``, ``packets`` and ``matrix``, as for
         :func:`popsnet.schedule`; None stands for one that is not given. By default the packets are
         a random permutation.
 
@@ -100,10 +100,15 @@ def read_given(
         require_room(network, 0, traced=False, couplers=network.couplers)
         matrix = read_matrix(value, network, unit)
         require_room(network, int(matrix.counts.sum()), traced=False)
+        if len(matrix.counts) != network.g:
+            dealt = demand_of_matrix(network, matrix.counts)
+            return Given(network, dealt, None, matrix.rounding)
         return Given(network, None, matrix.counts, matrix.rounding)
     if isinstance(value, list | tuple):
         value = _array(name, value)
-    if name == "packets" or (name == "demand" and (isinstance(value, Path) or np.ndim(value) == 2)):
+    if name == "permutation" and (isinstance(value, Demand) or np.ndim(value) == 2):
+        raise InputError("permutation: this is a list of packets; give it as packets instead.")
+    if name == "packets" and not isinstance(value, Demand):
         read = read_demand(value, network, unit)
         return Given(network, read.demand, None, read.rounding)
     if unit is not None:
@@ -123,7 +128,7 @@ def _demand(network: Network, permutation_seed: int | None, value: Any) -> Deman
     """Return a demand that is one already, or a permutation."""
     if isinstance(value, Demand):
         if value.network != network:
-            raise InputError(f"The demand is for {value.network}, not for {network}.")
+            raise InputError(f"The packets are for {value.network}, not for {network}.")
         return value
     if isinstance(value, str | Path):
         seed = seed_number("permutation_seed", permutation_seed or 0)
@@ -143,12 +148,12 @@ def _array(name: str, value: Any) -> npt.NDArray[Any]:
 
 
 def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters of an experiment, with ``demand`` or ``matrix`` made a demand.
+    """Return parameters of an experiment, with ``packets`` or ``matrix`` made a demand.
 
     Here a text is the name of a file. ``unit`` is the amount of one packet. A permutation that is
     ``random``, as it is by default, may be there as well.
     """
-    ways = {name: value for name, value in given.items() if name in ("demand", "matrix")}
+    ways = {name: value for name, value in given.items() if name in ("packets", "matrix")}
     rest = {name: value for name, value in given.items() if name not in (*ways, "unit")}
     unit = given.get("unit")
     if not ways:
@@ -166,10 +171,10 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
     ways = {way: Path(value) if isinstance(value, str) else value for way, value in ways.items()}
     way, packets = next(iter(ways.items()))
     if isinstance(packets, ResolvedDemand):
-        return {**rest, "demand": packets}
+        return {**rest, "packets": packets}
     demand = read_given(network, unit=unit, **ways).dealt()
     is_file = unit is None and isinstance(packets, Path)
-    return {**rest, "demand": named_after(way, packets, demand) if is_file else demand}
+    return {**rest, "packets": named_after(way, packets, demand) if is_file else demand}
 
 
 def require_room(network: Network, packets: int, traced: bool, couplers: int = 0) -> None:

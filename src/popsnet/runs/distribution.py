@@ -451,7 +451,7 @@ def distribution(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
-    demand, matrix, unit, faults, fault_seed, wavelengths
+    packets, matrix, unit, faults, fault_seed, wavelengths
         The packets of every run instead of a permutation, what does not work, and the wavelengths
         of the network, as for :func:`route`. Exact chain, fluid limit and theorem are shown for
         permutations on one wavelength without faults only.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from popsnet.base.errors import InputError, as_path, unexpected, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.progress import Progress, Update, patient_progress
+from popsnet.base.spellings import renamed
 from popsnet.engines import Engine, Outcomes, choose_engine
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.faults import Faults
@@ -32,7 +33,7 @@ class IntactParameters(TypedDict, total=False):
     seed: int | None
     permutation_seed: int | None
     max_steps: int | None
-    demand: Demand | npt.ArrayLike | str | Path | None
+    packets: Demand | npt.ArrayLike | str | Path | None
     matrix: npt.ArrayLike | str | Path | None
     unit: float | None
     fault_seed: int | None
@@ -54,6 +55,8 @@ class ExperimentParameters(SharedParameters, total=False):
 
 def require_known(function: str, known: type, given: Mapping[str, object]) -> None:
     """Refuse a parameter that a function does not take, as Python 3.13 does."""
+    if old := renamed(function, given):
+        raise old
     code = sys._getframe(1).f_code  # the function itself, which has parameters of its own
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     names = [*own, *get_type_hints(known)]
@@ -113,13 +116,13 @@ def route(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
-    demand : Demand, array, Path or str, optional
+    packets : Demand, array, Path or str, optional
         The packets of every run instead of a permutation: a demand, or an array or a file with a
         row (source, destination) per packet. The router must serve demands, as ``relay``,
         ``direct`` and ``offline`` do.
     matrix : array, Path or str, optional
         The same as the number of packets from each group (row) to each group (column), which are
-        dealt to the processors of a group in turn.
+        dealt to the processors of a group in turn, or from each processor to each processor.
     unit : float, optional
         The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
     faults : Faults or str, optional

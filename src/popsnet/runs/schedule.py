@@ -24,7 +24,7 @@ from popsnet.hardware.shown import shown_rate, with_elapsed
 from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults, WorkingParts
 from popsnet.model.faults.faults import PARTS, faults_of
-from popsnet.model.network import Network, about, require_network
+from popsnet.model.network import Network, about, on_network, require_network
 from popsnet.programs.router import get_router
 from popsnet.programs.schedules.bounds import lower_bound, matrix_bound
 from popsnet.programs.schedules.demand import Demand
@@ -405,8 +405,7 @@ class Scheduled(Reported, Plotted):
 class ScheduledParameters(TypedDict, total=False):
     """Other ways to give the packets of a schedule, and what is dead."""
 
-    permutation: str | Path | npt.ArrayLike | None
-    packets: str | Path | npt.ArrayLike | None
+    packets: Demand | str | Path | npt.ArrayLike | None
     matrix: str | Path | npt.ArrayLike | None
     unit: float | None
     permutation_seed: int | None
@@ -414,9 +413,10 @@ class ScheduledParameters(TypedDict, total=False):
     fault_seed: int
 
 
+@on_network
 def schedule(
     network: Network,
-    demand: Demand | npt.ArrayLike | str | Path | None = None,
+    permutation: npt.ArrayLike | str | Path | None = None,
     *,
     hops: Hops | int = "auto",
     seed: int = 0,
@@ -425,25 +425,23 @@ def schedule(
 ) -> Scheduled:
     """Compute a collision-free schedule for packets that are known beforehand.
 
-    Give the packets as ``demand``, ``permutation``, ``packets`` or ``matrix``. By default they are
-    a random permutation. With dead parts the schedule goes around them, and lists the packets that
+    Give the packets as ``permutation``, ``packets`` or ``matrix``. By default they are a random
+    permutation. With dead parts the schedule goes around them, and lists the packets that
     have no path.
 
     Parameters
     ----------
-    network : Network
-        The network.
-    demand : Demand, array, Path or str, optional
-        A demand, an array of n destinations, an array or a file with a row (source, destination)
-        per packet, or the name of a permutation.
+    network : Network, or int and int
+        The network, or its d and g.
     permutation : str, Path or array, optional
         The name of a permutation, a file with one, or n destinations.
-    packets : str, Path or array, optional
-        A row (source, destination) per packet, or rows (source, destination, amount), or a file
-        with such rows.
+    packets : Demand, str, Path or array, optional
+        A demand, a row (source, destination) per packet, or rows (source, destination, amount), or
+        a file with such rows.
     matrix : str, Path or array, optional
         The number of packets from each group (row) to each group (column), or rows (source,
-        destination, amount), or a file with either. The schedule chooses the processors.
+        destination, amount), or a file with either. The schedule chooses the processors. Or the
+        number of packets from each processor to each processor.
     unit : float, optional
         The amount of one packet. By default amounts are numbers of packets; with a unit they are
         divided by it and rounded up.
@@ -489,7 +487,7 @@ def schedule(
     >>> made = popsnet.schedule(net, "reversal")
     >>> made.slots, made.lower_bound, made.execute().delivered
     (3, 3, 96)
-    >>> around = popsnet.schedule(net, "reversal", faults="coupler:7,0 coupler:0,7")
+    >>> around = popsnet.schedule(net, "reversal", faults="coupler:0-7 coupler:7-0")
     >>> around.slots, around.faults.intact_slots, around.execute().delivered
     (4, 3, 96)
     """
@@ -503,7 +501,7 @@ def schedule(
     active = _active(network, faults, fault_seed)
     if active is not None:
         seeds["fault_seed"] = fault_seed
-    given = read_given(network, demand=demand, **parameters)
+    given = read_given(network, permutation=permutation, **parameters)
     require_room(network, given.packets, traced=trace is not None)
     begin = time.perf_counter()
     with patient_progress(f"scheduling {given.packets:,} packets on {network}", None):

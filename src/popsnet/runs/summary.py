@@ -129,6 +129,8 @@ def experiment_columns(experiment: Experiment, version: str = popsnet.__version_
     """
     sizes = experiment.network.columns()
     rest = {name: value for name, value in experiment.identity.items() if name not in sizes}
+    if "faults" in rest:
+        rest["faults"] = experiment.faults
     return {"experiment": experiment.digest, **sizes, **rest, "popsnet_version": version}
 
 

@@ -88,7 +88,7 @@ class Goals:
         cls,
         experiments: Wanted,
         runs: int | None = None,
-        until_se: float | str | None = None,
+        precision: float | str | None = None,
         max_runs: int | None = None,
         part: str | Sequence[int] | None = None,
     ) -> Goals:
@@ -96,14 +96,14 @@ class Goals:
         points = experiments.traffic if isinstance(experiments, Sweep) else ()
         if not isinstance(experiments, Sweep):
             require_several("experiments", experiments)
-        wanted = _pairs(experiments, 1 if runs is None and until_se is not None else runs)
-        if until_se is not None and points and not wanted:
-            raise wrong("until_se", until_se)(
+        wanted = _pairs(experiments, 1 if runs is None and precision is not None else runs)
+        if precision is not None and points and not wanted:
+            raise wrong("precision", precision)(
                 "it applies to runs, and there are none. The precision of a point of traffic is "
                 "the key precision of its table."
             )
-        precision = _precision(wanted, until_se, max_runs)
-        return cls._made([*wanted, *((point, 1) for point in points)], precision, part)
+        wide = _precision(wanted, precision, max_runs)
+        return cls._made([*wanted, *((point, 1) for point in points)], wide, part)
 
     @classmethod
     def of_traffic(
@@ -205,13 +205,13 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
 
 
 def _precision(
-    wanted: Sequence[tuple[Experiment, int]], until_se: float | str | None, max_runs: int | None
+    wanted: Sequence[tuple[Experiment, int]], given: float | str | None, max_runs: int | None
 ) -> Precision | None:
-    if until_se is None:
+    if given is None:
         if max_runs is not None:
-            raise wrong("max_runs", max_runs)("max_runs needs until_se.")
+            raise wrong("max_runs", max_runs)("max_runs needs precision.")
         return None
-    precision = Precision.of(until_se, max_runs)
+    precision = Precision.of(given, max_runs)
     for experiment, runs in wanted:
         if max_runs is not None and runs > max_runs:
             raise wrong("max_runs", max_runs)(

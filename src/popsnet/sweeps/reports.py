@@ -282,7 +282,7 @@ def _reached(goals: Goals, store: Store) -> Iterator[str]:
         there = [goal for goal in runs if not goal.missing(store)]
         precise = sum(goal.is_precise(store) for goal in there)
         of_all = f"{precise:,} of {plural(len(runs), 'experiment')}"
-        yield f"{of_all} reached a standard error of at most {goals.precision}."
+        yield f"{of_all} reached a 95 % interval of at most {goals.precision}."
         if capped := sum(goal.is_capped(store) for goal in there):
             one = "has capped runs, so its mean is a lower bound"
             several = "have capped runs, so their means are lower bounds"

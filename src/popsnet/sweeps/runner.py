@@ -25,6 +25,7 @@ from popsnet.base import system
 from popsnet.base.errors import PopsnetError, wrong
 from popsnet.base.progress import Progress, duration, patient_progress
 from popsnet.base.report import plural
+from popsnet.base.spellings import refusing_old
 from popsnet.engines import Tally
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.experiment.traffic import TrafficExperiment
@@ -86,12 +87,13 @@ def require_workers(workers: int | None) -> None:
         whole_number("workers", workers, 1)
 
 
+@refusing_old
 def collect(
     experiments: Wanted,
     runs: int | None = None,
     store: Store | str | Path = "results.sqlite",
     *,
-    until_se: float | str | None = None,
+    precision: float | str | None = None,
     max_runs: int | None = None,
     seconds: float | None = None,
     part: str | Sequence[int] | None = None,
@@ -111,15 +113,15 @@ def collect(
         or a sweep, which has both, and may have points of continuous traffic, which are simulated
         as well.
     runs : int, optional
-        Runs of each experiment, rounded up to whole shards of ten. With ``until_se``, the runs
+        Runs of each experiment, rounded up to whole shards of ten. With ``precision``, the runs
         that are done in any case.
     store : Store, str or Path
         Where results are kept. A file that does not exist is made.
-    until_se : str or float, optional
-        Run each experiment until the standard error of its mean number of slots is at most this:
-        a text such as ``"1%"`` is relative to the mean, a number is in slots. See Notes.
+    precision : str or float, optional
+        Run each experiment until half the width of the 95 % interval of its mean number of slots,
+        1.96 standard errors, is at most this share of the mean: ``"2%"`` or 0.02. See Notes.
     max_runs : int, optional
-        The most runs of an experiment with ``until_se``; 10,000 by default.
+        The most runs of an experiment with ``precision``; 10,000 by default.
     seconds : float, optional
         Stop after this time. Finished shards are kept, and the tallies have fewer runs.
     part : str or pair of int, optional
@@ -133,7 +135,7 @@ def collect(
         How many shards are done at once; by default, as many as there are processors here, or as
         the workers of the cluster have threads.
     progress : function, bool or None
-        A function that is called with the shards done and the total (with ``until_se``, with
+        A function that is called with the shards done and the total (with ``precision``, with
         experiments). None shows a bar on a terminal after two seconds, False shows nothing.
 
     Returns
@@ -146,7 +148,7 @@ def collect(
     The longest shards are handed out first, by an estimate: the slots that the router expects,
     times a constant plus a time per processor that depend on the engine.
 
-    With ``until_se`` the standard error is computed after 50 runs, or ``runs`` if that is more,
+    With ``precision`` the standard error is computed after 50 runs, or ``runs`` if that is more,
     and then each time the number of runs has grown by a quarter. Which runs are done is therefore
     a function of the results, and does not depend on workers, interruptions or parts (with
     ``part``, whole experiments are divided, not their shards). Stopping at a small sample standard
@@ -162,14 +164,14 @@ def collect(
     >>> [tally.runs for tally in tallies]
     [20, 20]
 
-    Until the standard error of the mean is at most 2 % of it:
+    Until the 95 % interval of the mean is at most ±4 % of it:
 
-    >>> tallies = popsnet.collect(experiments, until_se="2%", store="results.sqlite")
+    >>> tallies = popsnet.collect(experiments, precision="4%", store="results.sqlite")
     >>> [tally.runs for tally in tallies]
     [190, 50]
     """
     require_workers(workers)
-    goals = Goals.of(experiments, runs, until_se, max_runs, part)
+    goals = Goals.of(experiments, runs, precision, max_runs, part)
     with _reached(goals, store, seconds, executor, workers, progress) as kept:
         return goals.tallies(kept)
 

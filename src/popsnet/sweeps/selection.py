@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from popsnet.base.errors import InputError, did_you_mean, wrong
 from popsnet.experiment.experiment import Experiment
+from popsnet.model.faults import Faults
 
 Names: TypeAlias = str | Sequence[str]
 Numbers: TypeAlias = int | str | None
@@ -68,6 +69,8 @@ class Selection:
         for name in _NAMES:
             if not all(isinstance(one, str) for one in self._names(name)):
                 raise wrong(name, repr(getattr(self, name)))("give a name, or several.")
+        faults = (one if one == "none" else str(Faults.parse(one)) for one in self._names("faults"))
+        object.__setattr__(self, "faults", tuple(faults))
         for name in _NUMBERS:
             _range(name, getattr(self, name))
 

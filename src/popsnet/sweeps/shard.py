@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 import popsnet
-from popsnet.base.errors import InputError, PopsnetError, wrong
+from popsnet.base.errors import InputError, PopsnetError
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts, Outcomes, Tally
 from popsnet.experiment.experiment import Experiment, whole_number
+from popsnet.experiment.stop import share_of_mean
 from popsnet.runs.summary import LABELS
 from popsnet.sweeps.kind import (
     ANYWHERE,
@@ -391,6 +392,9 @@ def _compute_slots(experiment: Experiment) -> float:
 FEWEST_RUNS = 50
 """No decision is made with fewer runs: their standard deviation says too little."""
 
+_NORMAL = 1.96
+"""Standard errors from the mean to the ends of a 95 % interval."""
+
 MAX_RUNS = 10_000
 """The default largest number of runs of an experiment."""
 
@@ -410,50 +414,35 @@ def standard_error(tally: Tally) -> float | None:
 
 @dataclass(frozen=True)
 class Precision:
-    """A bound on the standard error of the mean number of slots.
+    """A bound on half the width of the 95 % interval of the mean number of slots.
 
     Examples
     --------
-    >>> Precision.of("1%", None)
-    Precision(error=0.01, relative=True, max_runs=10000)
-    >>> Precision.of(0.05, 500)
-    Precision(error=0.05, relative=False, max_runs=500)
+    >>> Precision.of("2%", None)
+    Precision(share=0.02, max_runs=10000)
     """
 
-    error: float
-    relative: bool
-    """Whether the error is a fraction of the mean, not a number of slots."""
+    share: float
+    """As a share of the mean."""
     max_runs: int
 
     @classmethod
-    def of(cls, until_se: float | str, max_runs: int | None) -> Precision:
-        """Return the precision that a text such as ``"1%"``, or a number of slots, stands for."""
-        text = str(until_se).strip()
-        found = re.fullmatch(r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*(%)?", text, re.IGNORECASE)
-        error = float(f"{found[1]}{found[2] or ''}") / (100 if found[3] else 1) if found else 0.0
-        if isinstance(until_se, bool) or found is None or not 0 < error < math.inf:
-            raise wrong("until_se", until_se)(
-                "give a positive percentage of the mean, such as 1%, or a number of slots, such as "
-                "0.05."
-            )
+    def of(cls, precision: float | str, max_runs: int | None) -> Precision:
+        """Return the precision that a text such as ``"2%"``, or 0.02, stands for."""
         most = MAX_RUNS if max_runs is None else max_runs
         most = whole_number("max_runs", most, FEWEST_RUNS, MOST_RUNS)
-        return cls(error, bool(found[3]), most)
+        return cls(share_of_mean(precision), most)
 
     def __str__(self) -> str:
-        if self.relative:
-            return f"{100 * self.error:g} % of the mean"
-        return f"{self.error:g} slot{'s' * (self.error != 1)}"
+        return f"±{100 * self.share:g} % of the mean"
 
     def reached(self, tally: Tally) -> bool:
-        """Return whether the standard error of the mean number of slots is small enough.
+        """Return whether the 95 % interval of the mean number of slots is narrow enough.
 
         With capped runs it never is: the mean of the others and them is only a lower bound.
         """
         error = standard_error(tally)
-        if error is None:
-            return False
-        return error <= self.error * (tally.mean("slots") if self.relative else 1)
+        return error is not None and _NORMAL * error <= self.share * tally.mean("slots")
 
     def looks(self, first: int) -> Iterator[int]:
         """Yield the numbers of runs after which the standard error is looked at.
@@ -462,7 +451,7 @@ class Precision:
 
         Examples
         --------
-        >>> list(Precision.of("1%", 200).looks(10))
+        >>> list(Precision.of("2%", 200).looks(10))
         [50, 70, 90, 120, 150, 190, 200]
         """
         most = shards_of(self.max_runs) * SHARD_RUNS

@@ -98,10 +98,10 @@ class Sweep:
         Examples
         --------
         >>> import popsnet
-        >>> keys = {"routers": "relay:survive", "faults": ["", "coupler:1,0"], "loss": [0, 0.01]}
+        >>> keys = {"routers": "relay:survive", "faults": ["", "coupler:0-1"], "loss": [0, 0.01]}
         >>> sweep = popsnet.Sweep.of_grid(d=4, g=4, **keys)
         >>> [experiment.faults for experiment in sweep.experiments]
-        ['', 'loss:0.01', 'coupler:1,0', 'coupler:1,0 loss:0.01']
+        ['', 'loss:0.01', 'coupler:0-1', 'coupler:0-1 loss:0.01']
         """
         return _table("grid", "the grid", keys, Path())
 
@@ -279,7 +279,7 @@ class TrafficTable(_ExperimentsTable, frozen=True):
     burst: Several[float] = ()
     buffer: Several[Annotated[int, Meta(ge=0)]] = (0,)
     slots: _Positive = 0  # as long as the precision needs
-    precision: float | None = None  # by default
+    precision: float | str | None = None  # by default
     max_slots: _Positive = 0  # by default
     arrival_seed: Several[int] = (0,)
     known_faults: Several[bool] = (False,)
@@ -343,7 +343,7 @@ class TrafficTable(_ExperimentsTable, frozen=True):
         dead = [bool(faults.kinds - {"loss"}) for faults in broken]
         if any(self.known_faults) and not any(dead):
             raise wrong("known_faults", "True")(
-                "no part is dead; give a dead part in faults, such as 'coupler:1,0', or leave "
+                "no part is dead; give a dead part in faults, such as 'coupler:0-1', or leave "
                 "known_faults out."
             )
         return [
@@ -414,14 +414,14 @@ class _Grid(_ExperimentsTable, frozen=True):
     files: ClassVar[Mapping[str, Callable[[Path, str], str]]] = {
         "routers": tables.program_file,
         "permutations": tables.permutation_file,
-        "demands": tables.any_file,
+        "packets": tables.any_file,
         "matrices": tables.any_file,
     }
 
     routers: Several[str] = ("mei-rizzi",)
     variants: tuple[str, ...] = ()
     permutations: Several[str] = ()
-    demands: Several[str] = ()
+    packets: Several[str] = ()
     matrices: Several[str] = ()
     runs: _Runs = 10
     permutation_seed: Several[int] = (0,)
@@ -472,14 +472,14 @@ class _Grid(_ExperimentsTable, frozen=True):
 
     def _workloads(self, network: Network) -> Iterator[tuple[str, Workload | str]]:
         """Yield what is sent on a network, or why it cannot be."""
-        for name in self.permutations or ("random",) * (not self.demands and not self.matrices):
+        for name in self.permutations or ("random",) * (not self.packets and not self.matrices):
             tables.require_file("permutations", name)
             try:
                 yield "permutation", resolve_permutation(name, network)
             except PermutationError as error:
                 find_permutation(name)  # an unknown name is an error in any case
                 yield "permutation", f"Permutation {name} on {network}: {error}"
-        for key, way in (("demands", "demand"), ("matrices", "matrix")):
+        for key, way in (("packets", "packets"), ("matrices", "matrix")):
             for name in getattr(self, key):
                 tables.file_of(Path(), key, name)
                 try:
@@ -493,7 +493,7 @@ class _Grid(_ExperimentsTable, frozen=True):
             raise InputError(
                 "variants: every router of this grid names its variant; leave variants out."
             )
-        serving = bool(self.demands or self.matrices)
+        serving = bool(self.packets or self.matrices)
         named = [router.relations if serving else router.variants for router in routers]
         known = list(itertools.chain.from_iterable(named))
         making = [
@@ -525,7 +525,7 @@ def _fitting(experiment: Experiment) -> Experiment:
     return experiment
 
 
-_WORKLOADS = ("permutations", "demands", "matrices")
+_WORKLOADS = ("permutations", "packets", "matrices")
 _KINDS: Mapping[str, type[_ExperimentsTable]] = {"grid": _Grid, "traffic": TrafficTable}
 GRID_KEYS, TRAFFIC_KEYS = (kind.__struct_fields__ for kind in _KINDS.values())
 

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 
 from popsnet.base.errors import InputError, closest, wrong
 from popsnet.base.files import is_file
+from popsnet.base.spellings import new_spelling
 from popsnet.model.network import Network
 from popsnet.workloads.permutations import NAMES
 from popsnet.workloads.permutations.files import SUFFIXES
@@ -98,6 +99,10 @@ def require_known(
     """Refuse a key that is not known; of others it is known where they belong."""
     for key in table:
         if key not in known:
+            for new in filter(
+                None, (new_spelling("key", key, kind) for kind in ("grid", "traffic"))
+            ):
+                raise InputError(f"{where}: there is no key {key!r} here; it is now {new!r}.")
             close = closest(key, [*known, *others])
             meant = f"did you mean {close!r}?" if close else f"give {', '.join(known)}."
             if close and close not in known:

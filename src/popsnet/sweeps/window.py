@@ -16,6 +16,7 @@ from popsnet.base.errors import InputError
 from popsnet.experiment.experiment import Experiment
 from popsnet.experiment.stop import MOST_INSIDE
 from popsnet.experiment.traffic import GIVEN, TrafficExperiment
+from popsnet.model.faults.faults import as_recorded, from_record
 from popsnet.runs.measures import Worst
 from popsnet.runs.traffic_result import OF_FAULTS, TrafficResult
 from popsnet.sweeps.kind import (
@@ -61,7 +62,7 @@ class Point(Finished):
         """Return the row of the point."""
         values = self.result.to_dict()
         del values["setting"]["engine"]
-        body = json.dumps(values, sort_keys=True)
+        body = as_recorded(json.dumps(values, sort_keys=True))
         origin = self.provenance.to_json()
         return [Result.of(self.experiment.digest, WindowKind.name, 0, 1, body, origin)]
 
@@ -181,9 +182,9 @@ def result_of(row: Result) -> TrafficResult:
         If it has values that popsnet never writes.
     """
     try:
-        if (row.first, row.runs) != (0, 1):
+        if (row.first, row.runs) != (0, 1) or not isinstance(row.body, str):
             raise ValueError
-        values = json.loads(row.body)
+        values = json.loads(from_record(row.body))
         msgspec.convert(values, _result_type("faults" in values["setting"]))
         return TrafficResult.from_dict(values)
     except UNREADABLE:

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from popsnet.base.errors import InputError
+from popsnet.base.spellings import refusing_old
 from popsnet.engines.execution import Execution
 from popsnet.engines.slots import next_slot
 from popsnet.engines.traffic import TrafficExecution, private_coins, public_coins
@@ -32,7 +33,7 @@ from popsnet.model.faults.faults import faults_of
 from popsnet.model.machine import Machine
 from popsnet.model.medium import make_medium
 from popsnet.model.memory import Memory, mixed
-from popsnet.model.network import Network
+from popsnet.model.network import Network, then_network
 from popsnet.model.slot import Ints
 from popsnet.model.traffic_memory import NewPackets
 from popsnet.programs.router import AnyRouter, Route, Router, find_variant
@@ -66,6 +67,8 @@ class _Journal(Journal, Memory):
         self._entries = entries
 
 
+@then_network
+@refusing_old
 def check_locality(
     router: AnyRouter,
     network: Network,
@@ -75,7 +78,7 @@ def check_locality(
     pairs: int | None = None,
     buffers: int | None = None,
     max_slots: int = 1000,
-    demand: Demand | None = None,
+    packets: Demand | None = None,
     faults: Faults | str | None = None,
 ) -> None:
     """Check that every processor acts only on what it knows.
@@ -85,8 +88,8 @@ def check_locality(
     router : str, Path, Router or function
         The name of a router (or ``NAME:VARIANT``), a file ``name.py`` that registers one, a
         :class:`Router`, or a generator function that is not registered.
-    network : Network
-        The network to run it on.
+    network : Network, or int and int
+        The network to run it on, or its d and g.
     variants : sequence of str, optional
         The variants to check; a schedule is one, too. By default all named variants that apply to
         the network, and the default variant. Idealized variants are left out, since they assume
@@ -100,7 +103,7 @@ def check_locality(
         The packets that a processor may hold; required for a generator function.
     max_slots : int
         Compare at most this many slots.
-    demand : Demand, optional
+    packets : Demand, optional
         Check the variants that serve demands, on this one, instead of those for permutations.
     faults : Faults or str, optional
         Run on a network with these faults, the same in all runs. The variants must survive them.
@@ -136,16 +139,16 @@ def check_locality(
     >>> import numpy as np
     >>> from popsnet.programs.schedules import Demand
     >>> demand = Demand(Network(2, 2), np.array([0, 0, 2]), np.array([3, 1, 1]))
-    >>> check_locality("direct", Network(2, 2), demand=demand)
+    >>> check_locality("direct", Network(2, 2), packets=demand)
     """
     broken, kinds = faults_of(faults), {"destinations": _exchanged}
-    if demand is None:
+    if packets is None:
         usual = Demand.of_permutation(network, make_permutation("random", network, Coins(seed)))
         programs = _routes(router, network, variants, buffers)
     elif broken:
-        raise InputError("faults cannot be combined with a demand; leave one of them out.")
+        raise InputError("faults cannot be combined with packets; leave one of them out.")
     else:
-        usual, network, kinds["packets"] = demand, demand.network, _swapped
+        usual, network, kinds["packets"] = packets, packets.network, _swapped
         programs = _relations(router, variants)
 
     def changes(x: int, y: int) -> list[tuple[str, Demand]]:
@@ -245,6 +248,7 @@ def _moments(
         yield from journal.moments()
 
 
+@then_network
 def check_scheduler_locality(
     scheduler: str | Path | Scheduler | ProgramFunction,
     network: Network,
@@ -267,8 +271,8 @@ def check_scheduler_locality(
     scheduler : str, Path, Scheduler or generator function
         The name of a scheduler (or ``NAME:VARIANT``), a file ``name.py`` that registers one, a
         :class:`~popsnet.traffic.Scheduler`, or a generator function.
-    network : Network
-        The network to run it on.
+    network : Network, or int and int
+        The network to run it on, or its d and g.
     variants : sequence of str, optional
         The variants to check, by default the one that is named, or all that have names.
     load : float

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from popsnet.base.errors import InputError
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 
 
 def guaranteed_congestion(network: Network) -> int:
@@ -69,13 +69,14 @@ def guaranteed_rounds(network: Network) -> int:
 PAPER = "Mei and Rizzi, On-Line Permutation Routing in POPS Networks"
 
 
+@on_network
 def deterministic_slots(network: Network) -> int:
     """Return the slots of the published deterministic router, for every permutation.
 
     Parameters
     ----------
-    network : Network
-        The network; g must be a power of two and d a multiple of g.
+    network : Network, or int and int
+        The network; g must be a power of two and d a multiple of g, or its d and g.
 
     Returns
     -------
@@ -175,6 +176,7 @@ BOUNDS = (
 """Lower bounds, and the bounds of routers that popsnet does not implement."""
 
 
+@on_network
 def bounds_on(
     network: Network, bounds: Sequence[Bound] = BOUNDS
 ) -> list[tuple[Bound, float | None]]:
@@ -182,8 +184,8 @@ def bounds_on(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     bounds : sequence of Bound
         The bounds to select from.
 

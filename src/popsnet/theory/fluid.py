@@ -24,7 +24,7 @@ from math import exp, expm1, floor
 import numpy as np
 
 from popsnet.base.errors import InputError, abbreviated
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 from popsnet.theory.stages import after_sweep
 
 _NOTHING = 1e-9
@@ -90,13 +90,14 @@ def _participation(ratio: float, step: int) -> float:
     return 4 / (4 * ratio - step) if step < 4 * (ratio - 1) else 1.0
 
 
+@on_network
 def expected_steps(network: Network) -> float:
     """Estimate the mean number of steps of mei-rizzi, idealized for d > g.
 
     Parameters
     ----------
-    network : Network
-        The network, with d ≥ g.
+    network : Network, or int and int
+        The network, with d ≥ g, or its d and g.
 
     Returns
     -------
@@ -148,13 +149,14 @@ def undelivered() -> Iterator[float]:
         yield float(rho)
 
 
+@on_network
 def expected_sweeps(network: Network) -> float:
     """Estimate the mean number of stages of relay with schedule S.
 
     Parameters
     ----------
-    network : Network
-        The network, with d ≥ g.
+    network : Network, or int and int
+        The network, with d ≥ g, or its d and g.
 
     Returns
     -------
@@ -171,13 +173,14 @@ def expected_sweeps(network: Network) -> float:
     return _mean_time(rho * network.n for rho in undelivered())
 
 
+@on_network
 def steps_tail(network: Network) -> Iterator[float]:
     """Yield P(steps > s) of mei-rizzi in the fluid limit for s = 1, 2, …, without end.
 
     Parameters
     ----------
-    network : Network
-        The network, with d ≥ g.
+    network : Network, or int and int
+        The network, with d ≥ g, or its d and g.
 
     Yields
     ------
@@ -199,13 +202,14 @@ def steps_tail(network: Network) -> Iterator[float]:
     return (_some_left(load * network.couplers) for load in loads(network.d / network.g))
 
 
+@on_network
 def sweeps_tail(network: Network) -> Iterator[float]:
     """Yield P(stages > s) of relay with schedule S in the fluid limit for s = 1, 2, ….
 
     Parameters
     ----------
-    network : Network
-        The network, with d ≥ g.
+    network : Network, or int and int
+        The network, with d ≥ g, or its d and g.
 
     Yields
     ------

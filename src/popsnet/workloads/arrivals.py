@@ -20,7 +20,7 @@ from popsnet.base.compiled import compiled
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.splitmix import step_key, word
 from popsnet.model.coins import Coins, number_of
-from popsnet.model.network import F64, I32, I64, U8, U64, Network, require_network
+from popsnet.model.network import F64, I32, I64, U8, U64, Network, on_network, require_network
 from popsnet.workloads.block import Block
 from popsnet.workloads.bounds import Rates
 from popsnet.workloads.matrices import resolve_matrix
@@ -75,6 +75,7 @@ class Arrivals(Protocol):
         """Return the rates from each processor to each, n × n, scaled to a mean load of 1."""
 
 
+@on_network
 def make_arrivals(
     network: Network,
     *,
@@ -89,8 +90,8 @@ def make_arrivals(
 
     Parameters
     ----------
-    network : Network
-        The network at which packets arrive.
+    network : Network, or int and int
+        The network at which packets arrive, or its d and g.
     pattern : str, Path or array of int
         Where packets go: a text as for :func:`popsnet.workloads.patterns.resolve_pattern`.
     load : float

@@ -1,7 +1,7 @@
 """Arrivals that are listed in a file, packet by packet.
 
 A file has a row ``slot,source,destination`` for every packet, or
-``slot,source,destination,packets`` for several packets that are alike. Slots count from 0. A first
+``slot,source,destination,packets`` for several packets that are alike. Slots count from 1. A first
 row with these names is a heading, and may give the columns in another order. The separator may be
 any that :mod:`popsnet.base.tables` knows.
 
@@ -43,7 +43,7 @@ class PacketList:
     >>> from pathlib import Path
     >>> from popsnet import Network
     >>> from popsnet.workloads.packet_list import read_packet_list
-    >>> _ = Path("list.csv").write_text("slot,source,destination,packets\n3,1,0,2\n0,2,3,1\n")
+    >>> _ = Path("list.csv").write_text("slot,source,destination,packets\n4,1,0,2\n1,2,3,1\n")
     >>> packets = read_packet_list("list.csv", Network(2, 2))
     >>> packets.load, packets.slots
     (0.1875, 4)
@@ -58,7 +58,7 @@ class PacketList:
     file: str
     """The file."""
     slot: I64
-    """The slot of each row, in ascending order."""
+    """The slot of each row, in ascending order, from 0."""
     source: I32
     """The source of each row."""
     destination: I32
@@ -146,7 +146,7 @@ def read_packet_list(path: str | Path, network: Network) -> PacketList:
     rows = _fitting(table, _columns(table), network)
     slot, source, destination, packets = rows[:, np.lexsort((rows[1], rows[0]))]  # stable
     ends = np.concatenate(([0], np.cumsum(packets)))
-    name = f"packets.csv:{blake2b(data, digest_size=16).hexdigest()}"
+    name = f"list.csv:{blake2b(data, digest_size=16).hexdigest()}"
     return PacketList(
         network, name, str(path.resolve()), slot, source.astype(np.int32),
         destination.astype(np.int32), ends,
@@ -172,14 +172,16 @@ def _columns(table: FileTable) -> list[int]:
 def _fitting(table: FileTable, columns: list[int], network: Network) -> I64:
     """Return the columns as rows in the order of ``COLUMNS``, one packet per row by default.
 
+    Slots are from 0 there.
+
     The first number that cannot be is refused, with its line.
     """
-    high, n = (_MOST_SLOTS, network.n, network.n, _MOST_PACKETS + 1), network.n
-    cures = ("count slots from 0", *[f"{network} has n = {n} processors"] * 2,
+    high, n = (_MOST_SLOTS + 1, network.n, network.n, _MOST_PACKETS + 1), network.n
+    cures = ("slots count from 1; add 1 to each slot", *[f"{network} has n = {n} processors"] * 2,
              "split the row, or use a smaller number")  # fmt: skip
     numbers = np.ones((len(COLUMNS), len(table.values)), np.int64)
     for k, column in enumerate(columns):
-        low = 1 if k == 3 else 0
+        low = 1 if k in (0, 3) else 0
         numbers[k] = require_integers(
             table.values[:, column], partial(table.where, column=column), "give integers."
         )
@@ -190,4 +192,5 @@ def _fitting(table: FileTable, columns: list[int], network: Network) -> I64:
                 f"{table.where(i)}: {COLUMNS[k]} {numbers[k, i]} must be from {low} to "
                 f"{high[k] - 1}; {cures[k]}."
             )
+    numbers[0] -= 1
     return numbers

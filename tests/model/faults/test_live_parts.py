@@ -14,8 +14,8 @@ from tests.each import each
 
 SHAPES = [(3, 3), (2, 4), (5, 2), (1, 4)]
 TEXTS = [
-    "random:couplers=1", "random:processors=1 coupler:0,0", "receiver:0 transmitter:1",
-    "coupler:1,0 random:processors=2",
+    "random:couplers=1", "random:processors=1 coupler:0-0", "receiver:0 transmitter:1",
+    "coupler:0-1 random:processors=2",
 ]  # fmt: skip
 
 
@@ -24,7 +24,7 @@ class Brute:
 
     def __init__(self, network: Network, faults: Faults, known: bool = True) -> None:
         self.network, self.frame, self.known = network, Frame(network), known
-        self.dead = {(to, by) for to, by, _ in faults.couplers}
+        self.dead = {(to, by) for to, by, _ in faults.dead("couplers")}
         self.mute = {processor for processor, _ in (*faults.transmitters, *faults.processors)}
         self.deaf = {processor for processor, _ in (*faults.receivers, *faults.processors)}
 

@@ -67,7 +67,7 @@ def test_every_permutation_takes_exactly_the_slots_promised(d: int, tmp_path: Pa
             assert outcome.peak_buffers in ((1,) if d <= g else (1, 2)), (network, name)
             demand = Demand.of_permutation(network, destination)
             path = tmp_path / "trace.jsonl"
-            scheduled(network, demand, trace=path)
+            scheduled(network, packets=demand, trace=path)
             report = check_trace(path)
             assert report.ok, (network, name, report.violations)
             assert report.slots <= promised(network, destination)
@@ -100,7 +100,7 @@ def demands(draw: st.DrawFn) -> Demand:
 
 @given(demands())
 def test_any_demand_takes_the_slots_of_the_formula(demand: Demand) -> None:
-    made = scheduled(demand.network, demand, hops=2)
+    made = scheduled(demand.network, packets=demand, hops=2)
     schedule, outcome = made.schedule, made.execute()
     d, g = demand.network.d, demand.network.g
     formula = demand.h if d == 1 else 2 * max(demand.h, -(-demand.degree // g))
@@ -129,7 +129,7 @@ def test_partial_permutations(d: int, g: int, share: float, seed: int) -> None:
     packets = round(share * network.n)
     source, destination = (rng.permutation(network.n)[:packets] for _ in range(2))
     demand = Demand(network, source, destination)
-    outcome = scheduled(network, demand, hops=2).execute()
+    outcome = scheduled(network, packets=demand, hops=2).execute()
     hops = 1 if d == 1 else 2
     assert outcome.slots == (hops * -(-demand.degree // g) if d > 1 else demand.h)
     assert outcome.delivered == packets
@@ -142,7 +142,7 @@ def test_demands_are_replayed_from_where_packets_start(d: int, g: int, tmp_path:
     network, rng = Network(d, g), np.random.default_rng(d)
     for packets in (0, 1, network.n // 2, 3 * network.n):
         demand = Demand(network, *rng.integers(0, network.n, (2, packets)))
-        outcome = scheduled(network, demand).write_trace(tmp_path / "t.jsonl")
+        outcome = scheduled(network, packets=demand).write_trace(tmp_path / "t.jsonl")
         report = check_trace(tmp_path / "t.jsonl")
         assert report.ok, report.violations
         assert (report.packets, report.delivered) == (packets, outcome.delivered)

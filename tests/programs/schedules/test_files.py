@@ -53,7 +53,7 @@ def test_a_table_of_the_wrong_shape_is_not_told_to_change_what_it_does_not_have(
     for table, ending in (
         (np.zeros((5, 2)), "source,destination,amount in a data frame."),
         (np.zeros((4, 4)), "have labels, leave them out."),
-        (labelled, "a column for every destination group."),
+        (labelled, "or 12 × 12, for every processor."),
     ):
         with pytest.raises(InputError) as caught:
             read_matrix(table, NETWORK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,9 @@ SHAPES = [(2, 2, 2), (5, 2, 2), (6, 3, 2), (8, 2, 3), (12, 4, 2), (7, 3, 4), (3,
 
 
 def executed(network: Network, given: object, **options: object) -> Scheduled:
-    made = popsnet.schedule(network, given, **options)  # type: ignore[arg-type]
+    way = "packets" if isinstance(given, Demand) else "permutation"
+    parameters: dict[str, Any] = {way: given, **options}
+    made = popsnet.schedule(network, **parameters)
     outcome = made.execute()
     assert (outcome.delivered, outcome.collisions) == (made.demand.packets, 0)
     return made

@@ -39,7 +39,7 @@ SHAPES: list[tuple[int, ...]] = [(5, 2), (2, 4), (3, 4)]
 TUNED: list[tuple[int, ...]] = [(5, 2, 2), (7, 2, 2), (2, 4, 3), (4, 3, 2)]
 """With wavelengths."""
 FAULTS = {
-    "couplers": "coupler:1,0",
+    "couplers": "coupler:0-1",
     "transmitters": "transmitter:2",
     "receivers": "receiver:3",
     "processors": "processor:1",
@@ -137,9 +137,9 @@ def test_loss_loses_packets_of_schedulers_without_acknowledgements(name: str) ->
 
 @pytest.mark.parametrize("name", ["vlb", "hop3", "epochs"])
 def test_relayed_packets_over_dead_couplers_are_lost_unless_they_are_known(name: str) -> None:
-    first, later, _ = run(name, (3, 3), "coupler:1,0", load=0.05)
+    first, later, _ = run(name, (3, 3), "coupler:0-1", load=0.05)
     assert first.lost.sum() + later.lost.sum() > 3
-    first, later, _ = run(name, (3, 3), "coupler:1,0", load=0.05, known=True)
+    first, later, _ = run(name, (3, 3), "coupler:0-1", load=0.05, known=True)
     assert first.lost.sum() + later.lost.sum() == 0
     assert first.faults is not None
     assert not len(first.faults.unreachable_rows)
@@ -155,7 +155,7 @@ def test_lost_acknowledgements_deliver_no_packet_twice(name: str) -> None:
 
 
 def test_relay_reaches_over_a_dead_coupler_without_knowing_it() -> None:
-    first, later, _ = run("relay", (3, 3), "coupler:1,0", pattern="group-shift")
+    first, later, _ = run("relay", (3, 3), "coupler:0-1", pattern="group-shift")
     assert len(first.arrival) + len(later.arrival) > 20
     assert first.faults is not None
     assert not len(first.faults.unreachable_rows)
@@ -163,7 +163,7 @@ def test_relay_reaches_over_a_dead_coupler_without_knowing_it() -> None:
 
 def test_unreachable_packets_block_aloha_unless_they_are_refused() -> None:
     """They fill the window of packets that a source tries, before those for other groups."""
-    options = {"scheduler": "aloha", "load": 0.05, "faults": "coupler:1,0", "slots": 2000}
+    options = {"scheduler": "aloha", "load": 0.05, "faults": "coupler:0-1", "slots": 2000}
     blocked = popsnet.simulate(4, 4, **options, progress=False)  # type: ignore[arg-type]
     free = popsnet.simulate(4, 4, **options, known_faults=True, progress=False)  # type: ignore[arg-type]
     assert (blocked.verdict, free.verdict) == ("unstable", "stable")
@@ -181,7 +181,7 @@ def test_an_ack_for_another_source_is_not_taken_for_ones_own() -> None:
 
 
 def test_a_part_that_dies_later_works_until_then() -> None:
-    first, _, _ = run("tdm", (3, 3), "coupler:1,0@100", load=0.1, slots=200)
+    first, _, _ = run("tdm", (3, 3), "coupler:0-1@100", load=0.1, slots=200)
     assert first.faults is not None
     rows = first.faults.unreachable_rows
     starts = make_arrivals(Network(3, 3), load=0.1).block(0, 200).starts
@@ -258,13 +258,13 @@ def test_flows_of_a_matrix_and_of_a_list(tmp_path: Path) -> None:
     np.testing.assert_allclose(groups_of(dealt, network), np.array([[0.5, 1.5], [1.0, 1.0]]))
     assert np.diag(dealt).sum() == 0
     path = tmp_path / "list.csv"
-    path.write_text("0,0,3,3\n4,2,1,1\n")
+    path.write_text("1,0,3,3\n5,2,1,1\n")
     listed = make_arrivals(network, packets=path).flows()
     assert (listed[0, 3], listed[2, 1], listed.sum()) == (3, 1, 4)
 
 
 @pytest.mark.parametrize(
-    ("faults", "cut"), [("coupler:1,0", 7 / 8), ("coupler:1,0 coupler:2,0", 6 / 8)]
+    ("faults", "cut"), [("coupler:0-1", 7 / 8), ("coupler:0-1 coupler:0-2", 6 / 8)]
 )
 def test_a_group_with_f_dead_couplers_carries_g_minus_f(faults: str, cut: float) -> None:
     rotor, tdm = (
@@ -280,7 +280,7 @@ def test_a_group_with_f_dead_couplers_carries_g_minus_f(faults: str, cut: float)
 @each("wavelengths", [1, 2])
 def test_the_bound_of_hops_by_bisection(wavelengths: int) -> None:
     network = Network(4, 3, wavelengths)
-    faults = Faults.parse("coupler:1,0 coupler:2,2 transmitter:5")
+    faults = Faults.parse("coupler:0-1 coupler:2-2 transmitter:5")
     live = LiveParts(network, faults)
     flows = np.where(live.reachable("two hops"), matrix_of("group-shift", network), 0)
     pairs, works = groups_of(flows, network), live.couplers.T
@@ -334,9 +334,9 @@ def test_what_is_refused() -> None:
         TrafficExperiment(4, 4, load=0.1, known_faults=True)
     with pytest.raises(InputError, match="no part is dead"):
         TrafficExperiment(4, 4, load=0.1, faults="loss:0.1", known_faults=True)
-    with pytest.raises(InputError, match="there is no coupler:4,0"):
-        TrafficExperiment(4, 4, load=0.1, faults="coupler:4,0")
-    for faults, known, scheduler in (("loss:0.1", False, "tdm"), ("coupler:1,0", False, "aloha"),
+    with pytest.raises(InputError, match="there is no coupler:0-4"):
+        TrafficExperiment(4, 4, load=0.1, faults="coupler:0-4")
+    for faults, known, scheduler in (("loss:0.1", False, "tdm"), ("coupler:0-1", False, "aloha"),
                                      ("receiver:1", True, "relay")):  # fmt: skip
         one = TrafficExperiment(
             4, 4, scheduler=scheduler, load=0.02, slots=20, faults=faults, known_faults=known
@@ -361,7 +361,7 @@ def test_lost_packets_do_not_make_a_point_unstable() -> None:
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_traces_of_faulty_traffic_are_right(tmp_path: Path, name: str, known: bool) -> None:
-    faults = "coupler:1,0@20 receiver:3 processor:4 loss:0.3/listener"
+    faults = "coupler:0-1@20 receiver:3 processor:4 loss:0.3/listener"
     path = tmp_path / "run.jsonl"
     for d, g in ((3, 3), (2, 4)):
         point = TrafficExperiment(d, g, scheduler=name, load=0.2, faults=faults, overload=True,
@@ -392,7 +392,7 @@ def test_a_trace_that_hears_over_a_dead_coupler_is_found(tmp_path: Path) -> None
 
 @each("scheduler", [one for one in all_schedulers() if one.online])
 def test_schedulers_are_local_with_faults(scheduler: Scheduler) -> None:
-    faults = "coupler:1,0 processor:3 loss:0.1"
+    faults = "coupler:0-1 processor:3 loss:0.1"
     for known in (False, True):
         check_scheduler_locality(
             scheduler, Network(2, 3), faults=faults, known_faults=known, pairs=2, max_slots=40

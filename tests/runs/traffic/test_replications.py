@@ -38,7 +38,7 @@ def test_faults_are_drawn_again_and_loads_stay_allowed() -> None:
 
 
 def test_a_list_of_packets_stays_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "packets.csv").write_text("slot,source,destination\n0,0,3\n2,1,2\n")
+    (tmp_path / "packets.csv").write_text("slot,source,destination\n1,0,3\n3,1,2\n")
     point = TrafficExperiment(2, 2, scheduler="aloha", packets=tmp_path / "packets.csv")
     assert point.for_run(1).arrivals == point.arrivals
     assert point.for_run(1).arrival_seed == point.arrival_seed

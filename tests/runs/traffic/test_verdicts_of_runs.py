@@ -49,7 +49,7 @@ def test_few_packets_are_undecided() -> None:
 
 def test_a_list_is_judged_by_its_deliveries(tmp_path: Path) -> None:
     path = tmp_path / "batch.csv"
-    path.write_text("0,1,2,100\n")
+    path.write_text("1,1,2,100\n")
     result = popsnet.simulate(4, 4, scheduler="tdm", packets=path)
     assert (result.verdict, result.undelivered, result.delay.max) == ("stable", 0, 1590)
     result = popsnet.simulate(4, 4, scheduler="tdm", packets=path, buffer=10)
@@ -57,14 +57,14 @@ def test_a_list_is_judged_by_its_deliveries(tmp_path: Path) -> None:
 
 
 def test_a_list_is_measured_until_its_last_delivery(tmp_path: Path) -> None:
-    """One source meets processor 2 once in 16 slots, here in slots 5, 21, 37, …
+    """One source meets processor 2 once in 16 slots, here in slots 6, 22, 38, …
 
-    Ten packets of slot 0 and two of slot 30 are delivered in the slots 5 + 16k, k < 12.
+    Ten packets of slot 1 and two of slot 31 are delivered in the slots 6 + 16k, k < 12.
     """
     path = tmp_path / "batch.csv"
-    path.write_text("0,1,2,10\n30,1,2,2\n")
-    delivered = [5 + 16 * k for k in range(12)]
-    delays = [slot + 1 for slot in delivered[:10]] + [slot - 29 for slot in delivered[10:]]
+    path.write_text("1,1,2,10\n31,1,2,2\n")
+    delivered = [6 + 16 * k for k in range(12)]
+    delays = delivered[:10] + [slot - 30 for slot in delivered[10:]]
     for engine in ("slots", "fused"):
         result = popsnet.simulate(4, 4, scheduler="tdm", packets=path, engine=engine)
         assert (result.warm_up, result.slots, result.drain) == (0, 182, 0)
@@ -81,7 +81,7 @@ def test_a_list_is_measured_until_its_last_delivery(tmp_path: Path) -> None:
 
 def test_a_list_is_not_ended_early_for_growth(tmp_path: Path) -> None:
     path = tmp_path / "overload.csv"
-    path.write_text("".join(f"{slot},1,2\n" for slot in range(0, 6000, 4)))
+    path.write_text("".join(f"{slot},1,2\n" for slot in range(1, 6000, 4)))
     result = popsnet.simulate(4, 4, scheduler="tdm", packets=path)
     assert (result.verdict, result.delivered, result.slots) == ("stable", 1500, 5 + 16 * 1499 + 1)
 

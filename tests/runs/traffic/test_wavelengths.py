@@ -84,7 +84,7 @@ def test_schedulers_carry_a_load_without_collisions(
 @each("scheduler", ["tdm", "rotor", "vlb"])
 def test_traces_with_faults_are_checked(scheduler: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    faults = f"coupler:1,0 transmitter:3 receiver:9@20{'' if known else ' loss:0.05'}"
+    faults = f"coupler:0-1 transmitter:3 receiver:9@20{'' if known else ' loss:0.05'}"
     experiment = TrafficExperiment(
         5, 2, scheduler=scheduler, load=0.1, faults=faults, known_faults=known, wavelengths=2,
         slots=400,
@@ -95,13 +95,13 @@ def test_traces_with_faults_are_checked(scheduler: str, known: bool, tmp_path: P
     assert result.arrived > result.delivered + result.lost > 0
     checked = popsnet.check_trace(path)
     assert checked.ok, checked.violations
-    assert {"coupler:1,0"} <= set(str(experiment.open_faults().active.faults).split())
+    assert {"coupler:0-1"} <= set(str(experiment.open_faults().active.faults).split())
 
 
 def test_bounds_count_live_couplers_times_wavelengths() -> None:
     """A group of POPS(8, 4) with W = 2 and f dead couplers that leave it sends min(8, 2(4 - f))."""
     for dead, most in ((0, 8), (1, 6), (2, 4), (3, 2)):
-        faults = " ".join(f"coupler:{b},0" for b in range(dead))
+        faults = " ".join(f"coupler:0-{b}" for b in range(dead))
         one = TrafficExperiment(8, 4, scheduler="rotor", load=0.01, faults=faults, wavelengths=2)
         assert one.bounds.groups_out == pytest.approx(most / 8)
         assert one.bounds.pairs == pytest.approx(2 * 31 / 64)
@@ -136,4 +136,4 @@ def test_an_experiment_keeps_its_wavelengths() -> None:
 @pytest.mark.parametrize("scheduler", ["tdm", "rotor"])
 def test_schedulers_are_local(scheduler: str) -> None:
     check_scheduler_locality(scheduler, Network(4, 2, 2), max_slots=40)
-    check_scheduler_locality(scheduler, Network(5, 2, 2), max_slots=40, faults="coupler:1,0")
+    check_scheduler_locality(scheduler, Network(5, 2, 2), max_slots=40, faults="coupler:0-1")

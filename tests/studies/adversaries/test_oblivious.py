@@ -112,8 +112,8 @@ def test_a_node_is_counted_once_and_waiting_not_at_all() -> None:
     assert len(found) == len(rows)
     assert found == {
         (0, "processor 2"), (0, "processor 0"), (0, "processor 5"),
-        (0, "coupler c(1, 0)"), (0, "coupler c(0, 1)"), (0, "coupler c(2, 1)"),
-        (1, "processor 4"), (1, "coupler c(2, 0)"),
+        (0, "coupler 0→1"), (0, "coupler 1→0"), (0, "coupler 1→2"),
+        (1, "processor 4"), (1, "coupler 0→2"),
     }  # fmt: skip
 
 

@@ -45,8 +45,8 @@ def test_a_comparison_has_the_runs_of_every_router(features: dict[str, Any]) -> 
 
 
 def test_bounds_are_of_runs_without_faults() -> None:
-    assert compare(8, 4, runs=1, faults="coupler:1,0").lower_bound is None
-    text = str(compare(8, 4, runs=1, faults="coupler:1,0"))
+    assert compare(8, 4, runs=1, faults="coupler:0-1").lower_bound is None
+    text = str(compare(8, 4, runs=1, faults="coupler:0-1"))
     assert "Lower bound" not in text
     assert "unreach." in text
     network = Network(8, 4, 2)
@@ -101,7 +101,7 @@ def test_a_distribution_has_the_counts_of_single_runs(features: dict[str, Any]) 
 
 
 def test_what_is_known_without_runs_is_of_intact_networks() -> None:
-    whole, faulty = (distribution(3, 3, runs=20, faults=faults) for faults in (None, "coupler:1,0"))
+    whole, faulty = (distribution(3, 3, runs=20, faults=faults) for faults in (None, "coupler:0-1"))
     assert whole.expected.exact is not None
     assert (faulty.expected.exact, faulty.expected.fluid, faulty.expected.bound) == (None, (), None)
     several = distribution(8, 2, router="relay", runs=20, wavelengths=2)
@@ -116,7 +116,7 @@ def test_runs_with_faults_are_kept() -> None:
     assert again == whole == popsnet.read_distribution("runs.json")
     assert whole.fault_counts["unheard"] > 0
     with pytest.raises(InputError, match="runs of another experiment: faults = "):
-        distribution(4, 4, router="direct", runs=5, faults="coupler:1,0", keep="runs.json")
+        distribution(4, 4, router="direct", runs=5, faults="coupler:0-1", keep="runs.json")
 
 
 @pytest.fixture(autouse=True)

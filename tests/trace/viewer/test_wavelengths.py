@@ -68,7 +68,7 @@ def test_wavelengths_and_faults_together(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     runs = popsnet.route(
         8, 2, router="relay", variant="F | P4 F", wavelengths=2, trace=path, max_steps=30,
-        faults="coupler:1,0@9 loss:0.05",
+        faults="coupler:0-1@9 loss:0.05",
     )  # fmt: skip
     found, outcome = played(path, tmp_path), runs[0].outcome
     assert found["problems"] == []

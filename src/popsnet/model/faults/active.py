@@ -35,7 +35,7 @@ class ActiveFaults:
     >>> import numpy as np
     >>> from popsnet import Coins, Faults, Network
     >>> from popsnet.model.faults import ActiveFaults
-    >>> active = ActiveFaults(Network(2, 2), Faults.parse("coupler:1,0@5 receiver:0"), Coins(0))
+    >>> active = ActiveFaults(Network(2, 2), Faults.parse("coupler:0-1@5 receiver:0"), Coins(0))
     >>> active.hear(4, np.array([0, 1, 2]), np.array([0, 0, 0]))
     array([False,  True,  True])
     >>> active.hear(5, np.array([0, 1, 2]), np.array([0, 0, 0]))
@@ -45,10 +45,14 @@ class ActiveFaults:
     def __init__(self, network: Network, faults: Faults, coins: Coins) -> None:
         faults = faults.drawn(network, coins)
         self.faults, self.network, self._coins = faults, network, coins
-        self._sends_until = _ends(network.n, (*faults.transmitters, *faults.processors))
-        self._hears_until = _ends(network.n, (*faults.receivers, *faults.processors))
-        self._acts_until = _ends(network.n, tuple(faults.processors))
-        dead = {to * network.g + by: slot for to, by, slot in faults.couplers}
+        self._sends_until = _ends(
+            network.n, (*faults.dead("transmitters"), *faults.dead("processors"))
+        )
+        self._hears_until = _ends(
+            network.n, (*faults.dead("receivers"), *faults.dead("processors"))
+        )
+        self._acts_until = _ends(network.n, faults.dead("processors"))
+        dead = {to * network.g + by: slot for to, by, slot in faults.dead("couplers")}
         self._dead = np.array(sorted(dead), dtype=np.int64)
         self._dead_from = np.array([dead[part] for part in sorted(dead)], dtype=np.int64)
         self._threshold = round(faults.loss * 2**32)
@@ -122,7 +126,7 @@ class WorkingParts:
     --------
     >>> from popsnet import Faults, Network
     >>> from popsnet.model.faults import WorkingParts
-    >>> parts = WorkingParts(Network(2, 2), Faults.parse("coupler:1,0 receiver:3 processor:0"))
+    >>> parts = WorkingParts(Network(2, 2), Faults.parse("coupler:0-1 receiver:3 processor:0"))
     >>> parts.couplers.tolist()
     [[True, True], [False, True]]
     >>> parts.sends.tolist(), parts.hears.tolist()
@@ -132,13 +136,13 @@ class WorkingParts:
     def __init__(self, network: Network, faults: Faults) -> None:
         self.network = network
         self.couplers: Bools = np.ones((network.g, network.g), dtype=np.bool_)
-        for to, by, _ in faults.couplers:
+        for to, by, _ in faults.dead("couplers"):
             self.couplers[to, by] = False
         self.sends: Bools = np.ones(network.n, dtype=np.bool_)
-        self.sends[[processor for processor, _ in faults.processors]] = False
+        self.sends[[processor for processor, _ in faults.dead("processors")]] = False
         self.hears: Bools = self.sends.copy()
-        self.sends[[processor for processor, _ in faults.transmitters]] = False
-        self.hears[[processor for processor, _ in faults.receivers]] = False
+        self.sends[[processor for processor, _ in faults.dead("transmitters")]] = False
+        self.hears[[processor for processor, _ in faults.dead("receivers")]] = False
 
 
 def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations: Ints) -> Bools:
@@ -174,14 +178,14 @@ def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations:
     >>> import numpy as np
     >>> from popsnet import Faults, Network
     >>> from popsnet.model.faults import two_way_paths
-    >>> faults = Faults.parse("coupler:0,0 coupler:1,1")
+    >>> faults = Faults.parse("coupler:0-0 coupler:1-1")
     >>> two_way_paths(Network(2, 2), faults, np.array([0, 0]), np.array([1, 3]))
     array([ True, False])
     """
     works = np.ones(network.n, dtype=np.bool_)
     works[[processor for kind in PARTS[1:] for processor, _ in getattr(faults, kind)]] = False
     ends = works[sources] & works[destinations]
-    if not faults.couplers and works.all():
+    if not faults.dead("couplers") and works.all():
         return np.ones(len(sources), dtype=np.bool_)
     a, b = network.group(sources), network.group(destinations)
     closed = _closed(network, faults)
@@ -202,7 +206,7 @@ def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations:
 def _closed(network: Network, faults: Faults) -> dict[int, set[int]]:
     """Return for each group the groups with which it has a dead coupler, in either direction."""
     closed: dict[int, set[int]] = {}
-    for to, by, _ in faults.couplers:
+    for to, by, _ in faults.dead("couplers"):
         closed.setdefault(to, set()).add(by)
         closed.setdefault(by, set()).add(to)
     return closed

@@ -58,8 +58,8 @@ class Faults:
 
     Parameters
     ----------
-    couplers : sequence of tuple
-        (b, a) or (b, a, slot): coupler c(b, a), from group a to group b, is dead from a slot on.
+    couplers : sequence of str
+        ``"A-B"`` or ``"A-B@SLOT"``: the coupler from group A to group B is dead from a slot on.
     transmitters, receivers, processors : sequence of tuple or int
         A processor, or (processor, slot).
     loss : float
@@ -78,10 +78,10 @@ class Faults:
     Examples
     --------
     >>> from popsnet import Faults
-    >>> faults = Faults(couplers=[(1, 0)], loss=0.001)
+    >>> faults = Faults(couplers=["0-1"], loss=0.001)
     >>> str(faults)
-    'coupler:1,0 loss:0.001'
-    >>> Faults.parse("coupler:1,0 loss:0.001") == faults
+    'coupler:0-1 loss:0.001'
+    >>> Faults.parse("coupler:0-1 loss:0.001") == faults
     True
     """
 
@@ -94,8 +94,9 @@ class Faults:
     random: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for kind in PARTS:
-            object.__setattr__(self, kind, _parts(kind, getattr(self, kind)))
+        dead = {kind: _parts(kind, getattr(self, kind)) for kind in PARTS}
+        for name, value in {**dead, "couplers": _names(dead["couplers"]), "_dead": dead}.items():
+            object.__setattr__(self, name, value)
         drawn = {kind: _number(kind, self.random[kind]) for kind in PARTS if kind in self.random}
         for kind in self.random:
             if kind not in PARTS:
@@ -124,10 +125,32 @@ class Faults:
         dead = {kind for kind in PARTS if getattr(self, kind) or kind in self.random}
         return frozenset(dead | ({"loss"} if self.loss else set()))
 
+    def dead(self, kind: str) -> tuple[tuple[int, ...], ...]:
+        """Return the listed parts of a kind in order, each with the slot in which it dies.
+
+        Parameters
+        ----------
+        kind : {"couplers", "transmitters", "receivers", "processors"}
+            The kind.
+
+        Returns
+        -------
+        tuple of tuple
+            (processor, slot), or (b, a, slot) for coupler c(b, a), from group a to group b.
+
+        Examples
+        --------
+        >>> from popsnet import Faults
+        >>> Faults(couplers=["0-1", "2-1@5"]).dead("couplers")
+        ((1, 0, 1), (1, 2, 5))
+        """
+        found: tuple[tuple[int, ...], ...] = vars(self)["_dead"][kind]
+        return found
+
     @property
     def slots(self) -> tuple[int, ...]:
         """The slots in which listed parts die, in order and each once."""
-        return tuple(sorted({part[-1] for kind in PARTS for part in getattr(self, kind)}))
+        return tuple(sorted({part[-1] for kind in PARTS for part in self.dead(kind)}))
 
     def begun(self, slot: int) -> Faults:
         """Return these faults without the listed parts that die after a slot.
@@ -145,21 +168,23 @@ class Faults:
         Examples
         --------
         >>> from popsnet import Faults
-        >>> print(Faults.parse("coupler:1,0@3 coupler:2,0@7 processor:4").begun(3))
-        coupler:1,0@3 processor:4
+        >>> print(Faults.parse("coupler:0-1@3 coupler:0-2@7 processor:4").begun(3))
+        coupler:0-1@3 processor:4
         """
-        dead: dict[str, Any] = {
-            kind: tuple(part for part in getattr(self, kind) if part[-1] <= slot) for kind in PARTS
-        }
-        return replace(self, **dead)
+        return self._listing(
+            {kind: [part for part in self.dead(kind) if part[-1] <= slot] for kind in PARTS}
+        )
+
+    def _listing(self, dead: Mapping[str, Any], **changes: Any) -> Faults:
+        """Return these faults with other listed parts, given as :meth:`dead` returns them."""
+        named = {"couplers": _names(dead["couplers"])} if "couplers" in dead else {}
+        return replace(self, **{**dead, **named, **changes})
 
     def __str__(self) -> str:
         """Return the faults as a text, which :meth:`parse` reads."""
         items = []
         for kind in PARTS:
-            for *part, slot in getattr(self, kind):
-                since = "" if slot == 1 else f"@{slot}"
-                items.append(f"{kind[:-1]}:{','.join(map(str, part))}{since}")
+            items += [f"{kind[:-1]}:{name}" for name in _names(self.dead(kind))]
         for kind, (number, slot) in self.random.items():
             items.append(f"random:{kind}={number}" + ("" if slot == 1 else f"@{slot}"))
         if self.loss:
@@ -174,7 +199,7 @@ class Faults:
         Parameters
         ----------
         text : str
-            Items with spaces between them: ``coupler:B,A``, ``transmitter:P``, ``receiver:P``,
+            Items with spaces between them: ``coupler:A-B``, ``transmitter:P``, ``receiver:P``,
             ``processor:P``, ``random:couplers=4`` (or other parts) and ``loss:0.001``, or
             ``loss:0.001/listener``. ``@SLOT`` after a part is the slot from which on it is dead.
 
@@ -208,15 +233,15 @@ class Faults:
         """Refuse parts that a network does not have, and more random ones than there are."""
         for kind in PARTS:
             shape, what = _shape(kind, network), "groups" if kind == "couplers" else "processors"
-            for *part, _ in getattr(self, kind):
+            for *part, _ in self.dead(kind):
                 if not all(0 <= end < shape[0] for end in part):
-                    name = f"{kind[:-1]}:{','.join(map(str, part))}"
+                    name = f"{kind[:-1]}:{_name((*part, 1))}"
                     raise InputError(
                         f"faults: there is no {name} on {network}; {what} are numbered 0 to "
                         f"{shape[0] - 1}."
                     )
             number, total = self.random.get(kind, (0, 1))[0], prod(shape)
-            if number > total - len(getattr(self, kind)):
+            if number > total - len(self.dead(kind)):
                 raise InputError(
                     f"faults: random:{kind}={number} is more than {network} has left; it has "
                     f"{total:,} {kind}."
@@ -246,29 +271,32 @@ class Faults:
         --------
         >>> from popsnet import Coins, Faults, Network
         >>> print(Faults(random={"couplers": 2}).drawn(Network(4, 4), Coins(1)))
-        coupler:0,2 coupler:1,3
+        coupler:2-0 coupler:3-1
         """
         if not self.random:
             return self
         listed: dict[str, Any] = {}
         for kind, (number, slot) in self.random.items():
-            known, drawn = getattr(self, kind), _draw(kind, _shape(kind, network), coins)
+            known, drawn = self.dead(kind), _draw(kind, _shape(kind, network), coins)
             taken = {tuple(where) for *where, _ in known}
             new = (part for part in drawn if part not in taken)
             listed[kind] = (*known, *((*part, slot) for part in islice(new, number)))
-        return replace(self, **listed, random={})
+        return self._listing(listed, random={})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the listed parts and the loss as plain values, as a trace has them.
 
+        A coupler is a list of the group that it leads to, the group that it comes from, and the
+        slot.
+
         Examples
         --------
         >>> from popsnet import Faults
-        >>> Faults.parse("coupler:1,0 loss:0.5").to_dict()
+        >>> Faults.parse("coupler:0-1 loss:0.5").to_dict()
         {'couplers': [[1, 0, 1]], 'loss': 0.5, 'loss_per': 'coupler'}
         """
         values: dict[str, Any] = {
-            kind: [list(part) for part in dead] for kind in PARTS if (dead := getattr(self, kind))
+            kind: [list(part) for part in dead] for kind in PARTS if (dead := self.dead(kind))
         }
         if self.loss:
             values |= {"loss": self.loss, "loss_per": self.loss_per}
@@ -282,10 +310,29 @@ def faults_of(faults: Faults | str | None) -> Faults:
     if isinstance(faults, str):
         return Faults.parse(faults)
     if not isinstance(faults, Faults):
-        raise wrong("faults", f"{faults!r:.40}")("give Faults, or a text such as 'coupler:1,0'.")
+        raise wrong("faults", f"{faults!r:.40}")("give Faults, or a text such as 'coupler:0-1'.")
     return faults
 
 
+def as_recorded(text: str) -> str:
+    """Return a text of faults as identities have it: couplers with the group that they lead to.
+
+    >>> as_recorded("coupler:0-1@5 loss:0.1")
+    'coupler:1,0@5 loss:0.1'
+    """
+    return re.sub(r"\bcoupler:(\d+)-(\d+)", r"coupler:\2,\1", text)
+
+
+def from_record(text: str) -> str:
+    """Return the faults of an identity as users read and write them.
+
+    >>> from_record("coupler:1,0@5 loss:0.1")
+    'coupler:0-1@5 loss:0.1'
+    """
+    return re.sub(_OLD_COUPLER, r"coupler:\2-\1", text)
+
+
+_OLD_COUPLER = re.compile(r"\bcoupler:(\d+),(\d+)")
 _PART = re.compile(r"(coupler|transmitter|receiver|processor):([^@]*)(?:@(.*))?")
 _SOME = re.compile(r"random:(\w+)=([^@]*)(?:@(.*))?")
 _LOST = re.compile(r"loss:([^/]+)(?:/(\w+))?")
@@ -294,14 +341,17 @@ _WORDS = ("coupler:", "transmitter:", "receiver:", "processor:", "random:", "los
 
 def _read(item: str, fields: dict[str, Any]) -> None:
     """Add what one item of a text says."""
+    if (now := from_record(item)) != item:
+        raise InputError(f"fault {item!r}: a coupler is written from-to; it is now {now}.")
     if match := _PART.fullmatch(item):
         kind, part, slot = match.groups()
-        ends = part.split(",")
+        ends = part.split("-") if kind == "coupler" else [part]
         if len(ends) != (2 if kind == "coupler" else 1):
             raise InputError(f"fault {item!r}: write {_form(kind)}.")
         rule = "a group number, 0 to g - 1" if kind == "coupler" else "a processor, 0 to n - 1"
         numbers = [_integer(item, end, f"{rule}; write {_form(kind)}") for end in ends]
-        fields[f"{kind}s"].append((*numbers, _since(item, slot)))
+        place = (*reversed(numbers), _since(item, slot))
+        fields[f"{kind}s"].append(_name(place) if kind == "coupler" else place)
     elif match := _SOME.fullmatch(item):
         kind, number, slot = match.groups()
         if kind in fields["random"]:
@@ -344,24 +394,50 @@ def _require_slot(slot: int, label: str) -> None:
 
 
 def _form(kind: str) -> str:
-    coupler = "coupler:B,A for the coupler from group A to group B"
+    coupler = "coupler:A-B for the coupler from group A to group B"
     return coupler if kind == "coupler" else f"{kind}:P"
+
+
+def _name(part: Sequence[int]) -> str:
+    """Return a part as a text, with the slot from which on it is dead."""
+    *ends, slot = part
+    return "-".join(map(str, reversed(ends))) + ("" if slot == 1 else f"@{slot}")
+
+
+def _names(parts: Iterable[Sequence[int]]) -> tuple[str, ...]:
+    return tuple(map(_name, parts))
+
+
+def _coupler(given: Any) -> tuple[int, ...]:
+    """Return (b, a, slot) of a coupler, which is given as a text."""
+    if isinstance(given, str):
+        match = re.fullmatch(r"([0-9]{1,30})-([0-9]{1,30})(?:@(.*))?", given)
+        if match:
+            return int(match[2]), int(match[1]), _since(f"coupler:{given}", match[3])
+    now = ""
+    if isinstance(given, tuple | list) and len(given) in (2, 3):
+        since = f"@{given[2]}" if len(given) == 3 else ""
+        now = f" If this is c(b, a), it is now {f'{given[1]}-{given[0]}{since}'!r}."
+    raise InputError(
+        f"couplers: {given!r:.40} must be a text, from-to, such as '0-1' or '0-1@SLOT'.{now}"
+    )
+
+
+def _processor(kind: str, given: Any) -> tuple[int, ...]:
+    """Return (processor, slot)."""
+    part = (given,) if isinstance(given, int | np.integer) else tuple(given)
+    if len(part) not in (1, 2) or not all(isinstance(one, int | np.integer) for one in part):
+        raise InputError(f"{kind}: {given!r:.40} must be a processor or (processor, slot).")
+    return tuple(map(int, (*part, 1)[:2]))
 
 
 def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
     """Return dead parts in order, each with the slot from which on it is dead."""
-    ends = 2 if kind == "couplers" else 1
     begins: dict[tuple[int, ...], int] = {}
     if isinstance(parts, str) or not isinstance(parts, Iterable):
         raise wrong(kind, f"{parts!r:.40}")("give a list.")
     for entry in parts:
-        part = (entry,) if isinstance(entry, int | np.integer) else tuple(entry)
-        if len(part) == ends:
-            part = (*part, 1)
-        if len(part) != ends + 1 or not all(isinstance(end, int | np.integer) for end in part):
-            form = "(b, a) or (b, a, slot)" if ends == 2 else "a processor or (processor, slot)"
-            raise InputError(f"{kind}: {entry!r:.40} must be {form}.")
-        *where, slot = map(int, part)
+        *where, slot = _coupler(entry) if kind == "couplers" else _processor(kind, entry)
         _require_slot(slot, f"{kind}: {entry!r:.40}")
         begins[tuple(where)] = min(slot, begins.get(tuple(where), slot))
     return tuple((*where, slot) for where, slot in sorted(begins.items()))

@@ -48,7 +48,7 @@ class LiveParts(WorkingParts):
     >>> import numpy as np
     >>> from popsnet import Faults, Network
     >>> from popsnet.traffic import LiveParts
-    >>> live = LiveParts(Network(2, 3), Faults.parse("coupler:1,0 receiver:4"))
+    >>> live = LiveParts(Network(2, 3), Faults.parse("coupler:0-1 receiver:4"))
     >>> live.reach("one hop", np.array([0, 0, 2]), np.array([2, 5, 4]))
     array([False,  True, False])
     >>> live.reach("two hops", np.array([0, 0, 2]), np.array([2, 5, 4]))

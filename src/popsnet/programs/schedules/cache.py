@@ -11,7 +11,7 @@ from threading import Lock
 
 import numpy as np
 
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 from popsnet.model.slot import Ints
 from popsnet.programs.schedules.construction import make_two_hops, one_slot
 from popsnet.programs.schedules.demand import Demand
@@ -40,13 +40,14 @@ class _ScheduleCache:
 _kept = _ScheduleCache()
 
 
+@on_network
 def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) -> Schedule:
     """Return the schedule of a permutation, from the cache if it was made before.
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     destination : array of int
         The destination of the packet of each processor, a permutation.
     seed : int

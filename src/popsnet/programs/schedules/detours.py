@@ -100,7 +100,7 @@ def make_detours(
     >>> from popsnet.programs.schedules.detours import make_detours
     >>> network = Network(2, 3)
     >>> demand = Demand(network, np.array([0, 2, 4]), np.array([2, 4, 0]))
-    >>> parts = WorkingParts(network, Faults.parse("coupler:1,0"))
+    >>> parts = WorkingParts(network, Faults.parse("coupler:0-1"))
     >>> schedule, unreachable, bound = make_detours(demand, make_schedule(demand), parts)
     >>> schedule.slots, schedule.relayed, unreachable.tolist(), bound
     (2, 1, [], 2)

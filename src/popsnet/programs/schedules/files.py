@@ -82,7 +82,7 @@ class ReadDemand:
 
 @dataclass(frozen=True, eq=False)
 class ReadMatrix:
-    """The counts of packets between groups and, if there was a unit, how they were rounded."""
+    """The counts of packets between groups or processors, and how they were rounded by a unit."""
 
     counts: I64
     rounding: Rounding | None = None
@@ -141,9 +141,10 @@ def read_matrix(matrix: FileOrArray, network: Network, unit: float | None = None
     Parameters
     ----------
     matrix : str, Path or array
-        A g × g matrix with a row for each source group, or a list with the columns source,
-        destination and amount. Rows of a list with the same groups are added up. The columns of
-        a data frame have the names that the heading of a file has.
+        A g × g matrix with a row for each source group, an n × n matrix with a row for each source,
+        or a list of groups with the columns source, destination and amount. Rows of a list with the
+        same groups are added up. The columns of a data frame have the names that the heading of a
+        file has.
     network : Network
         The network.
     unit : float, optional
@@ -173,17 +174,18 @@ def read_matrix(matrix: FileOrArray, network: Network, unit: float | None = None
     table = _table(matrix, "matrix")
     if _is_list(table, network):
         return _of_list(table, network, unit)
-    g = network.g
-    if table.values.shape != (g, g):
+    shape = table.values.shape
+    if shape not in ((network.g, network.g), (network.n, network.n)):
         raise InputError(_wrong_shape(table, network))
     table.require_order()
+    what = "group" if shape[0] == network.g else "processor"
 
     def where(i: int) -> str:
-        a, b = divmod(i, g)
-        return f"{table.where(a, b)} (from group {a} to group {b})"
+        a, b = divmod(i, shape[0])
+        return f"{table.where(a, b)} (from {what} {a} to {what} {b})"
 
     counts, rounding = to_packets(table.values.ravel(), unit, where, str(table.path))
-    return ReadMatrix(counts.reshape(g, g), rounding)
+    return ReadMatrix(counts.reshape(shape), rounding)
 
 
 def to_packets(
@@ -228,13 +230,16 @@ def require_unit(unit: float | None) -> None:
 def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
     """Make a demand of a traffic matrix: packets from each group (row) to each group (column).
 
-    Packets are dealt to the processors of a group in turn, so the numbers of packets of two
-    processors of a group differ by at most one. For d > 1 no processor sends a packet to itself:
+    A matrix of n rows has packets from each processor to each processor. Those between groups are
+    dealt to the processors of a group in turn, so the numbers of packets of two processors of a
+    group differ by at most one. For d > 1 no processor sends a packet to itself:
     the packets of a group for itself are dealt in the same order at both ends, so it is enough to
     shift the receivers by one.
     """
     g, d = network.g, network.d
     by, to = packet_groups(counts.astype(np.int64))
+    if len(counts) != g:
+        return Demand(network, by, to)
     source, turns = network.processor(by, ranks(by, g) % d), ranks(to, g)
     at_home = np.zeros(g, dtype=np.int32)
     to_itself = network.processor(to, turns % d) == source
@@ -382,9 +387,11 @@ def _wrong_shape(table: FileTable, network: Network) -> str:
         cure = " Name the columns of a list source,destination,amount " + (
             "in a data frame." if table.lines is None else "in its first line."
         )
+    n = network.n
+    processors = f", or {n} × {n}, for every processor" if n > g else ""
     return (
         f"{table.path} is {_size(shape)}; a traffic matrix of {network} must be {g} × {g}, with a "
-        f"row for every source group and a column for every destination group.{cure}"
+        f"row for every source group and a column for every destination group{processors}.{cure}"
     )
 
 

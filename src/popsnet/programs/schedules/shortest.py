@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy.typing as npt
 
 from popsnet.base.errors import abbreviated, wrong
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 from popsnet.programs.schedules.bounds import lower_bound, matrix_bound, offline_slots
 from popsnet.programs.schedules.construction import (
     MOST_ROUNDS,
@@ -117,6 +117,7 @@ def _needs_more_than(slots: int, demand: Demand) -> bool:
     return crowd_couplers(demand.network, demand.source[moving], demand.destination[moving], most)
 
 
+@on_network
 def schedule_matrix(
     network: Network, counts: npt.NDArray[Any], *, hops: Hops | int = "auto", seed: int = 0
 ) -> tuple[Demand, Schedule]:
@@ -124,8 +125,8 @@ def schedule_matrix(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     counts : array of int, shape (g, g)
         The number of packets from each group (row) to each group (column).
     hops : {"auto", 1, 2, "mixed"}

@@ -31,7 +31,7 @@ from popsnet.base.report import Column, Plotted, Report, Reported, Table, facts_
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
-from popsnet.model.network import I32, U8, Network, about, require_one_wavelength
+from popsnet.model.network import I32, U8, Network, about, last_network, require_one_wavelength
 from popsnet.model.slot import Ints, Slot
 from popsnet.programs.router import Router, find_variant
 from popsnet.studies.adversaries.execution import WatchedRun, heard, verdict, watch
@@ -136,6 +136,7 @@ def _last_failing(network: Network, growth: Sequence[ReachGrowth]) -> int:
     return max(one.slot for one in growth if one.least < network.n)
 
 
+@last_network
 def attack_rigid(
     router: Router | str,
     variant: str | None,
@@ -151,8 +152,8 @@ def attack_rigid(
         A router, its name, or a file that registers one.
     variant : str or None
         A variant of the router; None for the default on this network.
-    network : Network
-        The network, of 2 to 16,384 processors.
+    network : Network, or int and int
+        The network, of 2 to 16,384 processors, or its d and g.
     slots : int, optional
         Truncate the router after this many slots. By default, after the last slot at which it
         must fail: at least ⌈log₂ n⌉ - 1, if the router runs that long, and at most 10,000.

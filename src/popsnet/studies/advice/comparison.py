@@ -350,12 +350,12 @@ def compare(
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
-    demand : Demand, array, Path or str, optional
+    packets : Demand, array, Path or str, optional
         The packets of every run instead of a permutation: a demand, or an array or a file with a
         row (source, destination) per packet.
     matrix : array, Path or str, optional
         The same as the number of packets from each group (row) to each group (column), which are
-        dealt to the processors of a group in turn.
+        dealt to the processors of a group in turn, or from each processor to each processor.
     unit : float, optional
         The amount of one packet, for amounts that are not numbers of packets; they are rounded up.
     faults : Faults or str, optional
@@ -390,7 +390,7 @@ def compare(
     >>> found = popsnet.compare(4, 3, runs=2, matrix=[[0, 9, 1], [4, 0, 4], [2, 2, 0]])
     >>> found.lower_bound, found.done[0].router.name, found["direct:to-all"].slots
     (6, 'offline', array([13, 13]))
-    >>> found = popsnet.compare(4, 4, routers=["relay:survive", "direct"], faults="coupler:1,0")
+    >>> found = popsnet.compare(4, 4, routers=["relay:survive", "direct"], faults="coupler:0-1")
     >>> [(one.router.name, int(one.runs.lost.sum())) for one in found]
     [('relay', 0), ('direct', 11)]
     """
@@ -470,7 +470,7 @@ def candidates(
     pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
     chosen: Iterable[tuple[Router, str | None]] = (find_variant(*pair) for pair in pairs)
     if routers is None:
-        chosen = _default(network, "demand" in packets, surviving)
+        chosen = _default(network, "packets" in packets, surviving)
     experiments: list[Experiment] = []
     for router, variant in chosen:
         experiment = experiment_of(network, None, router=router, variant=variant, **packets)

@@ -30,9 +30,6 @@ from popsnet.studies.advice.comparison import (
 NUMBERS = (0, 1, 2, 4, 8, 16)
 """The numbers of dead parts by default."""
 
-_MAX_STEPS = 200
-"""A run is capped after this many steps: a router that loses packets may never end."""
-
 
 @dataclass(frozen=True)
 class FaultRow:
@@ -255,11 +252,12 @@ def survival(
     seed, permutation_seed, fault_seed : int
         The seeds of the coins, the permutations and the faults.
     max_steps : int
-        A run is capped after this many steps.
+        A run is capped after this many steps, by default 1000: a router that loses packets may
+        never end.
     progress : function, bool or None
         A function that is called with the runs done and the total. None shows a bar on a
         terminal after two seconds, False shows nothing.
-    demand, matrix, unit
+    packets, matrix, unit
         The packets of every run instead of a permutation, as for :func:`compare`.
     wavelengths : int
         Wavelengths per coupler, by default 1, or those of the network.
@@ -289,7 +287,6 @@ def survival(
     if not dead:
         raise wrong("numbers", "[]")("give at least one number of dead parts.")
     fault_seed = seed_number("fault_seed", parameters.pop("fault_seed", None) or 0)
-    parameters.setdefault("max_steps", _MAX_STEPS)
     intact = candidates(d, g, routers, True, **parameters)
     network, demand = intact[0].network, intact[0].demand
     if routers is None:

@@ -22,7 +22,14 @@ from popsnet.hardware import EVERY_SLOT_WAITS, Timing
 from popsnet.hardware.shown import with_elapsed
 from popsnet.model.coins import Coins
 from popsnet.model.machine import Machine
-from popsnet.model.network import I64, Network, about, require_network, require_one_wavelength
+from popsnet.model.network import (
+    I64,
+    Network,
+    about,
+    on_network,
+    require_network,
+    require_one_wavelength,
+)
 from popsnet.model.slot import Inbox, Slot
 from popsnet.programs.routers.deterministic.exchange import swap_values
 from popsnet.programs.routers.deterministic.pairs import pair_up
@@ -185,6 +192,7 @@ class Computed(Executed, Reported):
         return with_elapsed(report, timing, self.network, self.slots, EVERY_SLOT_WAITS)
 
 
+@on_network
 def compute(
     network: Network,
     what: str,
@@ -197,8 +205,8 @@ def compute(
 
     Parameters
     ----------
-    network : Network
-        The network. n must be a power of two, at most 2^20.
+    network : Network, or int and int
+        The network. n must be a power of two, at most 2^20, or its d and g.
     what : {"move", "sum", "prefix-sums"}
         ``move``: neighbours along ``dimension`` of a hypercube exchange their values. ``sum``:
         every processor learns the sum. ``prefix-sums``: processor j learns the sum of values
@@ -333,6 +341,7 @@ def _listed(values: Values) -> list[object]:
     return [one if np.isfinite(one) else str(one) for one in values.tolist()]
 
 
+@on_network
 def sort(
     network: Network,
     values: npt.ArrayLike | Path | None = None,
@@ -345,8 +354,8 @@ def sort(
 
     Parameters
     ----------
-    network : Network
-        The network. n must be at most 2^20.
+    network : Network, or int and int
+        The network. n must be at most 2^20, or its d and g.
     values : array or Path, optional
         One number per processor, or a file of them. By default random integers.
     comparators : {"merge-exchange", "bitonic", "bag-tree"}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, plural
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import rate_column, time_column
-from popsnet.model.network import Network, about
+from popsnet.model.network import Network, about, on_network
 from popsnet.programs.scheduler import Scheduler, all_schedulers
 from popsnet.runs.delays import with_rules
 from popsnet.runs.traffic_result import keys_of_bounds
@@ -149,6 +149,7 @@ _TIME_COLUMNS = (
 )
 
 
+@on_network
 def traffic_overview(
     network: Network,
     *,
@@ -161,8 +162,8 @@ def traffic_overview(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     pattern, burst, matrix
         As for :class:`TrafficExperiment`.
     seed : int

@@ -14,7 +14,7 @@ from itertools import count, islice, takewhile
 from math import isqrt
 
 from popsnet.base.errors import InputError, did_you_mean, require_text, wrong
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 from popsnet.theory.exact import transition
 from popsnet.theory.exact.chain import Chain, Progress, Step
 from popsnet.theory.exact.state import between_groups, by_residues, of_tables, without_fixed_points
@@ -43,6 +43,7 @@ def taking_part(network: Network, step: int) -> Fraction:
     return min(Fraction(4 * g, 4 * d - g * step), Fraction(1)) if g * step < 4 * d else Fraction(1)
 
 
+@on_network
 def mei_rizzi_chain(
     network: Network, destination: Sequence[int] | None = None, *, all_packets: bool = False
 ) -> Chain:
@@ -50,8 +51,8 @@ def mei_rizzi_chain(
 
     Parameters
     ----------
-    network : Network
-        The network, with d ≥ g and few processors.
+    network : Network, or int and int
+        The network, with d ≥ g and few processors, or its d and g.
     destination : sequence of int, optional
         The permutation; by default permutations are uniformly random.
     all_packets : bool
@@ -90,6 +91,7 @@ def mei_rizzi_chain(
     return Chain(start, [] if all_packets else [*map(by_coin, early)], by_coin(Fraction(1)))
 
 
+@on_network
 def relay_chain(
     network: Network, destination: Sequence[int] | None = None, schedule: str = "S"
 ) -> Chain:
@@ -97,8 +99,8 @@ def relay_chain(
 
     Parameters
     ----------
-    network : Network
-        The network, with d ≥ g and few processors.
+    network : Network, or int and int
+        The network, with d ≥ g and few processors, or its d and g.
     destination : sequence of int, optional
         The permutation; by default permutations are uniformly random.
     schedule : str
@@ -305,6 +307,7 @@ class StepsDistribution(Distribution):
         return f"idealized, {rule} (the steps of published are the same{same})"
 
 
+@on_network
 def steps_distribution(
     network: Network,
     router: str = "mei-rizzi",
@@ -319,8 +322,8 @@ def steps_distribution(
 
     Parameters
     ----------
-    network : Network
-        The network, with d ≥ g and few processors.
+    network : Network, or int and int
+        The network, with d ≥ g and few processors, or its d and g.
     router : {"mei-rizzi", "relay"}
         The router.
     destination : sequence of int, optional

@@ -143,8 +143,8 @@ def test_logs_are_equal_with_several_wavelengths(
     assert messages > slots // 4
 
 
-COUPLERS = "coupler:1,0 coupler:0,1@50 coupler:1,1@90"
-PARTS = "coupler:0,1 transmitter:1 receiver:3@40 processor:5 receiver:4 transmitter:2@70"
+COUPLERS = "coupler:0-1 coupler:1-0@50 coupler:1-1@90"
+PARTS = "coupler:1-0 transmitter:1 receiver:3@40 processor:5 receiver:4 transmitter:2@70"
 DEAD_PARTS = [
     *((name, COUPLERS, known) for name in ("tdm", "ideal", "relay") for known in (False, True)),
     *((name, COUPLERS, True) for name in ("aloha", "epochs")),
@@ -183,7 +183,7 @@ def test_logs_are_equal_with_dead_parts(
 
 
 def test_dead_parts_of_a_kind_that_a_kernel_does_not_know_are_refused() -> None:
-    for scheduler, parts, known in (("aloha", "coupler:1,0", False), ("relay", "receiver:1", True)):
+    for scheduler, parts, known in (("aloha", "coupler:0-1", False), ("relay", "receiver:1", True)):
         dead = TrafficFaults(
             Network(3, 3), find_scheduler(scheduler), Faults.parse(parts), known=known
         )

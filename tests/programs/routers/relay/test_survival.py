@@ -101,7 +101,7 @@ def test_stages_to_repeat_get_on_if_some_packets_cannot() -> None:
 
 
 def test_the_flag(cli: Cli) -> None:
-    told = cli("route", 4, 4, "--router", "relay", "--survive", "--fault", "coupler:1,0")
+    told = cli("route", 4, 4, "--router", "relay", "--survive", "--fault", "coupler:0-1")
     assert (told.code, "relay (survive: V" in told.out) == (0, True)
     for given, says in (
         (["--router", "relay", "--variant", "S"], "leave out --schedule and --variant"),
@@ -202,7 +202,7 @@ def test_paths_are_closed_one_by_one(d: int, g: int) -> None:
             to, by = [(via, 0), (g - 1, via), (via, g - 1), (0, via), (via, 0)][closing]
             relays = [via * d + index for index in range(0, d, g)]
             if closing < 4 or {0, last} & set(relays):
-                faults += f" coupler:{to},{by}"
+                faults += f" coupler:{by}-{to}"
             else:
                 faults += "".join(f" processor:{processor}" for processor in relays)
         assert left[0]
@@ -214,7 +214,7 @@ def test_a_path_that_leads_one_way_only() -> None:
     """The packet arrives, its source never knows, and the run ends."""
     back = " ".join(f"coupler:0,{group}" for group in range(1, 4))
     outcome = popsnet.route(
-        4, 4, router="relay", variant="survive", permutation="shift:d", faults=f"{back} coupler:0,0"
+        4, 4, router="relay", variant="survive", permutation="shift:d", faults=f"{back} coupler:0-0"
     )[0].outcome
     assert outcome.faulty is not None
     assert (outcome.lost, outcome.capped, outcome.faulty.held) == (0, False, 0)
@@ -224,7 +224,7 @@ def test_flooded_seeds() -> None:
     """Processor 0 works, and every processor that has a chain of live couplers hears the seed."""
     for number, (d, g) in product(range(8), [(4, 4), (6, 2), (2, 6), (5, 3), (1, 5), (4, 1)]):
         rng = np.random.default_rng([number, d, g])
-        dead = [f"coupler:{b},{a}" for b, a in rng.integers(g, size=(g // 2, 2)) if 0 not in (a, b)]
+        dead = [f"coupler:{a}-{b}" for b, a in rng.integers(g, size=(g // 2, 2)) if 0 not in (a, b)]
         more = f"random:processors={d * g // 6} " if number % 2 and d * g > 11 else ""
         faults = f"{more}{' '.join(dead)} loss:0.1/listener"
         listed = Faults.parse(faults).drawn(Network(d, g), Coins(number))
@@ -254,7 +254,7 @@ def test_who_has_not_heard_the_seed_takes_no_part(variant: str) -> None:
     network, deaf = Network(4, 4), range(8, 12)
     machine = popsnet.Machine(
         network, np.arange(16)[::-1].copy(), 20, tolerant=True,
-        faults=popsnet.model.faults.ActiveFaults(network, Faults.parse("coupler:2,0"), Coins(0)),
+        faults=popsnet.model.faults.ActiveFaults(network, Faults.parse("coupler:0-2"), Coins(0)),
     )  # fmt: skip
     running = RELAY.variant(variant).route(
         network, np.arange(16)[::-1].copy(), Coins(1), machine.memory
@@ -288,7 +288,7 @@ def test_who_has_not_heard_the_seed_takes_no_part(variant: str) -> None:
         (2, 5, "survive-flooded: VXY(3,1)"),
     ],
 )
-@each("faults", [None, "coupler:0,1 processor:3@6 transmitter:2", "loss:0.2/listener receiver:3"])
+@each("faults", [None, "coupler:1-0 processor:3@6 transmitter:2", "loss:0.2/listener receiver:3"])
 def test_every_processor_acts_on_what_it_knows(
     d: int, g: int, variant: str, faults: str | None
 ) -> None:
@@ -401,7 +401,7 @@ def test_paths_by_definition() -> None:
                 "transmitters": int(rng.integers(n // 3 + 1)),
             }
         ).drawn(network, Coins(number))
-        dead = {(b, a) for b, a, _ in faults.couplers}
+        dead = {(b, a) for b, a, _ in faults.dead("couplers")}
         broken = {processor for processor, _ in (*faults.processors, *faults.transmitters)}
         sources, destinations = (axis.ravel() for axis in np.indices((n, n)))
         found = two_way_paths(network, faults, sources, destinations)

@@ -45,7 +45,7 @@ def nothing() -> Recording:
 def _routed(demand: Demand) -> Recording:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.jsonl"
-        schedule(demand.network, demand, trace=path)
+        schedule(demand.network, packets=demand, trace=path)
         return Recording.of(path.read_text())
 
 

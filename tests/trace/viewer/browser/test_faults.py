@@ -10,7 +10,7 @@ from popsnet.trace.viewer import Recording
 from tests.trace.viewer.browser.conftest import Visit
 from tests.trace.viewer.browser.runs import lines_of, run_of
 
-FAULTS = "coupler:1,0 coupler:2,2@4 processor:4 transmitter:8@3 loss:0.2"
+FAULTS = "coupler:0-1 coupler:2-2@4 processor:4 transmitter:8@3 loss:0.2"
 
 
 def _heard(tab: Any) -> list[list[list[int]]]:
@@ -54,7 +54,7 @@ def test_the_page_replays_faults(visit: Visit, router: str) -> None:
     assert tab.locator(".broken").count() == 0
     said = tab.locator(".faults").inner_text()
     assert said == (
-        "Dead: coupler c(1,0), coupler c(2,2) from slot 4 on, transmitter 8 from slot 3 on, "
+        "Dead: coupler 0→1, coupler 2→2 from slot 4 on, transmitter 8 from slot 3 on, "
         "processor 4. A message is lost with probability 0.2."
     )
 
@@ -74,12 +74,12 @@ def test_dead_parts_are_struck_through_from_their_slot_on(visit: Visit) -> None:
 
 
 def test_words_say_what_a_fault_did(visit: Visit) -> None:
-    recording = run_of(3, 3, "direct", permutation="shift:3", faults="coupler:1,0 transmitter:5")
+    recording = run_of(3, 3, "direct", permutation="shift:3", faults="coupler:0-1 transmitter:5")
     tab = visit([recording], still=True)
     told = []
     for packet in ("0", "5"):
         tab.fill("#packet", packet)
         tab.keyboard.press("Enter")
         told.append(tab.locator(".history").inner_text())
-    assert "on coupler c(1,0), which is dead." in told[0]
+    assert "on coupler 0→1, which is dead." in told[0]
     assert "its transmitter is dead, so it reaches no coupler." in told[1]

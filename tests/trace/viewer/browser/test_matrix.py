@@ -146,7 +146,7 @@ def test_the_mouse_asks_for_a_coupler(visit: Visit) -> None:
     assert box is not None
     size = box["width"] / 16
     tab.hover("canvas", position={"x": size * 3.5, "y": size * 2.5})
-    assert tab.inner_text(".cell-words") == "Coupler c(2,3), from group 3 to group 2: idle."
+    assert tab.inner_text(".cell-words") == "Coupler 3→2, from group 3 to group 2: idle."
     tab.mouse.move(0, 0)
     assert tab.inner_text(".cell-words").startswith("Of 256 couplers")
 

@@ -81,9 +81,9 @@ def test_the_chart_shows_the_packets_inside(visit: Visit) -> None:
             1,
             [
                 "slot 1 Arrives at processor 1 (group 0); it must reach processor 2 (group 1).",
-                "slot 2 Processor 1 sends it to group 1 on coupler c(1,0); processor 2 hears it.",
+                "slot 2 Processor 1 sends it to group 1 on coupler 0→1; processor 2 hears it.",
                 "slot 2 It is delivered to processor 2.",
-                "slot 3 Processor 2 sends an ack of it to group 0 on coupler c(0,1); processor 1 "
+                "slot 3 Processor 2 sends an ack of it to group 0 on coupler 1→0; processor 1 "
                 "hears it.",
                 "slot 3 Processor 1 drops its copy.",
             ],
@@ -92,7 +92,7 @@ def test_the_chart_shows_the_packets_inside(visit: Visit) -> None:
             4,
             [
                 "slot 3 Arrives at processor 0 (group 0); it must reach processor 2 (group 1).",
-                "slot 4 Processor 0 sends it to group 1 on coupler c(1,0), where it meets packet "
+                "slot 4 Processor 0 sends it to group 1 on coupler 0→1, where it meets packet "
                 "5: both are destroyed.",
                 "slot 4 Processor 0 drops its copy.",
                 "slot 4 No processor holds it any more: it is lost.",

@@ -48,7 +48,7 @@ def dead_parts(faults: TrafficFaults) -> DeadParts:
     network, live, parts = faults.network, faults.live, faults.active.faults
     g, classes = network.g, network.g * min(network.d, network.channels)
     couplers = np.full((g, g), _NEVER)
-    for to, by, slot in parts.couplers:
+    for to, by, slot in parts.dead("couplers"):
         couplers[to, by] = min(couplers[to, by], slot)
     has_fixes = faults.known and faults.paths == "three hops"
     return DeadParts(

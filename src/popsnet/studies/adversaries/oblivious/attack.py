@@ -20,7 +20,15 @@ from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Report, Reported, Table, facts_of
 from popsnet.engines import Outcome
 from popsnet.model.coins import Coins
-from popsnet.model.network import I32, I64, Network, about, require_one_wavelength
+from popsnet.model.network import (
+    I32,
+    I64,
+    Network,
+    about,
+    on_network,
+    require_one_wavelength,
+    then_network,
+)
 from popsnet.model.slot import Ints
 from popsnet.programs.router import Router
 from popsnet.studies.adversaries.execution import complete, uniform_permutations, verdict
@@ -258,6 +266,7 @@ def _row(permutation: str, trial: Trial) -> dict[str, object]:
     }
 
 
+@on_network
 def attack_oblivious(
     network: Network,
     paths: PathSystem | str | None = None,
@@ -272,8 +281,8 @@ def attack_oblivious(
 
     Parameters
     ----------
-    network : Network
-        The network, of 2 to 16,384 processors; at most 1024 for a router.
+    network : Network, or int and int
+        The network, of 2 to 16,384 processors; at most 1024 for a router, or its d and g.
     paths : PathSystem or str, optional
         A path system, its name, or a file that defines one (default: ``residue``).
     router : Router or str, optional
@@ -328,6 +337,7 @@ def attack_oblivious(
     return attack_paths(chosen, network, runs, permutation_seed, progress)
 
 
+@then_network
 def attack_paths(
     paths: PathSystem, network: Network, randoms: int = 10, seed: int = 0, progress: Progress = None
 ) -> ObliviousAttack:
@@ -337,8 +347,8 @@ def attack_paths(
     ----------
     paths : PathSystem
         The paths to attack.
-    network : Network
-        The network, of 2 to 16,384 processors.
+    network : Network, or int and int
+        The network, of 2 to 16,384 processors, or its d and g.
     randoms : int
         The number of random permutations to compare with.
     seed : int

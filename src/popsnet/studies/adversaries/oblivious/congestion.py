@@ -17,7 +17,7 @@ from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Plotted, Report, Reported, Table
 from popsnet.experiment.experiment import whole_number
-from popsnet.model.network import Network
+from popsnet.model.network import Network, then_network
 from popsnet.studies.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.studies.adversaries.oblivious.attack import attack_paths
 from popsnet.studies.adversaries.oblivious.crossing import loads
@@ -95,6 +95,7 @@ def _record(point: Average) -> dict[str, object]:
     return {**Network(point.g, point.g).columns(), **asdict(point)}
 
 
+@then_network
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
     """Measure the mean congestion of uniform permutations.
 
@@ -102,8 +103,8 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
     ----------
     paths : PathSystem
         The paths that packets take.
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     runs : int
         The number of permutations, at least 1; each takes O(n) time.
     seed : int

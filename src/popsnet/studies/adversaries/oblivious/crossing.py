@@ -34,7 +34,7 @@ def name_of(network: Network, node: int) -> str:
     if node < network.n:
         return f"processor {node}"
     b, a = divmod(node - network.n, network.g)
-    return f"coupler c({b}, {a})"
+    return f"coupler {a}→{b}"
 
 
 def crossings(network: Network, ways: Ints) -> tuple[Ints, Ints]:

@@ -10,7 +10,7 @@ from statistics import fmean
 from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Plotted, Report, Reported, Table
-from popsnet.model.network import Network
+from popsnet.model.network import Network, on_network
 from popsnet.studies.adversaries.execution import sizes_to, uniform_permutations, verdict
 from popsnet.studies.adversaries.two_hop.algorithm import FAMILIES, TwoHop
 from popsnet.studies.adversaries.two_hop.attack import MOST_ROUNDS, TwoHopAttack, attack_two_hop
@@ -58,6 +58,7 @@ class Separation:
         return all(attack.confirmed for attack in self.attacks.values())
 
 
+@on_network
 def separation(
     network: Network,
     algorithms: Sequence[TwoHop],
@@ -69,8 +70,8 @@ def separation(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, or int and int
+        The network, or its d and g.
     algorithms : sequence of TwoHop
         The deterministic algorithms to attack.
     runs : int

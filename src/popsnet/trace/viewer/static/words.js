@@ -45,7 +45,7 @@ function matches(pattern, text) {
  * @param {number} coupler
  */
 export function couplerName(run, coupler) {
-  return `c(${Math.floor(coupler / run.g)},${coupler % run.g})`;
+  return `${coupler % run.g}→${Math.floor(coupler / run.g)}`;
 }
 
 /**
