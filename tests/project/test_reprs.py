@@ -37,6 +37,7 @@ def of_a_store(path: Path) -> list[Reported]:
 
 
 RESULTS: dict[str, Callable[[Path], Any]] = {
+    "RunSlot": lambda _: popsnet.route(4, 4)[0].slot(1),
     "RunsSummary": lambda _: popsnet.route(4, 2, runs=2).summary(),
     "TrafficResult": lambda _: popsnet.simulate(POINT),
     "LoadCurves": lambda _: run_loads([POINT], **QUIET),
