@@ -36,7 +36,7 @@ from popsnet.plots.style import LOOKS, row_of_axes, styled, with_legend
 from popsnet.programs.routers.relay import fractions, parse_schedule
 from popsnet.programs.schedules.cache import schedule_permutation
 from popsnet.runs.phase_analysis import analyse_phases
-from popsnet.studies.advice.survival import FaultRow, Survival
+from popsnet.studies.comparisons.survival import FaultRow, Survival
 from popsnet.theory.exact import mei_rizzi_chain, relay_chain, solve
 from popsnet.theory.sorting import merge_exchange
 from popsnet.trace import Event

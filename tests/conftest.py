@@ -35,7 +35,7 @@ SLOW = (
     "programs/test_relations", "programs/test_scheduler", "project/test_bench",
     "project/test_docs", "project/test_public_names", "project/test_site", "project/test_wheel",
     "runs/test_distribution", "runs/test_kept", "runs/traffic", "soak", "studies/adversaries",
-    "studies/advice", "studies/traffic", "sweeps/crash", "sweeps/test_cluster",
+    "studies/comparisons", "studies/traffic", "sweeps/crash", "sweeps/test_cluster",
     "sweeps/test_damage", "sweeps/test_resources", "testing", "theory", "trace/viewer/browser",
     "workloads/permutations/test_keyed", "workloads/test_",
 )  # fmt: skip

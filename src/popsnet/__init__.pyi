@@ -48,10 +48,10 @@ from .runs.run import Runs as Runs
 from .runs.schedule import schedule as schedule
 from .runs.simulate import simulate as simulate
 from .studies import adversaries as adversaries
-from .studies.advice.comparison import compare as compare
-from .studies.advice.prediction import predict as predict
-from .studies.advice.recommendation import recommend as recommend
-from .studies.advice.survival import survival as survival
+from .studies.comparisons.comparison import compare as compare
+from .studies.comparisons.prediction import predict as predict
+from .studies.comparisons.recommendation import recommend as recommend
+from .studies.comparisons.survival import survival as survival
 from .studies.computing.computation import compute as compute
 from .studies.computing.computation import sort as sort
 from .sweeps.rescue import rescue as rescue

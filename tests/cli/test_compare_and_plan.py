@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from popsnet import InputError, Network
-from popsnet.studies.advice.comparison import compare
+from popsnet.studies.comparisons.comparison import compare
 from tests.conftest import Cli
 
 
@@ -28,7 +28,7 @@ def test_compare_prints_and_draws(cli: Cli, tmp_path: Path) -> None:
 def test_a_router_that_takes_long_is_run_if_it_is_asked_for(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("popsnet.studies.advice.comparison._MOST_SLOTS", 0)
+    monkeypatch.setattr("popsnet.studies.comparisons.comparison._MOST_SLOTS", 0)
     figure = tmp_path / "c.svg"
     nothing = cli("compare", 4, 4, "--runs", 1, "--figure", figure)
     assert "long: direct (about 4 slots on 16 processors); --router direct runs" in nothing.out

@@ -24,7 +24,7 @@ from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import Reproduction
 from popsnet.paper.rows import make_rows
 from popsnet.paper.theory.section import Theory
-from popsnet.studies.advice import prediction
+from popsnet.studies.comparisons import prediction
 from tests.commands import COMMANDS, FAILURES
 from tests.conftest import Cli
 from tests.each import each
@@ -172,7 +172,7 @@ def another_mean(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.studies.advice.comparison._MOST_SLOTS", 0)
+    monkeypatch.setattr("popsnet.studies.comparisons.comparison._MOST_SLOTS", 0)
 
 
 def missing_library(monkeypatch: pytest.MonkeyPatch) -> None:

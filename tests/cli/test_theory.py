@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from popsnet.model.network import Network
-from popsnet.studies.advice import predict
+from popsnet.studies.comparisons import predict
 from popsnet.theory import expected_steps, first_shorter, growth
 from tests.conftest import Cli
 

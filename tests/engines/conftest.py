@@ -8,8 +8,8 @@ import re
 import pytest
 
 from popsnet.engines import ENGINES, find_engine
+from popsnet.engines.engine import Engine
 from popsnet.engines.fused import session
-from popsnet.engines.session import Engine
 
 LARGE = "fused large"
 """The fused engine as it does large runs, one at a time on all threads, on networks of any size."""

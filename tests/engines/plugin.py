@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from popsnet.engines import engine as policy
+from popsnet.engines import choice as policy
 from popsnet.engines import plugins
 
 TINY = """

@@ -26,7 +26,7 @@ from popsnet import (
 )
 from popsnet.base import system
 from popsnet.engines import ENGINES, Instance, Outcomes, Tally, choose_engine, find_engine
-from popsnet.engines.session import Engine
+from popsnet.engines.engine import Engine
 from popsnet.model.slot import Ints
 from popsnet.trace import Event
 from tests.each import each

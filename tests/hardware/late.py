@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from popsnet import Network, Slot
-from popsnet.engines.traffic import MessageSession
+from popsnet.engines.traffic_slots import MessageSession
 from popsnet.model.coins import Coins
 from popsnet.programs.scheduler import ProgramFunction, Running, Scheduler, find_scheduler
 from popsnet.programs.schedulers import aloha, hop3, rotor

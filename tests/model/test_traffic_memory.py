@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from popsnet import Machine, Network, Rule, RuleViolation, Slot
-from popsnet.engines.traffic import MessageSession
+from popsnet.engines.traffic_slots import MessageSession
 from popsnet.model.medium import make_medium
 from popsnet.traffic import TrafficMemory, find_scheduler
 from popsnet.workloads.arrivals import make_arrivals

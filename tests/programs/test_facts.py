@@ -22,7 +22,7 @@ from popsnet.model.slot import Ints, Slots
 from popsnet.programs.facts import Claims, Expectation, Explanation
 from popsnet.programs.router import Router, Variant, all_routers, find_router, register, unregister
 from popsnet.runs.route import route
-from popsnet.studies.advice.recommendation import forecast
+from popsnet.studies.comparisons.recommendation import forecast
 from popsnet.trace import Event
 from popsnet.trace.reader import read_trace
 from popsnet.trace.viewer import Page, Recording
@@ -227,7 +227,7 @@ EXCEPTIONS = {
     "runs/expected_tails.py": "the exact chains and the tail bounds are of two routers",
     "runs/schedule.py": "a schedule is executed as the router that makes schedules",
     "studies/adversaries/oblivious/paths.py": "a path system is called direct",
-    "studies/advice/prediction.py": "the fluid limits and the tail bounds are of two routers",
+    "studies/comparisons/prediction.py": "the fluid limits and the tail bounds are of two routers",
     "sweeps/sweep.py": "the default router",
     "theory/exact": "the exact chains are of two routers",
 }

@@ -583,7 +583,7 @@ def test_the_engine_of_an_experiment_is_chosen_once(
         return choose_engine(name, experiment, **rest)
 
     forget_choices()
-    monkeypatch.setattr("popsnet.engines.engine.choose_engine", choose)
+    monkeypatch.setattr("popsnet.engines.choice.choose_engine", choose)
     text = "[[grid]]\nd = [4, 8]\ng = 4\nrouters = ['mei-rizzi', 'direct']\nruns = 60"
     sweep = sweep_of(tmp_path, text)
     collect(sweep, store=tmp_path / "results.sqlite", workers=2, progress=False)

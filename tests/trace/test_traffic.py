@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from popsnet import Network, TraceFormatError, check_trace
-from popsnet.engines.traffic import MessageSession
+from popsnet.engines.traffic_slots import MessageSession
 from popsnet.trace import Event, TraceReader, TraceWriter, read_trace
 from popsnet.trace.checker import TrafficReplay
 from popsnet.traffic import all_schedulers, find_scheduler

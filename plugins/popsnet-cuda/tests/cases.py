@@ -17,10 +17,10 @@ import numpy as np
 from numba import cuda, types
 from popsnet import Coins, Experiment
 from popsnet.engines import ENGINES, Outcomes, TalliedRuns
+from popsnet.engines.engine import Session
 from popsnet.engines.fused import kernel_of
 from popsnet.engines.fused.session import outcome_of
 from popsnet.engines.fused.team import Team
-from popsnet.engines.session import Session
 from popsnet.workloads.permutations.uniform import RANDOM, UniformPermutation
 
 from popsnet_cuda import ENGINE

@@ -209,7 +209,7 @@ def routers() -> Report:
 
     Example: popsnet routers
     """
-    from popsnet.studies.advice.catalogue import catalogue
+    from popsnet.studies.comparisons.catalogue import catalogue
 
     return catalogue()
 

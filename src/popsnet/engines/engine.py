@@ -1,221 +1,224 @@
-"""The engines, and the policy that chooses among them."""
+"""What engines and their sessions are, and engines that execute every message."""
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, Self, TypeAlias
 
-from popsnet.base import system
-from popsnet.base.errors import InputError, SizeError, did_you_mean, require_text, wrong
-from popsnet.engines import fused, objects, plugins, slots
-from popsnet.engines.session import Engine
+from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns, Tally
 from popsnet.experiment.experiment import Experiment
-
-_FEW_PACKETS = 2**21
-_FEW_RUNS = 256
-"""Up to this many packets and runs, ``auto`` executes every message."""
-
-_TRACE_BYTES_PER_PROCESSOR = 700
-"""For the lists of one slot on their way to a file: measured, rounded up."""
-
-ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (objects.ENGINE, slots.ENGINE, fused.ENGINE)
-}
-"""The engines that ship."""
+from popsnet.experiment.experiment import Instance as Instance
+from popsnet.trace import Observer
 
 
-def engine_names() -> list[str]:
-    """Return the names of all engines: of those that ship, and of installed plug-ins.
-
-    Examples
-    --------
-    >>> from popsnet.engines import engine_names
-    >>> engine_names()[:3]
-    ['objects', 'slots', 'fused']
-    """
-    return [*ENGINES, *plugins.offered()]
-
-
-def find_engine(name: str) -> Engine:
-    """Return the engine of that name.
-
-    Raises
-    ------
-    InputError
-        If there is no such engine, or its plug-in cannot be loaded.
-
-    Examples
-    --------
-    >>> from popsnet.engines import find_engine
-    >>> find_engine("slots").messages
-    True
-    """
-    if name in ENGINES:
-        return ENGINES[name]
-    if name in plugins.offered():
-        engine = plugins.load(name)
-        if isinstance(engine, str):
-            raise wrong("engine", repr(name))(f"{engine}")
-        return engine
-    known = ["auto", *engine_names()]
-    cure = did_you_mean(name, known) or " Distributions with other engines must be installed."
-    raise wrong("engine", repr(name))(
-        f"there is no such engine.{cure} Give one of {', '.join(known)}."
-    )
-
-
-def choose_engine(
-    name: str,
-    experiment: Experiment,
-    *,
-    runs: int | None = None,
-    threads: int | None = None,
-    traced: bool = False,
-    fitting: bool = True,
-) -> Engine:
-    """Return the engine of that name, or choose one for ``auto``.
-
-    Parameters
-    ----------
-    name : {"auto", "objects", "slots", "fused"} or str
-        The name; others are those of installed plug-ins. ``auto`` is ``slots`` for a trace, and
-        for up to 256 runs with 2^21 packets in all. For more it is a plug-in that declares itself
-        worth it, the fastest by its own estimate; otherwise ``fused``, or ``slots`` for
-        experiments that ``fused`` does not support. A plug-in that needs resources of a worker is
-        taken for a known number of runs only.
-    experiment : Experiment
-        The experiment.
-    runs : int, optional
-        The number of runs, by default many.
-    threads : int, optional
-        The number of threads, by default as many as processors.
-    traced : bool
-        Whether a trace is written.
-    fitting : bool
-        Whether the experiment must fit in the memory that is available now.
-
-    Returns
-    -------
-    Engine
-        The engine.
-
-    Raises
-    ------
-    InputError
-        If there is no such engine, or it cannot run the experiment.
-    SizeError
-        If the experiment does not fit in the memory that is available here.
+def needs_slots(experiment: Experiment) -> str | None:
+    """Return why engines other than ``slots`` cannot run an experiment, None if they may.
 
     Examples
     --------
     >>> from popsnet import Experiment
-    >>> from popsnet.engines import choose_engine
-    >>> choose_engine("auto", Experiment(8, 8), runs=10).name
-    'slots'
-    >>> choose_engine("auto", Experiment(8, 8), runs=100_000).name
-    'fused'
+    >>> from popsnet.engines import needs_slots
+    >>> needs_slots(Experiment(4, 4, router="direct", faults="processor:0"))
+    'everything works in its networks, and this one has faults'
     """
-    require_text("engine", name)
-    engine = _best(experiment, runs, traced) if name == "auto" else find_engine(name)
-    reason = engine.supports(experiment)
-    if reason is not None:
-        unable = ENGINES["fused"].supports(experiment) if name == "auto" else None
-        neither = f" Neither does engine fused: {unable}." if unable else ""
-        raise InputError(
-            f"Engine {engine.name} does not run {experiment}: {reason}.{neither} "
-            f"{_other(experiment, engine)}",
-            others=_CHOICES,
-        )
-    if traced and not engine.messages:
-        raise InputError(
-            f"Engine {engine.name} executes no messages, so it cannot write a trace; "
-            "use engine='slots'.",
-            others=_CHOICES,
-        )
-    if fitting:
-        _require_memory(experiment, engine, runs, threads, traced)
-    return engine
+    if experiment.demand is not None:
+        return "it routes permutations, and no demands"
+    if experiment.faults:
+        return "everything works in its networks, and this one has faults"
+    if experiment.wavelengths > 1:
+        return "its couplers have one wavelength, and these have several"
+    return None
 
 
-_of_many: WeakKeyDictionary[Experiment, Engine] = WeakKeyDictionary()
+class Session(Protocol):
+    """Runs of one experiment, one after another, with the same threads and memory.
 
-
-def engine_of_many(experiment: Experiment, *, fitting: bool = False) -> Engine:
-    """Return what ``auto`` is for a number of runs that is not known yet.
-
-    It is chosen once for an experiment, which a sweep asks for with every piece of work.
+    Examples
+    --------
+    >>> from popsnet import Experiment
+    >>> from popsnet.engines import ENGINES
+    >>> with ENGINES["slots"].open(Experiment(4, 4, router="direct")) as session:
+    ...     session.tally(range(3)).slots
+    Counter({4: 3})
     """
-    engine = _of_many.get(experiment)
-    if engine is None:
-        engine = _of_many[experiment] = choose_engine("auto", experiment, fitting=False)
-    if fitting:
-        _require_memory(experiment, engine, None, None, traced=False)
-    return engine
+
+    def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
+        """Execute the runs of these numbers, and yield results in order, some runs at a time.
+
+        Observers are called on the calling thread, after every slot or now and then.
+        """
+        ...
+
+    def tallies(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[TalliedRuns]:
+        """Execute the runs of these numbers, and yield histograms in order, of some at a time."""
+        return map(TalliedRuns.of, self.run(numbers, observers))
+
+    def tally(self, numbers: range, observers: Sequence[Observer] = ()) -> Tally:
+        """Execute the runs of these numbers and return their histograms."""
+        return reduce(add, (some.tally for some in self.tallies(numbers, observers)), Tally())
+
+    def close(self) -> None:
+        """End the threads and release the memory."""
+        return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
-def shipped_engine(experiment: Experiment, runs: int | None = None, traced: bool = False) -> Engine:
-    """Return what ``auto`` is without plug-ins, and so on every computer."""
-    few = _are_few(experiment, runs)
-    unable = few or traced or ENGINES["fused"].supports(experiment)
-    return ENGINES["slots" if unable else "fused"]
+class Health(NamedTuple):
+    """Something that an engine needs, as ``popsnet doctor`` shows it.
+
+    Parameters
+    ----------
+    what : str
+        What was looked at.
+    ok : bool
+        Whether it works.
+    detail : str
+        Its version, or what is missing and the cure.
+
+    Examples
+    --------
+    >>> from popsnet.engines import Health
+    >>> Health("driver", False, "not found").ok
+    False
+    """
+
+    what: str
+    ok: bool
+    detail: str
 
 
-def _best(experiment: Experiment, runs: int | None, traced: bool) -> Engine:
-    willing: list[Engine] = []
-    if not traced and not _are_few(experiment, runs):
-        willing = [
-            engine
-            for engine in plugins.usable().values()
-            if (runs is not None or not engine.resources)
-            and plugins.is_worth(engine, experiment, runs)
-        ]
-    if willing:
-        return min(willing, key=lambda engine: engine.seconds(experiment, 1))
-    return shipped_engine(experiment, runs, traced)
+class Engine(ABC):
+    """A way to execute routers.
+
+    Another distribution offers one under its name in the entry-point group ``popsnet.engines``.
+    What the class declares beside the abstract methods has defaults.
+
+    Examples
+    --------
+    >>> from popsnet import Experiment
+    >>> from popsnet.engines import ENGINES
+    >>> sorted(ENGINES)
+    ['fused', 'objects', 'slots']
+    >>> ENGINES["fused"].supports(Experiment(4, 4, router="relay", variant="P1"))
+    """
+
+    name: str
+    """The name of the engine."""
+    messages: bool = False
+    """Whether the engine executes every message, so that runs can be traced."""
+    resources: Mapping[str, float] = MappingProxyType({})
+    """What a worker of a cluster must state to get work for the engine, and how much of it for
+    each piece of work. Without resources, every worker chooses by itself."""
+
+    @abstractmethod
+    def supports(self, experiment: Experiment) -> str | None:
+        """Return why the engine cannot run an experiment here, or None if it can."""
+
+    def obstacle(self, experiment: Experiment) -> str | None:
+        """Return why the engine cannot run an experiment on any computer, or None if it can."""
+        return self.supports(experiment)
+
+    def worth(self, experiment: Experiment, runs: int | None) -> bool:
+        """Return whether ``auto`` should take the engine for runs, None if there may be many.
+
+        Only engines of other distributions are asked, and not about few runs of small networks.
+        """
+        return False
+
+    def seconds(self, experiment: Experiment, slots: float) -> float:
+        """Estimate the seconds of this many slots on one thread, to about a factor of three."""
+        fixed, each = _SLOT_SECONDS[self.messages]
+        return slots * (fixed + each * experiment.network.n)
+
+    @abstractmethod
+    def memory(
+        self, experiment: Experiment, runs: int | None = None, threads: int | None = None
+    ) -> int:
+        """Return the bytes of memory that a session needs for runs, by default many.
+
+        What the program itself takes, and its compiled code, is not counted.
+        """
+
+    def batch(self, experiment: Experiment) -> int:
+        """Return how many runs to give to a worker at once, to keep the overhead small.
+
+        One, if a run may take long: a worker's results are kept as a whole.
+        """
+        return 1
+
+    @abstractmethod
+    def open(self, experiment: Experiment, threads: int | None = None) -> Session:
+        """Open a session with this many threads, by default as many as processors."""
+
+    @abstractmethod
+    def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
+        """Execute one run of anything that the engine can run."""
+
+    def health(self) -> Iterable[Health]:
+        """Return what the engine needs on this computer, and whether it is there."""
+        return ()
 
 
-def _are_few(experiment: Experiment, runs: int | None) -> bool:
-    return runs is not None and runs <= _FEW_RUNS and runs * experiment.packets <= _FEW_PACKETS
+_SLOT_SECONDS = {True: (1e-4, 5e-8), False: (2.5e-7, 2e-10)}
+"""Seconds of one slot, and of a slot per processor; for engines that execute messages or not.
+
+They are measured on one machine, and only their ratios matter.
+"""
 
 
-def _require_memory(
-    experiment: Experiment, engine: Engine, runs: int | None, threads: int | None, traced: bool
-) -> None:
-    network, available = experiment.network, system.available_memory()
-    needed = engine.memory(experiment, runs, threads)
-    needed += network.n * _TRACE_BYTES_PER_PROCESSOR * traced
-    if needed > available:
-        smaller = _smallest(experiment, engine, traced)
-        needs, has = map(system.format_bytes, (needed, available))
-        raise SizeError(
-            f"{network} has n = {network.n:,} processors and needs about {needs} with engine "
-            f"{engine.name}{' and a trace' if traced else ''}; {has} are available here. "
-            f"{smaller or 'Choose a smaller d or g, or allow more memory.'}",
-            others=_CHOICES,
-        )
+Execute: TypeAlias = Callable[[Instance, Sequence[Observer]], Outcome]
 
 
-_CHOICES = ("engine", "permutation")
-"""The parameters that the errors of this module propose to change."""
+@dataclass(eq=False)
+class MessageEngine(Engine):
+    """An engine that executes an instance message by message."""
+
+    name: str
+    route: Execute
+    needed: Callable[[Experiment], int]
+    """Returns the bytes of memory that a run needs."""
+    unable: Callable[[Experiment], str | None]
+    """Returns why the engine cannot run an experiment, or None if it can."""
+    messages: bool = True
+
+    def supports(self, experiment: Experiment) -> str | None:
+        """Return why the engine cannot run an experiment, or None if it can."""
+        if experiment.network.n >= 2**31:
+            return f"it numbers processors with 31 bits, and n = {experiment.network.n:,}"
+        if self.name != "slots" and (reason := needs_slots(experiment)):
+            return reason
+        return self.unable(experiment)
+
+    def memory(
+        self, experiment: Experiment, runs: int | None = None, threads: int | None = None
+    ) -> int:
+        """Return the bytes of memory that a run needs; there is one at a time."""
+        return self.needed(experiment)
+
+    def open(self, experiment: Experiment, threads: int | None = None) -> Session:
+        """Open a session, which executes one run after another on the calling thread."""
+        return _MessageSession(self, experiment)
+
+    def execute(self, instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
+        """Execute one run."""
+        return self.route(instance, observers)
 
 
-def _other(experiment: Experiment, engine: Engine) -> str:
-    """Return what could run an experiment that the engine cannot."""
-    if ENGINES["slots"].supports(experiment) is None:
-        return "Use engine='slots', which runs every router."
-    return _smallest(experiment, engine, traced=False) or "Choose a smaller d or g."
+class _MessageSession(Session):
+    def __init__(self, engine: MessageEngine, experiment: Experiment) -> None:
+        self._engine, self._experiment = engine, experiment
 
-
-def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | None:
-    """Return the choice that takes the least memory, if that fits: fused and keyed."""
-    fused_engine = ENGINES["fused"]
-    is_chosen = engine is fused_engine and experiment.permutation == "keyed"
-    if traced or is_chosen or experiment.demand is not None:
-        return None
-    computed = experiment.replaced(permutation="keyed")
-    if fused_engine.supports(computed) is not None:
-        return None
-    least = fused_engine.memory(computed)
-    if least > system.available_memory():
-        return None
-    size = system.format_bytes(least)
-    return f"Use engine='fused' and permutation='keyed', which need about {size}."
+    def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
+        for number in numbers:
+            outcome = self._engine.execute(self._experiment.instance(number), observers)
+            yield Outcomes.of([outcome])

@@ -10,7 +10,7 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING
 
-from popsnet.engines.session import Engine
+from popsnet.engines.engine import Engine
 from popsnet.experiment.experiment import Experiment
 
 if TYPE_CHECKING:

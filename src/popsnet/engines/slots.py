@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from popsnet.base.errors import InputError
+from popsnet.engines.engine import MessageEngine
 from popsnet.engines.execution import ENDED, Execution
 from popsnet.engines.outcome import FaultCounts, Outcome
-from popsnet.engines.session import MessageEngine
 from popsnet.experiment.experiment import Experiment, Instance
 from popsnet.model.faults import ActiveFaults, two_way_paths
 from popsnet.model.loops import Bools

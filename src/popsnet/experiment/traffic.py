@@ -32,7 +32,7 @@ from popsnet.programs.scheduler import (
 )
 from popsnet.programs.scheduler_faults import TrafficFaults
 from popsnet.workloads.arrivals import Arrivals, make_arrivals
-from popsnet.workloads.bounds import Bounds, require_admissible
+from popsnet.workloads.largest_loads import Bounds, require_admissible
 
 PRECISION = 0.02
 """The precision of the mean delay by default."""

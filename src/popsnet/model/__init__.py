@@ -1,5 +1,6 @@
 """The POPS network and its rules, which every program obeys.
 
-Networks, slots, coins, faults, and the machine that executes a slot belong here. Programs do not,
-and nothing here knows one by name.
+Networks, slots, coins, faults, couplers (``medium``: which messages collide, who hears the others)
+and the machine that executes a slot belong here. Programs do not, and nothing here knows one by
+name.
 """

@@ -12,7 +12,7 @@ from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, PrintedRow, printed_rows
 from popsnet.programs.router import Router, all_routers
-from popsnet.studies.advice.recommendation import forecast
+from popsnet.studies.comparisons.recommendation import forecast
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS
 
 _MANY = 1000

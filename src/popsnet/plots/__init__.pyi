@@ -1,11 +1,11 @@
+from .adversaries import draw_congestion as draw_congestion
+from .adversaries import draw_growth as draw_growth
+from .adversaries import draw_separation as draw_separation
+from .adversaries import draw_separation_study as draw_separation_study
 from .comparators import draw_network as draw_network
 from .comparison import draw_comparison as draw_comparison
 from .conflicts import draw_conflicts as draw_conflicts
 from .journey import draw_journey as draw_journey
-from .lower_bounds import draw_congestion as draw_congestion
-from .lower_bounds import draw_growth as draw_growth
-from .lower_bounds import draw_separation as draw_separation
-from .lower_bounds import draw_separation_study as draw_separation_study
 from .network import draw_slot as draw_slot
 from .performance import CurveKind as CurveKind
 from .performance import Decline as Decline

@@ -20,7 +20,7 @@ from popsnet.plots.style import (
     settled,
     styled,
 )
-from popsnet.studies.advice.comparison import Compared, Comparison
+from popsnet.studies.comparisons.comparison import Compared, Comparison
 
 
 @styled()

@@ -13,7 +13,7 @@ from popsnet.base.terminal import escape_controls
 from popsnet.model.network import Network
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
 from popsnet.programs.router import find_router
-from popsnet.studies.advice.survival import FaultRow, Survival
+from popsnet.studies.comparisons.survival import FaultRow, Survival
 
 _LONG = 18
 _WIDE = 20.0

@@ -26,7 +26,6 @@ from popsnet.model.faults import ActiveFaults, Faults, WorkingParts
 from popsnet.model.faults.faults import PARTS, faults_of
 from popsnet.model.network import Network, about, on_network, require_network
 from popsnet.programs.router import get_router
-from popsnet.programs.schedules.bounds import lower_bound, matrix_bound
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.detours import live_capacities, make_detours, with_live_ends
 from popsnet.programs.schedules.exports import hop_records, write_hops, write_ports
@@ -41,6 +40,7 @@ from popsnet.programs.schedules.shortest import (
     require_hops,
     schedule_matrix,
 )
+from popsnet.programs.schedules.slots_needed import lower_bound, matrix_bound
 from popsnet.runs.demands import Given, read_given, require_room
 from popsnet.runs.route import require_known
 from popsnet.runs.run import trace_instance

@@ -6,25 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from popsnet.base.errors import InputError, as_path, require_one_of, wrong
+from popsnet.base.errors import InputError, as_path, wrong
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.progress import Progress
-from popsnet.engines.traffic import MessageSession
+from popsnet.engines.choice import choose_traffic_engine
+from popsnet.engines.traffic_slots import MessageSession
 from popsnet.experiment.experiment import whole_number
 from popsnet.experiment.traffic import TrafficExperiment, TrafficParameters
-from popsnet.model.faults import Faults
 from popsnet.model.network import Network, network_of
 from popsnet.runs.route import require_known
-from popsnet.runs.simulation import TrafficSession, run_point
+from popsnet.runs.traffic_point import TrafficSession, run_point
 from popsnet.runs.traffic_result import Setting, TrafficResult
 from popsnet.trace import Observer, TraceWriter
 from popsnet.workloads.packet_list import PacketList
 
 _MESSAGE_BLOCK = 2**13
 """Processor-slots of a block of the message-level engine: a fraction of a second."""
-
-ENGINES = ("auto", "slots", "fused")
-"""The engines: compiled, or any scheduler message by message."""
 
 
 def simulate(
@@ -132,29 +129,6 @@ def _experiment(
             "A traffic experiment has all parameters already; change them with replaced(...)."
         )
     return d
-
-
-def choose_traffic_engine(engine: str, experiment: TrafficExperiment) -> str:
-    """Return the engine to use: the one that is asked for, or the compiled one where it can.
-
-    Raises
-    ------
-    InputError
-        If there is no such engine, or it cannot run the scheduler.
-    """
-    from popsnet.engines.fused import schedulers as fused
-
-    require_one_of("engine", engine, ENGINES)
-    found, lacks = experiment.resolved_scheduler, ""
-    ships = found.is_registered and not found.file
-    kinds = Faults.parse(experiment.faults).kinds
-    where = experiment.wavelengths, kinds, experiment.known_faults
-    if not (ships and fused.supports(found.name, experiment.variant, *where)):
-        lacks = f"there is no compiled code for scheduler {found.name} ({experiment.variant})"
-        lacks += f" with faults {experiment.faults}" * bool(kinds)
-    if engine == "fused" and lacks:
-        raise wrong("engine", "'fused'", "engine")(f"{lacks}. Use engine='slots'.")
-    return engine if engine != "auto" else "slots" if lacks else "fused"
 
 
 def open_session(

@@ -17,8 +17,8 @@ from popsnet.base.stats.inference import Summary
 from popsnet.hardware import Timing
 from popsnet.model.faults import Faults
 from popsnet.model.network import about
-from popsnet.programs.schedules.bounds import lower_bound
 from popsnet.programs.schedules.demand import Demand
+from popsnet.programs.schedules.slots_needed import lower_bound
 from popsnet.runs.times import add_times, with_times
 
 if TYPE_CHECKING:

@@ -236,7 +236,7 @@ _opened = _Opened()
 
 def _engine(experiment: Experiment, fitting: bool = False) -> Engine:
     """Return the engine of an experiment. Engines are imported only where something is run."""
-    from popsnet.engines.engine import engine_of_many
+    from popsnet.engines.choice import engine_of_many
 
     return engine_of_many(experiment, fitting=fitting)
 
@@ -305,7 +305,7 @@ class ShardKind(ResultKind):
         default, of an engine that ships, since parts must not depend on what is installed. A router
         that states no expectation is taken to need max(d, g) slots.
         """
-        from popsnet.engines.engine import find_engine, shipped_engine
+        from popsnet.engines.choice import find_engine, shipped_engine
 
         chosen = shipped_engine(experiment) if engine == ANYWHERE else find_engine(engine)
         key = experiment.router, experiment.version, experiment.d, experiment.g
@@ -320,7 +320,7 @@ class ShardKind(ResultKind):
 
     def suits(self, experiment: Experiment, engine: str) -> bool:
         """Whether an engine that needs resources can run the experiment."""
-        from popsnet.engines.engine import find_engine
+        from popsnet.engines.choice import find_engine
 
         return find_engine(engine).obstacle(experiment) is None
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from popsnet.base.errors import InputError, PermutationError, did_you_mean, wrong
 from popsnet.base.report import plural
-from popsnet.engines.engine import engine_of_many
+from popsnet.engines.choice import engine_of_many
 from popsnet.experiment.experiment import MAX_STEPS, Experiment, Workload, resolve_demand
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.model.faults import Faults
@@ -28,7 +28,7 @@ from popsnet.programs.scheduler import Scheduler, find_scheduler_variant
 from popsnet.sweeps import tables
 from popsnet.sweeps.shard import MOST_RUNS
 from popsnet.sweeps.tables import NetworksTable, Several, in_words
-from popsnet.workloads.bounds import require_admissible
+from popsnet.workloads.largest_loads import require_admissible
 from popsnet.workloads.loads import read_loads
 from popsnet.workloads.permutations import find_permutation
 from popsnet.workloads.permutations.resolved import resolve_permutation

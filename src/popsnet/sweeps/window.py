@@ -109,7 +109,7 @@ class WindowKind(ResultKind):
 
     def seconds(self, experiment: TrafficExperiment, engine: str = ANYWHERE) -> float:
         """Estimate the seconds that a point takes, to about a factor of ten."""
-        from popsnet.runs.simulate import choose_traffic_engine
+        from popsnet.engines.choice import choose_traffic_engine
 
         fixed, each = _SLOT_SECONDS[choose_traffic_engine("auto", experiment)]
         frames = _FRAMES * _frame(experiment) / (1.1 - experiment.load)

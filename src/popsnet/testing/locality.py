@@ -26,7 +26,7 @@ from popsnet.base.errors import InputError
 from popsnet.base.spellings import refusing_old
 from popsnet.engines.execution import Execution
 from popsnet.engines.slots import next_slot
-from popsnet.engines.traffic import TrafficExecution, private_coins, public_coins
+from popsnet.engines.traffic_slots import TrafficExecution, private_coins, public_coins
 from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults
 from popsnet.model.faults.faults import faults_of

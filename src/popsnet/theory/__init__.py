@@ -1,6 +1,7 @@
 """Mathematics of routing times: formulas, bounds, limits, exact chains and comparator networks.
 
-What is known without executing a run belongs here. No program runs here.
+What is known of a network without executing a run belongs here. No program runs here, and what is
+known of given packets is in ``programs.schedules`` and ``workloads``.
 
 Names are imported when they are first used.
 """

@@ -15,8 +15,8 @@ Without ``buffers`` a processor has all that it ever heard, and a packet counts 
 its destination had it, even if only as a relay. In either case a run that was stopped early may
 claim fewer delivered packets than the replay finds, never more.
 
-Traces of continuous traffic, in which packets arrive and leave, have rules of their own in
-``popsnet.trace.checker``.
+What may be sent and heard in a slot is in ``popsnet.trace.replay``. Traces of continuous traffic,
+in which packets arrive and leave, have further rules here.
 """
 
 from __future__ import annotations

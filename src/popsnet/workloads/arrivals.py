@@ -22,7 +22,7 @@ from popsnet.base.splitmix import step_key, word
 from popsnet.model.coins import Coins, number_of
 from popsnet.model.network import F64, I32, I64, U8, U64, Network, on_network, require_network
 from popsnet.workloads.block import Block
-from popsnet.workloads.bounds import Rates
+from popsnet.workloads.largest_loads import Rates
 from popsnet.workloads.matrices import resolve_matrix
 from popsnet.workloads.packet_list import read_packet_list
 from popsnet.workloads.patterns import Pattern, resolve_pattern

@@ -21,7 +21,7 @@ from popsnet.base.errors import InputError, wrong
 from popsnet.base.tables import FileTable, table_of
 from popsnet.base.tables.reading import require_suffix
 from popsnet.model.network import F64, Network
-from popsnet.workloads.bounds import Rates
+from popsnet.workloads.largest_loads import Rates
 from popsnet.workloads.patterns import Pattern
 from popsnet.workloads.targets import Targets, by_rows
 

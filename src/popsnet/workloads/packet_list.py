@@ -25,7 +25,7 @@ from popsnet.base.tables.reading import TEXTS
 from popsnet.base.tables.table import require_integers
 from popsnet.model.network import F64, I32, I64, Network
 from popsnet.workloads.block import Block
-from popsnet.workloads.bounds import Rates
+from popsnet.workloads.largest_loads import Rates
 
 COLUMNS = ("slot", "source", "destination", "packets")
 _FORM = "slot,source,destination or slot,source,destination,packets"

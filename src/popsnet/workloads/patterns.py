@@ -14,7 +14,7 @@ from popsnet.base.errors import InputError, did_you_mean, wrong
 from popsnet.model.coins import Coins
 from popsnet.model.network import F64, I32, I64, Network
 from popsnet.workloads import targets
-from popsnet.workloads.bounds import Bounds, Rates
+from popsnet.workloads.largest_loads import Bounds, Rates
 from popsnet.workloads.permutations import NAMES
 from popsnet.workloads.permutations.files import SUFFIXES
 from popsnet.workloads.permutations.resolved import resolve_permutation

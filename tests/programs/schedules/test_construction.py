@@ -16,11 +16,11 @@ from popsnet.engines import ENGINES, Instance
 from popsnet.model.slot import Ints
 from popsnet.programs.router import get_router
 from popsnet.programs.schedules import cache
-from popsnet.programs.schedules.bounds import lower_bound, offline_slots
 from popsnet.programs.schedules.cache import schedule_permutation
 from popsnet.programs.schedules.construction import assign_rounds, make_two_hops
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.files import demand_of_matrix
+from popsnet.programs.schedules.slots_needed import lower_bound, offline_slots
 from popsnet.runs.schedule import schedule as scheduled
 from popsnet.workloads.permutations import make_permutation
 

@@ -16,7 +16,7 @@ from popsnet.programs.schedules.linear_program import whole_slots
 from popsnet.programs.schedules.shortest import Hops
 from popsnet.runs.schedule import Scheduled
 from tests.each import each
-from tests.programs.schedules.test_bounds import slots_from
+from tests.programs.schedules.test_slots_needed import slots_from
 
 HOPS: tuple[Hops, ...] = ("auto", "1", "2", "auto")
 SHAPES = [(3, 3, 1), (2, 4, 1), (5, 2, 1), (1, 5, 1), (4, 4, 2), (6, 2, 3), (3, 1, 1), (8, 4, 1)]

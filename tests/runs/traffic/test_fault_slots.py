@@ -11,7 +11,7 @@ import pytest
 import popsnet
 from popsnet import Faults, InputError, Network
 from popsnet.engines.log import Log
-from popsnet.engines.traffic import MessageSession
+from popsnet.engines.traffic_slots import MessageSession
 from popsnet.programs.scheduler_faults import TrafficFaults
 from popsnet.programs.schedulers.epochs import around
 from popsnet.programs.schedules import Demand

@@ -13,7 +13,7 @@ import pytest
 import popsnet
 from popsnet import Coins, Faults, InputError, Network, Slot, check_trace
 from popsnet.engines.log import Log
-from popsnet.engines.traffic import MessageSession
+from popsnet.engines.traffic_slots import MessageSession
 from popsnet.model.faults import KINDS
 from popsnet.programs.scheduler import Running
 from popsnet.programs.scheduler_faults import TrafficFaults
@@ -28,7 +28,7 @@ from popsnet.traffic import (
     write_trace,
 )
 from popsnet.workloads.block import Block
-from popsnet.workloads.bounds import Bounds
+from popsnet.workloads.largest_loads import Bounds
 from popsnet.workloads.patterns import resolve_pattern
 from tests.conftest import Cli
 from tests.each import each, rarely

@@ -8,7 +8,7 @@ import pytest
 from popsnet import InputError, Network
 from popsnet.engines.log import Log
 from popsnet.experiment.stop import StopRule
-from popsnet.runs.simulation import run_point
+from popsnet.runs.traffic_point import run_point
 from popsnet.runs.traffic_result import Setting, TrafficResult
 from popsnet.workloads.block import Block
 from tests.each import each, rarely

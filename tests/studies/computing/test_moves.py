@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from popsnet import InputError, Network
-from popsnet.programs.schedules.bounds import permutation_slots
+from popsnet.programs.schedules.slots_needed import permutation_slots
 from popsnet.studies.computing.computation import (
     Executed,
     Steps,

@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from popsnet.base import system
 from popsnet.engines import Engine, Health, Session
+from popsnet.engines.engine import needs_slots
 from popsnet.engines.fused import kernel_of
 from popsnet.engines.fused.engine import has_kernel
 from popsnet.engines.outcome import Outcome
-from popsnet.engines.session import needs_slots
 from popsnet.experiment.experiment import Experiment, Instance
 from popsnet.model.network import Network
 from popsnet.programs.routers.relay.park import Park, SweepStage

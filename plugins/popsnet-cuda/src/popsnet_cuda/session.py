@@ -7,11 +7,11 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from popsnet.engines.engine import Session
 from popsnet.engines.fused.kernel import Kernel, Seeds
 from popsnet.engines.fused.session import outcome_of, report_step
 from popsnet.engines.fused.team import Team
 from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns
-from popsnet.engines.session import Session
 from popsnet.experiment.experiment import Experiment, Instance
 from popsnet.trace import Observer
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from popsnet.base.system import threads_here
+from popsnet.engines.engine import Engine, Session, needs_slots
 from popsnet.engines.fused.kernel import Kernel
 from popsnet.engines.fused.session import (
     FusedSession,
@@ -14,7 +15,6 @@ from popsnet.engines.fused.session import (
     session_bytes,
 )
 from popsnet.engines.outcome import Outcome
-from popsnet.engines.session import Engine, Session, needs_slots
 from popsnet.experiment.experiment import Experiment, Instance
 from popsnet.programs.router import Router, Variant
 from popsnet.programs.routers.relay.schedule import RelaySchedule

@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from popsnet.engines.engine import Session
 from popsnet.engines.fused.arrays import I64, U8, Records
 from popsnet.engines.fused.kernel import RESIDENT, Kernel, LargeRun, RunSequence, Seeds, StepReport
 from popsnet.engines.fused.team import Team
 from popsnet.engines.outcome import COLUMNS, UNKNOWN, Outcome, Outcomes
-from popsnet.engines.session import Session
 from popsnet.experiment.experiment import Experiment, Instance
 from popsnet.model.network import Network
 from popsnet.trace import Event, Observer

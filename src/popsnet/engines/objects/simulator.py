@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from popsnet.base.errors import Rule, RuleViolation
+from popsnet.engines.engine import MessageEngine
 from popsnet.engines.objects.mei_rizzi import MEI_RIZZI
 from popsnet.engines.objects.processor import (
     BufferFull,
@@ -17,7 +18,6 @@ from popsnet.engines.objects.processor import (
 )
 from popsnet.engines.objects.relay import staged
 from popsnet.engines.outcome import Outcome
-from popsnet.engines.session import MessageEngine
 from popsnet.experiment.experiment import Experiment, Instance
 from popsnet.model.coins import Coins
 from popsnet.model.network import Network

@@ -11,9 +11,9 @@ from popsnet.model.slot import Ints, Slots
 from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
 from popsnet.programs.router import register, register_relation
 from popsnet.programs.schedules import cache
-from popsnet.programs.schedules.bounds import permutation_slots
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.schedule import pipelined_rounds
+from popsnet.programs.schedules.slots_needed import permutation_slots
 from popsnet.theory.bounds import Bound
 
 _CLAIMS = Claims(

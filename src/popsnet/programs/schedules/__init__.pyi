@@ -1,9 +1,9 @@
-from .bounds import lower_bound as lower_bound
-from .bounds import matrix_bound as matrix_bound
-from .bounds import offline_slots as offline_slots
 from .cache import schedule_permutation as schedule_permutation
 from .demand import Demand as Demand
 from .linear_program import linear_bound as linear_bound
 from .schedule import Schedule as Schedule
 from .shortest import make_schedule as make_schedule
 from .shortest import schedule_matrix as schedule_matrix
+from .slots_needed import lower_bound as lower_bound
+from .slots_needed import matrix_bound as matrix_bound
+from .slots_needed import offline_slots as offline_slots

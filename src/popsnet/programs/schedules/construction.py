@@ -11,11 +11,11 @@ from popsnet.base.errors import InputError
 from popsnet.model.loops import plain
 from popsnet.model.network import I32, I64, Network
 from popsnet.model.slot import Ints
-from popsnet.programs.schedules.bounds import frequencies
 from popsnet.programs.schedules.colouring.colouring import colour_edges
 from popsnet.programs.schedules.colouring.multigraph import join
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.schedule import Paths, Schedule, grouped, ranks
+from popsnet.programs.schedules.slots_needed import frequencies
 
 MOST_ROUNDS = 2**16
 """Each round is coloured on its own."""

@@ -19,11 +19,11 @@ from popsnet.model.coins import Coins
 from popsnet.model.faults import WorkingParts
 from popsnet.model.loops import plain
 from popsnet.model.network import I32, I64, U16, U64, Bools, Network
-from popsnet.programs.schedules.bounds import lower_bound, matrix_bound
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.fixed import best_fixed
 from popsnet.programs.schedules.linear_program import Capacities
 from popsnet.programs.schedules.schedule import NO_HOPS, STRAIGHT, Hops, Schedule
+from popsnet.programs.schedules.slots_needed import lower_bound, matrix_bound
 
 _RELAYS = 64
 """Relays that are tried for a packet, unless none of them will do."""

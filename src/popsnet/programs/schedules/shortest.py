@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from popsnet.base.errors import abbreviated, wrong
 from popsnet.model.network import Network, on_network
-from popsnet.programs.schedules.bounds import lower_bound, matrix_bound, offline_slots
 from popsnet.programs.schedules.construction import (
     MOST_ROUNDS,
     crowd_couplers,
@@ -27,6 +26,7 @@ from popsnet.programs.schedules.groups.plan import GroupPlan, one_hop_slots, pla
 from popsnet.programs.schedules.groups.processors import give_processors
 from popsnet.programs.schedules.linear_program import linear_bound, whole_slots
 from popsnet.programs.schedules.schedule import Paths, Schedule
+from popsnet.programs.schedules.slots_needed import lower_bound, matrix_bound, offline_slots
 
 Hops: TypeAlias = Literal["auto", "1", "2", "mixed"]
 """How packets travel: straight, through one relay each, straight or through a relay, or the

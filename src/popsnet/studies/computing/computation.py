@@ -33,7 +33,7 @@ from popsnet.model.network import (
 from popsnet.model.slot import Inbox, Slot
 from popsnet.programs.routers.deterministic.exchange import swap_values
 from popsnet.programs.routers.deterministic.pairs import pair_up
-from popsnet.programs.schedules.bounds import permutation_slots
+from popsnet.programs.schedules.slots_needed import permutation_slots
 from popsnet.theory.sorting import NETWORKS, ComparatorNetwork, make_network
 
 Values: TypeAlias = npt.NDArray[Any]

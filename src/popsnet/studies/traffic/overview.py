@@ -16,7 +16,7 @@ from popsnet.runs.delays import with_rules
 from popsnet.runs.traffic_result import keys_of_bounds
 from popsnet.studies.traffic.saturation import UNIFORM, largest_load, load_in_any_case, pattern_of
 from popsnet.workloads.arrivals import make_arrivals
-from popsnet.workloads.bounds import Bounds
+from popsnet.workloads.largest_loads import Bounds
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,7 +23,7 @@ from popsnet.programs.scheduler import Scheduler
 from popsnet.runs.delays import with_times
 from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult
 from popsnet.studies.traffic.curves import Run, bound_facts, heading, run_together
-from popsnet.workloads.bounds import Bounds
+from popsnet.workloads.largest_loads import Bounds
 
 _MOST_POINTS = 40
 _LEAST = 1e-4

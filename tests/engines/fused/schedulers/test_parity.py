@@ -13,7 +13,7 @@ from popsnet import Faults, Network
 from popsnet.base.errors import InputError
 from popsnet.engines.fused.schedulers import open_session, supports
 from popsnet.engines.log import FaultLog, Log
-from popsnet.engines.traffic import MessageSession
+from popsnet.engines.traffic_slots import MessageSession
 from popsnet.model.network import I32, I64
 from popsnet.programs.scheduler import find_scheduler
 from popsnet.programs.scheduler_faults import TrafficFaults

@@ -17,7 +17,7 @@ from popsnet.model.slot import Ints, Slots
 from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
 from popsnet.programs.router import register
 from popsnet.programs.routers.deterministic.exchange import SortedPackets, sorting_bytes
-from popsnet.programs.schedules.bounds import permutation_slots
+from popsnet.programs.schedules.slots_needed import permutation_slots
 from popsnet.theory.bounds import Bound
 from popsnet.theory.sorting import merge_exchange, merge_exchange_depth
 

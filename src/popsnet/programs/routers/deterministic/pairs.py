@@ -10,11 +10,11 @@ from popsnet.base.compiled import compiled
 from popsnet.model.loops import plain
 from popsnet.model.network import I32, Network
 from popsnet.model.slot import Ints
-from popsnet.programs.schedules.bounds import offline_slots
 from popsnet.programs.schedules.cache import kept_schedule
 from popsnet.programs.schedules.construction import make_two_hops
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.schedule import Schedule
+from popsnet.programs.schedules.slots_needed import offline_slots
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.route import IntactParameters, require_known
 from popsnet.runs.run import Runs
 from popsnet.runs.summary import described, seeds_of, sizes_of
-from popsnet.studies.advice.comparison import (
+from popsnet.studies.comparisons.comparison import (
     Candidate,
     Candidates,
     candidates,

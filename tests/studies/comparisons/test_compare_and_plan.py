@@ -22,9 +22,9 @@ from popsnet import (
 )
 from popsnet.programs.router import all_routers, get_router
 from popsnet.programs.routers.deterministic import aks_slots
-from popsnet.studies.advice import comparison
-from popsnet.studies.advice.comparison import Compared, Comparison, compare
-from popsnet.studies.advice.recommendation import forecast, forecasts, recommend
+from popsnet.studies.comparisons import comparison
+from popsnet.studies.comparisons.comparison import Compared, Comparison, compare
+from popsnet.studies.comparisons.recommendation import forecast, forecasts, recommend
 from tests.conftest import slot_of
 from tests.each import rarely
 
@@ -99,11 +99,11 @@ def test_what_takes_too_long_is_left_out() -> None:
 
 
 def test_what_was_asked_for_is_run_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("popsnet.studies.advice.comparison._MOST_SLOTS", 3)
+    monkeypatch.setattr("popsnet.studies.comparisons.comparison._MOST_SLOTS", 3)
     asked = compare(4, 4, routers=["direct"], runs=1)
     assert [one.router.name for one in asked.done] == ["direct"]
     assert asked.left_out == ()
-    monkeypatch.setattr("popsnet.studies.advice.comparison._MOST_SLOTS", 0)
+    monkeypatch.setattr("popsnet.studies.comparisons.comparison._MOST_SLOTS", 0)
     nothing = compare(4, 4, runs=1)
     assert nothing.done == ()
     assert nothing.report().verdict == "FAILED: no router was run."

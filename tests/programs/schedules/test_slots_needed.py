@@ -14,9 +14,9 @@ from scipy import optimize
 
 from popsnet import Network
 from popsnet.programs.schedules import Demand, offline_slots
-from popsnet.programs.schedules.bounds import lower_bound, matrix_bound
 from popsnet.programs.schedules.files import demand_of_matrix
 from popsnet.programs.schedules.linear_program import linear_bound, whole_slots
+from popsnet.programs.schedules.slots_needed import lower_bound, matrix_bound
 from tests.each import each, examples, rarely
 
 Counts = npt.NDArray[np.int64]

@@ -30,14 +30,14 @@ from popsnet.hardware.shown import time_column, with_router_times
 from popsnet.model.faults.faults import faults_of
 from popsnet.model.network import Network, network_of
 from popsnet.programs.router import Relation, Route, Router, Variant, all_routers, find_variant
-from popsnet.programs.schedules.bounds import lower_bound
 from popsnet.programs.schedules.demand import Demand
+from popsnet.programs.schedules.slots_needed import lower_bound
 from popsnet.runs import summary
 from popsnet.runs.demands import with_demand
 from popsnet.runs.route import SharedParameters, experiment_of, require_known, route
 from popsnet.runs.run import Runs
 from popsnet.runs.times import propagation_of, run_times
-from popsnet.studies.advice.recommendation import Forecast, forecast
+from popsnet.studies.comparisons.recommendation import Forecast, forecast
 from popsnet.trace import Event
 
 Candidate: TypeAlias = str | Path | Router | Route

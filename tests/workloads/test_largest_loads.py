@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from popsnet import InputError, Network
-from popsnet.workloads.bounds import Bounds, Rates, require_admissible
+from popsnet.workloads.largest_loads import Bounds, Rates, require_admissible
 from popsnet.workloads.matrices import resolve_matrix
 from popsnet.workloads.patterns import resolve_pattern
 from tests.each import each

@@ -246,7 +246,7 @@ def require_admissible(bounds: Bounds, load: float) -> None:
     Examples
     --------
     >>> from popsnet import Network
-    >>> from popsnet.workloads.bounds import require_admissible
+    >>> from popsnet.workloads.largest_loads import require_admissible
     >>> from popsnet.workloads.patterns import resolve_pattern
     >>> require_admissible(resolve_pattern("group-shift", Network(8, 8)).bounds(), 0.5)
     """

@@ -4,7 +4,7 @@ from popsnet.model.network import Network
 from popsnet.programs.routers.deterministic import aks_slots
 from popsnet.programs.routers.relay import expected_slots
 from popsnet.programs.routers.relay.census import census_slots
-from popsnet.studies.advice import predict
+from popsnet.studies.comparisons import predict
 
 
 def test_routers_of_our_own_are_among_the_bounds() -> None:
