@@ -47,6 +47,7 @@ export class MatrixView {
     this.scale = Math.min(3, window.devicePixelRatio || 1, 4096 / this.side);
     this.canvas.width = this.canvas.height = Math.ceil(this.side * this.scale);
     this.canvas.style.width = `${this.side}px`;
+    this.root.style.minWidth = `${this.side + EDGE}px`;
   }
 
   follow(packet) {

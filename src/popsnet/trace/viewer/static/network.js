@@ -125,9 +125,10 @@ export class NetworkView {
   still() {
     const { run, layout } = this;
     const parts = [];
-    for (const [x, text] of [[layout.left, "before"], [layout.middle, "couplers"], [layout.right, "after"]]) {
-      parts.push(svg("text", { class: "heading", x, y: 16, "font-size": layout.words }, text));
+    for (const [x, text] of [[(layout.before(0) + layout.left) / 2, "before"], [layout.middle, "couplers"], [(layout.right + layout.after(layout.files - 1)) / 2, "after"]]) {
+      parts.push(svg("text", { class: "heading", x, y: 14, "font-size": layout.words }, text));
     }
+    const every = Math.ceil(layout.words / (layout.processorY(run.d % run.n) - layout.processorY(0) || layout.high)); // labels of low groups
     for (let group = 0; group < run.g; group++) {
       const first = layout.processorY(group * run.d);
       const last = layout.processorY((group + 1) * run.d - 1);
@@ -136,11 +137,11 @@ export class NetworkView {
       parts.push(
         svg("rect", { ...frame, x: 2, width: layout.left + layout.radius + 4 }),
         svg("rect", { ...frame, x: layout.right - layout.radius - 6, width: layout.wide - layout.right + layout.radius + 4 }),
-        this.label(group, (first + last) / 2, high),
+        group % every === 0 ? this.label(group, (first + last) / 2, high) : "",
       );
     }
     if (!layout.inColumn) {
-      parts.push(svg("text", { class: "heading", x: layout.middle, y: 30, "font-size": layout.words * 0.85 }, `one row per listening group, from groups 0 to ${run.g - 1}`));
+      parts.push(svg("text", { class: "heading", x: layout.middle, y: 29, "font-size": layout.words * 0.8 }, `one row per listening group, from groups 0 to ${run.g - 1}`));
     }
     for (let c = 0; c < run.g * run.g; c++) parts.push(this.box(c, "idle", "idle", ""));
     return svg("g", {}, ...parts);
