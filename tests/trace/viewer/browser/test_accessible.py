@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 CONTROLS = [
-    "Copy link", "Open a trace…", "Full screen", "Keys", "Theme", "Save as SVG", "Save as PNG", "Slot",
-    "Go to the start", "Back one slot", "Play", "Forward one slot", "Go to the end",
+    "Copy link", "Open a trace…", "Full screen", "Keys", "Theme", "Save as SVG", "Save as PNG",
+    "Slot", "Go to the start", "Back one slot", "Play", "Forward one slot", "Go to the end",
     "Next collision", "Slot", "Speed", "Follow packet", "Show as matrix", "Enlarge",
 ]  # fmt: skip
 

@@ -206,6 +206,8 @@ def test_every_network_fits_the_window_with_its_sentence(visit: Visit, d: int, g
             slots = int(tab.get_attribute("#slot", "max") or 0)
             for slot in sorted({0, 1, 2, slots // 2, slots}):
                 tab.evaluate("(slot) => window.popsnet.player.jump(slot)", slot)
+                if slot == 2:
+                    tab.evaluate("window.popsnet.follow(0)")
                 player = box_of(tab, "#player")
                 assert player["y"] + player["height"] == pytest.approx(high, abs=1)
                 for name in (".now", ".figure", ".figure > *"):

@@ -11,7 +11,7 @@ import { copyLink, fragmentOf, hasAddress, momentOf, writeFragment } from "./lin
 /** @typedef {import("./trace.js").Run} Run */
 
 const host = /** @type {Window & { popsnet?: Page }} */ (window); // for use from the browser's console
-const ROOM_FOR_WORDS = 132; // pixels, where they are below a figure
+const ROOM_FOR_WORDS = 126; // pixels, where they are below a figure
 const LEAST_HIGH = 240; // pixels of a figure in a low window
 
 /** The whole page, for some runs on the same packets. */

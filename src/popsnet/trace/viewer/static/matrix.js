@@ -5,7 +5,7 @@ import { html, svg } from "./shapes.js";
 
 const LARGE = 7; // pixels of a cell that is large enough for a cross
 const EDGE = 28; // pixels for the labels of rows and columns
-const CAPTION = 52; // pixels for the words below
+const CAPTION = { wide: 44, narrow: 62 }; // pixels for the words below
 
 export class MatrixView {
   /** @param {import("./trace.js").Run} run */
@@ -41,7 +41,7 @@ export class MatrixView {
    */
   fit({ wide, high, enlarged = false }) {
     const { g } = this.run;
-    const side = Math.floor(Math.min(wide - EDGE, high - EDGE - CAPTION) / g);
+    const side = Math.floor(Math.min(wide - EDGE, high - EDGE - (wide < 560 ? CAPTION.narrow : CAPTION.wide)) / g);
     this.cell = enlarged ? Math.max(Math.min(24, Math.floor(3000 / g)), Math.round(side * 1.5)) : Math.max(1, Math.min(80, side));
     this.side = this.cell * g;
     this.scale = Math.min(3, window.devicePixelRatio || 1, 4096 / this.side);

@@ -55,8 +55,9 @@ function layoutWith(run, most, room, { files, chips, inColumn }) {
   const couplersHigh = inColumn ? g * g * box + (g - 1) * gap : 0;
   const high = Math.max(couplersHigh, processorsHigh);
   const fitting = Math.min(1.5, room.high / (TOP + high + 8));
+  const large = (scale) => Math.max(scale * 1.5, LARGE_ROW / row);
   const tight = room.wide < 560;
-  const words = Math.max(8.5, Math.min(17, 12 / fitting)); // the size of headings and labels
+  const words = Math.max(8.5, Math.min(17, 12 / (room.enlarged ? large(fitting) : fitting))); // the size of headings and labels
   const label = tight ? words + 6 : words * 4.4 + 4;
   const boxWide = inColumn ? Math.max(34, row * 1.5, digits.length * box * 0.31 + 4) : box * 0.9;
   const middleWide = inColumn ? boxWide : g * box;
@@ -81,7 +82,7 @@ function layoutWith(run, most, room, { files, chips, inColumn }) {
   };
   return {
     row, pitch, radius, size, box, boxWide, inColumn, files, chips, left, middle, right, wide, tight, words,
-    scale: room.enlarged ? Math.max(fitted * 1.5, LARGE_ROW / row) : fitted,
+    scale: room.enlarged ? large(fitted) : fitted,
     high: TOP + high + 8, processorY, coupler,
     before: (p) => left - (files - 1 - (p % files)) * file,
     after: (p) => right + (p % files) * file,
