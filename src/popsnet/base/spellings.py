@@ -119,13 +119,13 @@ def new_spelling(kind: str, old: str, context: str, value: object = "") -> str |
     return None
 
 
-def renamed(function: str, given: Mapping[str, object]) -> TypeError | None:
+def renamed(function: str, keywords: Mapping[str, object]) -> TypeError | None:
     """Return the error of the first parameter with an old name, None if there is none.
 
     >>> print(renamed("route", {"demand": [[0, 1]]}))
     route() got an unexpected keyword argument 'demand'. It is now packets.
     """
-    for name, value in given.items():
+    for name, value in keywords.items():
         if new := new_spelling("parameter", name, function, value):
             return TypeError(
                 f"{function}() got an unexpected keyword argument {name!r}. It is now {new}."

@@ -32,10 +32,10 @@ def _seconds(time: str | None) -> float | None:
     """Return the seconds of a time such as 90, 90s, 10min or 2h."""
     if time is None:
         return None
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
-    if found is None or float(found[1]) <= 0:
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
+    if match is None or float(match[1]) <= 0:
         raise InputError(f"--time-limit {time}: give a time such as 90s, 10min or 2h.")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 _NOTHING = "Interrupted before any run was finished; there are no results."
@@ -57,9 +57,9 @@ def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> No
     parts = [what] * bool(experiments) + [f"{plural(points, 'point')} of traffic"] * bool(points)
     where = ""
     if cluster is not None:
-        there = cluster.workers
-        where = f" on {cluster.address}, {plural(there, 'worker')}"
-        where += " yet: the work begins when one comes" * (not there)
+        workers = cluster.workers
+        where = f" on {cluster.address}, {plural(workers, 'worker')}"
+        where += " yet: the work begins when one comes" * (not workers)
     typer.echo(f"Running {' and '.join(parts)}{where}…", err=True)
 
 
@@ -178,7 +178,7 @@ def paper(
     except KeyboardInterrupt:
         message = f"Interrupted: finished runs are in {out}. The same command continues."
         raise Interrupted(message) from None
-    parts = (replace(one, columns=()) if isinstance(one, Table) else one for one in report.parts)
+    parts = (replace(t, columns=()) if isinstance(t, Table) else t for t in report.parts)
     return replace(report, parts=tuple(parts))  # the tables were shown
 
 
@@ -243,7 +243,7 @@ class FilterOptions(opt.Options):
         """Return what is selected."""
         from popsnet.sweeps import Selection
 
-        return Selection(**{name: given for name, given in vars(self).items() if given})
+        return Selection(**{name: value for name, value in vars(self).items() if value})
 
 
 Only = Annotated["Selection", FilterOptions]
@@ -402,7 +402,7 @@ def merge(
     with ExitStack() as opened:  # refuses what is not a store, before any work
         stores = [opened.enter_context(popsnet.Store(other)) for other in others]
         results = opened.enter_context(popsnet.Store(store, create=True))
-        rows = [_merged(results, one) for one in stores]
+        rows = [_merged(results, path) for path in stores]
         traffic = results.traffic.count() > 0
     columns = [Column("store", kind="text"), Column("new_shards", kind="integer")]
     columns += [Column("new_points", kind="integer")] * traffic

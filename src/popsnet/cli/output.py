@@ -94,7 +94,7 @@ def reporting(command: Command) -> Callable[..., None]:
     own += _FormOptions.parameters()
     run.__doc__ = summary_of(command.__doc__)
     run.__signature__ = Signature(own)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in own}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in own}
     return run
 
 
@@ -117,19 +117,19 @@ class _FormOptions(Options):
 def _expanded(command: Command) -> tuple[list[Parameter], dict[str, type[Options]]]:
     """Return the parameters of a command, and those that stand for several options."""
     parameters, groups, texts = [], {}, texts_of(command.__doc__)
-    for one in signature(command, eval_str=True).parameters.values():
-        if (group := _group_of(one.annotation)) is None:
-            parameters.append(described(one, texts))
+    for parameter in signature(command, eval_str=True).parameters.values():
+        if (group := _group_of(parameter.annotation)) is None:
+            parameters.append(described(parameter, texts))
         else:
-            groups[one.name] = group
+            groups[parameter.name] = group
             parameters += group.parameters()
     return parameters, groups
 
 
 def _group_of(annotation: Any) -> type[Options] | None:
-    for one in (annotation, *getattr(annotation, "__metadata__", ())):
-        if isinstance(one, type) and issubclass(one, Options):
-            return one
+    for annotated in (annotation, *getattr(annotation, "__metadata__", ())):
+        if isinstance(annotated, type) and issubclass(annotated, Options):
+            return annotated
     return None
 
 
@@ -224,7 +224,7 @@ def _print(report: Report, form: _FormOptions) -> None:
     elif form.csv:
         typer.echo(report.csv(), nl=False)
         first, *rest = report.tables or [report.first_table]
-        if others := [one.name for one in rest if one.columns and one.name != first.name]:
+        if others := [table.name for table in rest if table.columns and table.name != first.name]:
             say(f"Not in the CSV: {', '.join(others)}; --json has all tables.")
     else:
         _print_parts(report.renderables())

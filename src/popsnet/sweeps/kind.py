@@ -186,7 +186,7 @@ class ResultKind(ABC):
         return iter(())
 
     @abstractmethod
-    def difference(self, row: Result, other: Result, here: str, there: str) -> str:
+    def difference(self, row: Result, other: Result, here: str, other_place: str) -> str:
         """Say how two results of the same number differ; empty if they do not."""
 
     def adds_to(self, new: Result, row: Result) -> bool:

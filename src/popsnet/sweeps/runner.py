@@ -51,9 +51,9 @@ class Pace:
     def note(self, results: Sequence[Finished], estimated: float, engine: str = ANYWHERE) -> None:
         """Count results of an engine that took this many seconds by an estimate."""
         seconds = 0.0
-        for one in results:
-            seconds += one.provenance.seconds * len(one.numbers)
-            self._done += len(one.numbers)
+        for result in results:
+            seconds += result.provenance.seconds * len(result.numbers)
+            self._done += len(result.numbers)
         self._estimated += estimated
         if seconds > 0 and estimated > 0:
             self._ratios[engine] = (self._ratios.get(engine, 1.0) + seconds / estimated) / 2
@@ -172,8 +172,8 @@ def collect(
     """
     require_workers(workers)
     goals = Goals.of(experiments, runs, precision, max_runs, part)
-    with _reached(goals, store, seconds, executor, workers, progress) as kept:
-        return goals.tallies(kept)
+    with _reached(goals, store, seconds, executor, workers, progress) as opened:
+        return goals.tallies(opened)
 
 
 def collect_traffic(
@@ -217,8 +217,8 @@ def collect_traffic(
     wanted = list(experiments.traffic if isinstance(experiments, Sweep) else experiments)
     require_workers(workers)
     goals = Goals.of_traffic(wanted, part)
-    with _reached(goals, store, seconds, executor, workers, progress) as kept:
-        points = map(kept.traffic.get, wanted)
+    with _reached(goals, store, seconds, executor, workers, progress) as opened:
+        points = map(opened.traffic.get, wanted)
         return [None if point is None else point.result for point in points]
 
 
@@ -229,10 +229,10 @@ def _reached(
 ) -> Iterator[Store]:  # fmt: skip
     """Do the work, and return the store that has the results, open."""
     deadline = deadline_after(seconds)
-    with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
-        kept.require_writes()
-        pursue(goals, kept, deadline, Workers(executor, workers), progress)
-        yield kept
+    with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as opened:
+        opened.require_writes()
+        pursue(goals, opened, deadline, Workers(executor, workers), progress)
+        yield opened
 
 
 def deadline_after(seconds: float | None) -> float:
@@ -249,11 +249,11 @@ def pursue(
 ) -> None:
     """Do what the goals are missing, until a deadline; every finished shard or point is kept."""
     done, total = goals.done(store, *KINDS.values())
-    left = {one: None for one, goal in goals.goals.items() if goal.missing(store)}
+    left = {experiment: None for experiment, goal in goals.goals.items() if goal.missing(store)}
     if left:
         store.convert()
     unit = _unit("shards" if goals.precision is None else "experiments", goals)
-    fixed = not any(goals.is_counted_whole(kind_of(one)) for one in goals.goals)
+    fixed = not any(goals.is_counted_whole(kind_of(experiment)) for experiment in goals.goals)
     with workers as crew, patient_progress("runs", total, progress, unit) as update:
         queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
 
@@ -387,7 +387,7 @@ class Workers:
         """Return the workers of a cluster, their speed, and if all work is known the time left."""
         if self._cluster is None:
             return ""
-        left = queue.seconds + sum(one.seconds for one in self._at_work.values())
+        left = queue.seconds + sum(task.seconds for task in self._at_work.values())
         workers = plural(self._cluster.workers, "worker")
         return ", ".join([workers, *self._pace.words(unit, left if whole else None)])
 
@@ -399,7 +399,7 @@ class Workers:
         return None if left == math.inf else left
 
     def _handed(self, engine: str) -> int:
-        return sum(one.engine == engine for one in self._at_work.values())
+        return sum(task.engine == engine for task in self._at_work.values())
 
     def _withdraw(self, queue: Queue) -> None:
         """Take back what needs resources that no worker has any more."""
@@ -451,7 +451,7 @@ class Workers:
 
     def _fits(self, experiment: Experiment) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
-        handed_over = [*(one.memory for one in self._at_work.values()), self._memory(experiment)]
+        handed_over = [*(task.memory for task in self._at_work.values()), self._memory(experiment)]
         available = self._available if self._cluster is None else self._cluster.memory
         return sum(nlargest(self.count, handed_over)) <= available or not self._at_work
 

@@ -118,15 +118,15 @@ def verify(
             "it chooses some shards, and all are run again; give shards as well, or leave it out."
         )
     seed = whole_number("seed", 0 if seed is None else seed, 0)
-    flaws, (there, with_digest) = store.flaws(), store.count(SHARD.name)
+    flaws, (total, with_digest) = store.flaws(), store.count(SHARD.name)
     points = store.traffic.count()
-    found = Verification(
-        str(store.path), tuple(flaws), shards=there, with_digest=with_digest, points=points
+    verification = Verification(
+        str(store.path), tuple(flaws), shards=total, with_digest=with_digest, points=points
     )
     if flaws:
-        return found
+        return verification
     listed = [*store.experiments(), *store.traffic.experiments()]
-    stored: list[Stored] = [(one, number) for one in listed for number in store.numbers(one)]
+    stored: list[Stored] = [(e, number) for e in listed for number in store.numbers(e)]
     allowed = _allowed(store, stored, routers)
     work, unknown = _work(store, _sample(stored, shards, seed), allowed)
     compared = Counter[str]()
@@ -140,7 +140,7 @@ def verify(
             compared[kind_of(again.experiment).name] += 1
             report(compared.total())
     return replace(
-        found,
+        verification,
         flaws=tuple(flaws),
         compared=compared[SHARD.name],
         unknown=tuple(unknown),
@@ -153,8 +153,8 @@ def _differences(store: Store, again: Finished) -> Iterator[str]:
     """Yield how results that were made again differ from what the store has."""
     kind = kind_of(again.experiment)
     for number, row in zip(again.numbers, again.rows(), strict=True):
-        kept = store.result(again.experiment, number)
-        if how := kind.difference(kept, row, "in the store", "when run again"):
+        stored_row = store.result(again.experiment, number)
+        if how := kind.difference(stored_row, row, "in the store", "when run again"):
             yield f"{kind.where_begins(row)}: {how}."
 
 
@@ -167,14 +167,14 @@ def _sample(stored: list[Stored], shards: int | None, seed: int) -> list[Stored]
 
 def _allowed(store: Store, stored: Iterable[Stored], routers: Collection[str | Path]) -> set[Path]:
     """Return the programs that may be run, and refuse one that the store does not name."""
-    allowed = {Path(one).resolve(): one for one in routers}
+    allowed = {Path(file).resolve(): file for file in routers}
     if not allowed:
         return set()
-    named = {store.provenance(*one).program for one in stored} - {""}
-    for path, given in allowed.items():
-        if path not in {Path(one).resolve() for one in named}:
+    named = {store.provenance(*result).program for result in stored} - {""}
+    for path, file in allowed.items():
+        if path not in {Path(name).resolve() for name in named}:
             known = f"it names {', '.join(sorted(named))}" if named else "it names none"
-            raise wrong("router", given)(
+            raise wrong("router", file)(
                 f"{store.path} does not name this program; {known}. Leave it out."
             )
     return set(allowed)

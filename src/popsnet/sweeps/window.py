@@ -138,7 +138,7 @@ class WindowKind(ResultKind):
         except UnreadableError as error:
             yield str(error)
 
-    def difference(self, row: Result, other: Result, here: str, there: str) -> str:
+    def difference(self, row: Result, other: Result, here: str, other_place: str) -> str:
         """Say how two results of a point differ; empty if they do not.
 
         Up to 0.6, the last digit of some measures depended on the processor.
@@ -155,8 +155,8 @@ class WindowKind(ResultKind):
             ("packets delivered", first.delivered, second.delivered),
         ):
             if mine != theirs:
-                return f"{what} {mine} {here}, {theirs} {there}"
-        return f"other measures {here} than {there}"
+                return f"{what} {mine} {here}, {theirs} {other_place}"
+        return f"other measures {here} than {other_place}"
 
     def order(self, experiment: TrafficExperiment) -> tuple[Any, ...]:
         """Return what sorts points: small networks first, and small loads."""
@@ -200,8 +200,8 @@ def _result_type(faulty: bool) -> Any:
     }
     hints = get_type_hints(TrafficResult)
     names = (field.name for field in fields(TrafficResult))
-    kept = (name for name in names if faulty or name not in OF_FAULTS)
-    values = [(name, plain.get(name, hints[name])) for name in kept]
+    present = (name for name in names if faulty or name not in OF_FAULTS)
+    values = [(name, plain.get(name, hints[name])) for name in present]
     return msgspec.defstruct("Result", values, forbid_unknown_fields=True)
 
 
