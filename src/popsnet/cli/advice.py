@@ -11,7 +11,7 @@ import popsnet
 from popsnet.base.errors import wrong
 from popsnet.base.report import Report, plural
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, reporting, with_figure
+from popsnet.cli.output import Interruption, reporting, with_figure
 
 
 @reporting
@@ -45,7 +45,7 @@ def compare(
         if (partial := getattr(stop, "comparison", None)) is None:
             raise
         message = f"Interrupted: {plural(len(partial.done), 'router')} finished."
-        raise Interrupted(message, partial.report(timing) if partial.done else None) from None
+        raise Interruption(message, partial.report(timing) if partial.done else None) from None
     report = comparison.report(timing)
     if figure is not None and not comparison.done:
         return report.plus("No figure is written.")

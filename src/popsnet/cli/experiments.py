@@ -17,7 +17,7 @@ from popsnet.base.files import require_writable
 from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Cluster, Figure
-from popsnet.cli.output import Interrupted, for_people, reporting, with_figure
+from popsnet.cli.output import Interruption, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
 
 if TYPE_CHECKING:
@@ -123,16 +123,16 @@ def sweep(
         opened = ExitStack()
         executor = None if cluster is None else opened.enter_context(open_cluster(cluster))
     except KeyboardInterrupt:
-        raise Interrupted(_NOTHING) from None
+        raise Interruption(_NOTHING) from None
     with opened, popsnet.Store(store, create=True) as results:
         try:
             _announce(goals, results, executor)
             pursue(goals, results, deadline_after(seconds), Workers(executor, workers))
         except KeyboardInterrupt:
             if not results.experiments() and not results.traffic.count():
-                raise Interrupted(_NOTHING) from None
+                raise Interruption(_NOTHING) from None
             message = f"{progress_in_words(goals, results)} The same command does the rest."
-            raise Interrupted(
+            raise Interruption(
                 f"Interrupted: {message}", sweep_report(wanted, goals, results)
             ) from None
         report = sweep_report(wanted, goals, results)
@@ -177,7 +177,7 @@ def paper(
         report = done.report()
     except KeyboardInterrupt:
         message = f"Interrupted: finished runs are in {out}. The same command continues."
-        raise Interrupted(message) from None
+        raise Interruption(message) from None
     parts = (replace(t, columns=()) if isinstance(t, Table) else t for t in report.parts)
     return replace(report, parts=tuple(parts))  # the tables were shown
 

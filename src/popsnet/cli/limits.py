@@ -12,7 +12,7 @@ import popsnet
 from popsnet.base.errors import wrong
 from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, reporting, with_figure, with_file
+from popsnet.cli.output import Interruption, reporting, with_figure, with_file
 
 if TYPE_CHECKING:
     from popsnet.model.slot import Ints
@@ -118,7 +118,7 @@ def distribution(
         if experiment.keep is not None:
             message = f"They are in {experiment.keep}, and the same command does the rest."
         message = f"Interrupted: {partial.runs:,} runs are finished. {message}"
-        raise Interrupted(message, _report(partial, timing)) from None
+        raise Interruption(message, _report(partial, timing)) from None
     report = _report(result, timing)
     return with_figure(report, figure, lambda: popsnet.plots.draw_tails(result))
 

@@ -30,7 +30,7 @@ from popsnet.cli import (
     traffic,
     view,
 )
-from popsnet.cli.output import UserCodeFailed, in_flags, say
+from popsnet.cli.output import UserCodeError, in_flags, say
 from popsnet.cli.signals import ExitCode
 from popsnet.cli.usage import Command, Group
 
@@ -126,7 +126,7 @@ def _run() -> int:
 
 def _of_error(error: Exception) -> int:
     """Say what failed; an exception that is not raised on purpose is a fault of popsnet."""
-    if isinstance(error, UserCodeFailed):
+    if isinstance(error, UserCodeError):
         say(f"Error: {error}")
         return ExitCode.FAILED
     if isinstance(error, PopsnetError):

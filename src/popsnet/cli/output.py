@@ -35,7 +35,7 @@ flags: ContextVar[Mapping[str, str]] = ContextVar("flags", default={})  # noqa: 
 """The options of the command that is called, by the names of the parameters that they give."""
 
 
-class Interrupted(Exception):
+class Interruption(Exception):
     """Ctrl-C when part of the work is done: what to say, and the report of that part."""
 
     def __init__(self, message: str, report: Report | None = None) -> None:
@@ -43,7 +43,7 @@ class Interrupted(Exception):
         self.report = report
 
 
-class UserCodeFailed(Exception):
+class UserCodeError(Exception):
     """The code of a user's file raised an exception: which file, its lines, and the exception."""
 
 
@@ -68,7 +68,7 @@ def reporting(command: Command) -> Callable[..., None]:
                 for name, group in groups.items():
                     options[name] = group.taken(options).value()
                 report: Report | None = command(**options)
-            except Interrupted as stop:
+            except Interruption as stop:
                 report, message = stop.report, str(stop)
                 report = report and report.plus(Fact("interrupted", True))
             except KeyboardInterrupt:
@@ -77,7 +77,7 @@ def reporting(command: Command) -> Callable[..., None]:
                 raise
             except Exception as error:
                 if not signals.was_interrupted() and (text := _failure_of_user_code(error)):
-                    raise UserCodeFailed(text) from None
+                    raise UserCodeError(text) from None
                 raise
         if report is not None:
             report = _in_flags(report)

@@ -11,7 +11,7 @@ import popsnet
 from popsnet.base.errors import InputError
 from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, reporting, with_trace
+from popsnet.cli.output import Interruption, reporting, with_trace
 
 _CHOOSING = {"survive", "detect"}
 """Options that choose a variant."""
@@ -107,7 +107,7 @@ def route(
             raise
         message = f"Interrupted: {len(partial)} of {runs} runs were finished."
         report = _report(partial, options, timing) if len(partial) else None
-        raise Interrupted(message, report) from None
+        raise Interruption(message, report) from None
     return with_trace(_report(done, options, timing), trace)
 
 

@@ -18,7 +18,7 @@ from popsnet.base.report import Column, Fact, Report, Table, facts_of, plural
 from popsnet.base.terminal import escape_controls
 from popsnet.cli import options as opt
 from popsnet.cli.options import refuse_table
-from popsnet.cli.output import Interrupted, reporting, with_figure, with_file, with_trace
+from popsnet.cli.output import Interruption, reporting, with_figure, with_file, with_trace
 
 if TYPE_CHECKING:
     from popsnet import Timing
@@ -240,8 +240,8 @@ def _point(
         part = getattr(stop, "result", None)
         message = "Interrupted before anything was measured."
         if part is None:
-            raise Interrupted(message) from None
-        raise Interrupted("Interrupted: the result is of a part.", part.report(timing)) from None
+            raise Interruption(message) from None
+        raise Interruption("Interrupted: the result is of a part.", part.report(timing)) from None
     return with_trace(result.report(timing), trace)
 
 
@@ -255,7 +255,9 @@ def _curves(
     except KeyboardInterrupt as stop:
         done = getattr(stop, "curves", LoadCurves(()))
         message = f"Interrupted: {len(done.results)} of {plural(len(points), 'point')} finished."
-        raise Interrupted(message, _drawn(done, figure, timing) if done.results else None) from None
+        raise Interruption(
+            message, _drawn(done, figure, timing) if done.results else None
+        ) from None
     return _drawn(curves, figure, timing)
 
 
@@ -280,7 +282,7 @@ def _saturation(points: list[TrafficExperiment], engine: str, timing: Timing | N
         finished = len(partial.brackets.keys() - set(partial.unfinished))
         done = f"{finished} of {plural(len(points), 'scheduler')}"
         message = f"Interrupted: {done} finished."
-        raise Interrupted(message, partial.report(timing) if partial.brackets else None) from None
+        raise Interruption(message, partial.report(timing) if partial.brackets else None) from None
 
 
 _MOST_GROUPS = 8

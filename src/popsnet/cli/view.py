@@ -15,7 +15,7 @@ import popsnet
 from popsnet.base.errors import InputError
 from popsnet.base.report import Fact, Report, Table
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, for_people, reporting
+from popsnet.cli.output import Interruption, for_people, reporting
 
 if TYPE_CHECKING:
     from popsnet.runs.run import Run
@@ -104,7 +104,7 @@ def view(
                 )
         page, report = page_of(*shown)
     except KeyboardInterrupt:
-        raise Interrupted("Interrupted: no page is written.") from None
+        raise Interruption("Interrupted: no page is written.") from None
     page.save(out)
     opened = for_people() and not no_open and open_in_browser(out)
     return report.plus(

@@ -28,7 +28,7 @@ from popsnet.engines import Engine, find_engine
 from popsnet.engines.plugins import usable
 from popsnet.experiment.experiment import Experiment, opened_once
 from popsnet.programs.register import forget_file
-from popsnet.sweeps.kind import ANYWHERE, Finished
+from popsnet.sweeps.kind import ANYWHERE, ResultBatch
 from popsnet.sweeps.rows import kind_of
 from popsnet.sweeps.work import Work
 
@@ -43,8 +43,8 @@ class File(NamedTuple):
     digest: str
 
 
-class Sent(NamedTuple):
-    """A subject as it travels: its names, its files by use, and what has no name."""
+class Record(NamedTuple):
+    """An experiment as it travels: its names, its files by use, and what has no name."""
 
     recorded: Experiment
     files: Mapping[str, File]
@@ -52,13 +52,13 @@ class Sent(NamedTuple):
 
 
 class Sender:
-    """Packs work. Every file is read once, and its contents are kept."""
+    """The side that packs work. Every file is read once, and its contents are kept."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
         """The contents of files by digest."""
         self._files: dict[str, File] = {}
-        self._sent: dict[Experiment, Sent] = {}
+        self._sent: dict[Experiment, Record] = {}
 
     def pack(self, work: Sequence[Work], engine: str = ANYWHERE) -> tuple[bytes, list[str]]:
         """Return a parcel for an engine, and the digests of the files that it needs."""
@@ -66,11 +66,11 @@ class Sender:
         needed = {file.digest: None for sent, _ in pieces for file in sent.files.values()}
         return pickle.dumps((engine, pieces)), list(needed)
 
-    def _packed(self, subject: Experiment) -> Sent:
+    def _packed(self, subject: Experiment) -> Record:
         if subject not in self._sent:
             files = {use: self._file(*file) for use, file in subject.files.items()}
             recorded = subject.recorded(subject.identity, subject.given)
-            self._sent[subject] = Sent(recorded, files, subject.unnamed)
+            self._sent[subject] = Record(recorded, files, subject.unnamed)
         return self._sent[subject]
 
     def _file(self, path: str, identity: str) -> File:
@@ -118,7 +118,7 @@ def _require(name: str, experiment: Experiment) -> None:
         )
 
 
-def unpack(work: Sequence[Work], results: bytes) -> list[Finished]:
+def unpack(work: Sequence[Work], results: bytes) -> list[ResultBatch]:
     """Return the results of a parcel, with the experiments and the names of files from here."""
     received: Any = pickle.loads(results)  # noqa: S301 - as trusted as the scheduler
     return [
@@ -140,7 +140,7 @@ _files_by_name: dict[tuple[str, str], Path] = {}
 """The file of each router and scheduler that came in a parcel."""
 
 
-def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
+def _opened(sent: Record, contents: Mapping[str, bytes]) -> Experiment:
     """Return the subject that was sent; one with files is opened once."""
     files = tuple(sorted((use, file.digest) for use, file in sent.files.items()))
     try:
@@ -149,7 +149,7 @@ def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
         raise InputError(f"Worker {platform.node()} cannot do the work: {error}") from error
 
 
-def _open(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
+def _open(sent: Record, contents: Mapping[str, bytes]) -> Experiment:
     paths = {use: _written(file, contents[file.digest]) for use, file in sent.files.items()}
     for use in paths.keys() & {"router", "scheduler"}:
         name = use, sent.recorded.program
@@ -497,7 +497,7 @@ class ClusterExecutor(Executor):
                 )
         return self._contents[digest]
 
-    def received(self, work: Sequence[Work], future: Future[bytes]) -> list[Finished]:
+    def received(self, work: Sequence[Work], future: Future[bytes]) -> list[ResultBatch]:
         """Return the results of work that was sent; a lost scheduler or worker is an error."""
         from distributed import KilledWorker
 

@@ -19,7 +19,7 @@ from popsnet.programs.router import all_routers
 from popsnet.runs.summary import seeds_of
 from popsnet.sweeps.reports import gap_notes, why_nothing
 from popsnet.sweeps.selection import EVERYTHING, Selection
-from popsnet.sweeps.store import Gathered, Store
+from popsnet.sweeps.store import CountedRuns, Store
 
 _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
     "n": lambda experiment: Fraction(experiment.network.n),
@@ -224,7 +224,7 @@ def number_text(value: Fraction) -> str:
     return f"{value.numerator:,}" if value.denominator == 1 else str(value)
 
 
-def _point(experiment: Experiment, gathered: Gathered, x: str, measure: str) -> CurvePoint:
+def _point(experiment: Experiment, gathered: CountedRuns, x: str, measure: str) -> CurvePoint:
     tally = gathered.tally
     summary = summarize_counts(tally.histograms[measure])
     low, high = -inf, inf

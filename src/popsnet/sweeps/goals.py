@@ -14,11 +14,11 @@ from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.sweeps.kind import ResultKind
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, has_results, kind_of
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
-from popsnet.sweeps.store import Gathered, Store
+from popsnet.sweeps.store import CountedRuns, Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Part
 
-Wanted: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
+Experiments: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Goal:
         """The numbers of the results of the present stage."""
         return self.stages[self._stage]
 
-    def gathered(self, store: Store) -> Gathered:
+    def gathered(self, store: Store) -> CountedRuns:
         """Return the runs that count: the present stage, as far as it goes."""
         numbers = set(store.numbers(self.experiment))
         whole = next((i for i, shard in enumerate(self.shards) if shard not in numbers), None)
@@ -86,7 +86,7 @@ class Goals:
     @classmethod
     def of(
         cls,
-        experiments: Wanted,
+        experiments: Experiments,
         runs: int | None = None,
         precision: float | str | None = None,
         max_runs: int | None = None,
@@ -170,7 +170,7 @@ class Goals:
                 done, total = done + wanted - missing, total + wanted
         return done, total
 
-    def gathered(self, store: Store) -> list[Gathered]:
+    def gathered(self, store: Store) -> list[CountedRuns]:
         """Return the runs of each experiment that has some, in the order given."""
         return [self._gathered(store, *pair) for pair in self.wanted]
 
@@ -178,14 +178,16 @@ class Goals:
         """Return a tally for each experiment with runs in the order given."""
         return [gathered.tally for gathered in self.gathered(store)]
 
-    def _gathered(self, store: Store, experiment: Experiment, runs: int) -> Gathered:
+    def _gathered(self, store: Store, experiment: Experiment, runs: int) -> CountedRuns:
         goal = self.goals.get(experiment)
         if self.precision is None and self.part is None:
             goal = Goal(experiment, [range(shards_of(runs))])
-        return Gathered(Tally(), {}, popsnet.__version__) if goal is None else goal.gathered(store)
+        return (
+            CountedRuns(Tally(), {}, popsnet.__version__) if goal is None else goal.gathered(store)
+        )
 
 
-def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:
+def _pairs(experiments: Experiments, runs: int | None) -> list[tuple[Experiment, int]]:
     """Return every experiment with the number of its runs."""
     if runs is not None:
         runs = whole_number("runs", runs, 1, MOST_RUNS)

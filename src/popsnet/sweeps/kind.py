@@ -35,7 +35,7 @@ class UnreadableError(StoreError):
     """A row has values that popsnet never writes."""
 
 
-class Stopped(PopsnetError):
+class StoppedError(PopsnetError):
     """Work was stopped because it is no longer wanted."""
 
 
@@ -111,7 +111,7 @@ def versions_here() -> tuple[str, str, str, str, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Finished(ABC):
+class ResultBatch(ABC):
     """Results of an experiment that were finished together."""
 
     experiment: Experiment
@@ -138,7 +138,7 @@ class ResultKind(ABC):
     experiment: ClassVar[type[Experiment]]
     given: ClassVar[frozenset[str]]
     """What may be known of an experiment besides its identity."""
-    finished: ClassVar[type[Finished]]
+    finished: ClassVar[type[ResultBatch]]
 
     # What is done.
 
@@ -149,7 +149,7 @@ class ResultKind(ABC):
     @abstractmethod
     def execute(
         self, experiment: Any, numbers: range, stopped: Stop = None, engine: str = ANYWHERE
-    ) -> Finished:
+    ) -> ResultBatch:
         """Make results on the calling thread; it stops soon after ``stopped()`` is true."""
 
     @abstractmethod

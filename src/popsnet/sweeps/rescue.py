@@ -36,7 +36,7 @@ _DESCRIBE = "The sweep that made the store describes it: give that as well."
 _LONGEST = 2**36
 """Bytes of a file. A longer one that is too short is taken for one with a damaged header."""
 
-_Found = dict[str, dict[Any, Row]]
+_Rows = dict[str, dict[Any, Row]]
 """The rows of each table by their key."""
 
 
@@ -201,14 +201,14 @@ def rescue(
     )  # fmt: skip
 
 
-def _read(path: Path, folder: Path, progress: Progress) -> tuple[_Found, tuple[str, ...]]:
+def _read(path: Path, folder: Path, progress: Progress) -> tuple[_Rows, tuple[str, ...]]:
     """Return the rows that SQLite reads of a copy of a store, and tables not read to the end."""
     copy = folder / "damaged.sqlite"
     for end in ("", "-wal"):
         if (source := path.with_name(f"{path.name}{end}")).is_file():
             shutil.copyfile(source, f"{copy}{end}")
     _lengthen(copy)
-    rows: _Found = {table: {} for table in _TABLES}
+    rows: _Rows = {table: {} for table in _TABLES}
     try:
         with closing(connect(copy, create=False)) as database:
             database.text_factory = partial(str, encoding="utf-8", errors="replace")
@@ -287,7 +287,7 @@ def _is_plausible(table: str, row: Row) -> bool:
     return all(type(value) is kind for value, kind in zip(row, _TYPES[table], strict=False))
 
 
-def _described(tables: _Found) -> Iterator[Row]:
+def _described(tables: _Rows) -> Iterator[Row]:
     """Yield the name and the identity of each experiment whose description can be read."""
     rows = [*tables["experiments"].values(), *map(format_2.point_of, tables["points"].values())]
     rows += map(format_2.arrivals_of, tables["traffic"].values())
@@ -297,7 +297,7 @@ def _described(tables: _Found) -> Iterator[Row]:
             yield row
 
 
-def _results(tables: _Found) -> Iterator[Result]:
+def _results(tables: _Rows) -> Iterator[Result]:
     """Yield each result of which any table has a row."""
     keys = set[Any]().union(*(tables[table] for table in format_2.OF_SHARDS))
     for key in sorted(keys):

@@ -31,8 +31,8 @@ from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.runs.traffic_result import TrafficResult
 from popsnet.sweeps.cluster import ClusterExecutor
-from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.kind import ANYWHERE, Finished
+from popsnet.sweeps.goals import Experiments, Goals
+from popsnet.sweeps.kind import ANYWHERE, ResultBatch
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, kind_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
@@ -40,7 +40,7 @@ from popsnet.sweeps.work import AHEAD, Queue, Work, cut, estimate_work, suits
 
 
 class Pace:
-    """Compares the time that work takes with estimates of it."""
+    """The time that work takes, compared with estimates of it."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -48,7 +48,9 @@ class Pace:
         self._estimated = 0.0
         self._ratios: dict[str, float] = {}
 
-    def note(self, results: Sequence[Finished], estimated: float, engine: str = ANYWHERE) -> None:
+    def note(
+        self, results: Sequence[ResultBatch], estimated: float, engine: str = ANYWHERE
+    ) -> None:
         """Count results of an engine that took this many seconds by an estimate."""
         seconds = 0.0
         for result in results:
@@ -89,7 +91,7 @@ def require_workers(workers: int | None) -> None:
 
 @refusing_old
 def collect(
-    experiments: Wanted,
+    experiments: Experiments,
     runs: int | None = None,
     store: Store | str | Path = "results.sqlite",
     *,
@@ -295,7 +297,7 @@ def _unit(runs: str, goals: Goals) -> str:
 
 
 @dataclass(frozen=True)
-class _Handed:
+class _Task:
     """Pieces of work that were handed over together."""
 
     work: Sequence[Work]
@@ -306,7 +308,7 @@ class _Handed:
 
 
 class Workers:
-    """Do shards and points: some at a time, no more than fit in memory."""
+    """What executes shards and points: some at a time, no more than fit in memory."""
 
     def __init__(self, executor: Executor | None = None, workers: int | None = None) -> None:
         require_workers(workers)
@@ -315,7 +317,7 @@ class Workers:
         self._own = ThreadPoolExecutor(self.count) if executor is None else None
         self._executor = executor or self._own
         self._stopped = Event()
-        self._at_work: dict[Future[Any], _Handed] = {}
+        self._at_work: dict[Future[Any], _Task] = {}
         self._available = system.available_memory()
         self._suits, self._memory = cache(suits), cache(_memory)
         self._none_for: dict[str, int] = {}
@@ -344,7 +346,7 @@ class Workers:
 
     def do(
         self, queue: Queue, deadline: float = math.inf, tick: Callable[[], None] = lambda: None
-    ) -> Iterator[Finished]:
+    ) -> Iterator[ResultBatch]:
         """Do the work of a queue and yield results as they are finished.
 
         Work may be added to the queue between results. After the deadline there are no more. With
@@ -369,7 +371,7 @@ class Workers:
                 self._cluster.require_scheduler()
                 tick()
 
-    def stop(self) -> Iterator[Finished]:
+    def stop(self) -> Iterator[ResultBatch]:
         """Stop all work; yield the results that are finished and were not taken.
 
         Threads of this program stop at the next step; other executors are not waited for.
@@ -458,7 +460,7 @@ class Workers:
     def _hand_over(self, work: Sequence[Work], engine: str) -> None:
         memory = max(self._memory(subject) for subject, _ in work)
         seconds = sum(_seconds(piece, engine) for piece in work)
-        handed = _Handed(work, memory, seconds, engine)
+        handed = _Task(work, memory, seconds, engine)
         cluster = self._cluster
         future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
         self._at_work[future] = handed
@@ -470,7 +472,7 @@ class Workers:
         work = partial(kind_of(experiment).execute, **stopped)
         return self._executor.submit(work, experiment, shards)
 
-    def _results_of(self, future: Future[Any]) -> Sequence[Finished]:
+    def _results_of(self, future: Future[Any]) -> Sequence[ResultBatch]:
         if self._cluster is not None:
             return self._cluster.received(self._at_work[future].work, future)
         return [_result_of(future)]
@@ -486,7 +488,7 @@ def _seconds(piece: Work, engine: str) -> float:
     return len(piece[1]) * estimate_work(piece[0], engine)
 
 
-def _result_of(future: Future[Finished]) -> Finished:
+def _result_of(future: Future[ResultBatch]) -> ResultBatch:
     """Return a result, and say what to do about worker processes that were killed."""
     try:
         return future.result()

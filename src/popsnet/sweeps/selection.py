@@ -24,7 +24,7 @@ _NUMBERS = ("n", "d", "g", "wavelengths", "fault_seed", "seed")
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Choose experiments of a store by name and by size.
+    """A choice of experiments of a store by name and by size.
 
     Parameters
     ----------

@@ -27,12 +27,12 @@ from popsnet.sweeps.kind import (
     ANYWHERE,
     NEGLIGIBLE,
     UNREADABLE,
-    Finished,
     Provenance,
     Result,
+    ResultBatch,
     ResultKind,
     Stop,
-    Stopped,
+    StoppedError,
     UnreadableError,
 )
 from popsnet.trace import Event
@@ -79,7 +79,7 @@ def is_old(version: object) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Shards(Finished):
+class Shards(ResultBatch):
     """Consecutive finished shards of an experiment."""
 
     outcome: Outcomes
@@ -200,7 +200,7 @@ def table_of(rows: Sequence[Result], names: Sequence[str]) -> I64:
     return table.reshape(-1, len(names), SHARD_RUNS).transpose(0, 2, 1).reshape(-1, len(names))
 
 
-class _Opened(threading.local):
+class _ThreadSession(threading.local):
     """The session of this thread, kept for the next shards.
 
     Sessions that need much memory are closed, so that an idle worker holds none that others need.
@@ -231,7 +231,7 @@ class _Opened(threading.local):
         return self.session
 
 
-_opened = _Opened()
+_thread_session = _ThreadSession()
 
 
 def _engine(experiment: Experiment, fitting: bool = False) -> Engine:
@@ -285,13 +285,13 @@ class ShardKind(ResultKind):
 
         def watch(event: Event) -> None:
             if stopped is not None and stopped():
-                raise Stopped("Stopped before the shards were finished.")
+                raise StoppedError("Stopped before the shards were finished.")
 
         runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
-        done = Outcomes.joined(list(_opened.on(experiment, engine).run(runs, [watch])))
-        name = _opened.engine.name
+        done = Outcomes.joined(list(_thread_session.on(experiment, engine).run(runs, [watch])))
+        name = _thread_session.engine.name
         if self.memory(experiment):
-            _opened.close()
+            _thread_session.close()
         _require_whole(experiment, done)
         none = np.empty(0, dtype=np.int64)
         outcome = Outcomes(done.table, none, none, done.faulty)  # a store keeps no single steps

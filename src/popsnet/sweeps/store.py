@@ -31,7 +31,7 @@ from popsnet.sweeps import database as sqlite
 from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.exports import RunTable, export_records, export_runs, run_columns, uniform
-from popsnet.sweeps.kind import Finished, Provenance, Result, ResultKind, UnreadableError
+from popsnet.sweeps.kind import Provenance, Result, ResultBatch, ResultKind, UnreadableError
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
 from popsnet.sweeps.selection import EVERYTHING, Selection
@@ -80,7 +80,7 @@ def _hint(text: str, experiments: Sequence[Experiment]) -> str:
     return f"{what}: {_named(close or experiments)}"
 
 
-class Gathered(NamedTuple):
+class CountedRuns(NamedTuple):
     """The runs of an experiment up to the first shard that is missing."""
 
     tally: Tally
@@ -182,7 +182,7 @@ class Store(Plotted):
             self._tables_of[1].close()
         self._tables_of = None
 
-    def put(self, done: Finished) -> None:
+    def put(self, done: ResultBatch) -> None:
         """Write results that were finished together in one transaction.
 
         Raises
@@ -245,7 +245,7 @@ class Store(Plotted):
         """
         return self.gathered(experiment).tally
 
-    def gathered(self, experiment: Experiment, shards: Sequence[int] | None = None) -> Gathered:
+    def gathered(self, experiment: Experiment, shards: Sequence[int] | None = None) -> CountedRuns:
         """Return what some shards have, by default those up to the first that is missing."""
         chosen = set(range(self._unbroken_shards(experiment)) if shards is None else shards)
         rows = self.results(experiment, max(chosen, default=-1) + 1, min(chosen, default=0))
@@ -256,7 +256,7 @@ class Store(Plotted):
             faults = dict(zip(FAULT_COLUMNS, table.sum(axis=0).tolist(), strict=True))
         with self.errors_named():
             version = versions_of(rows)
-        return Gathered(self._tally(rows), faults, version)
+        return CountedRuns(self._tally(rows), faults, version)
 
     def _unbroken_shards(self, experiment: Experiment) -> int:
         shards = self.shards(experiment)

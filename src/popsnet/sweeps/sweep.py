@@ -41,7 +41,7 @@ _Runs = Annotated[int, Meta(ge=1, le=MOST_RUNS)]
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """Hold experiments of any kind with the number of runs of each.
+    """Experiments of any kind with the number of runs of each.
 
     :meth:`read` makes a sweep from a TOML file, :meth:`of_grid` and :meth:`of_traffic` from the
     keys of one table of such a file. Sweeps can be added.

@@ -17,14 +17,14 @@ from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.programs.router import Router
 from popsnet.programs.scheduler import Scheduler
 from popsnet.sweeps.database import how_to_rescue
-from popsnet.sweeps.kind import Finished
+from popsnet.sweeps.kind import ResultBatch
 from popsnet.sweeps.reports import gap_notes
 from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import Queue, Work
 
-Stored: TypeAlias = tuple[Experiment, int]
+Key: TypeAlias = tuple[Experiment, int]
 """An experiment and the number of one of its results."""
 
 
@@ -126,7 +126,7 @@ def verify(
     if flaws:
         return verification
     listed = [*store.experiments(), *store.traffic.experiments()]
-    stored: list[Stored] = [(e, number) for e in listed for number in store.numbers(e)]
+    stored: list[Key] = [(e, number) for e in listed for number in store.numbers(e)]
     allowed = _allowed(store, stored, routers)
     work, unknown = _work(store, _sample(stored, shards, seed), allowed)
     compared = Counter[str]()
@@ -149,7 +149,7 @@ def verify(
     )
 
 
-def _differences(store: Store, again: Finished) -> Iterator[str]:
+def _differences(store: Store, again: ResultBatch) -> Iterator[str]:
     """Yield how results that were made again differ from what the store has."""
     kind = kind_of(again.experiment)
     for number, row in zip(again.numbers, again.rows(), strict=True):
@@ -158,14 +158,14 @@ def _differences(store: Store, again: Finished) -> Iterator[str]:
             yield f"{kind.where_begins(row)}: {how}."
 
 
-def _sample(stored: list[Stored], shards: int | None, seed: int) -> list[Stored]:
+def _sample(stored: list[Key], shards: int | None, seed: int) -> list[Key]:
     if shards is None or shards >= len(stored):
         return stored
     chosen = np.random.default_rng(seed).choice(len(stored), shards, replace=False)
     return [stored[i] for i in sorted(chosen)]
 
 
-def _allowed(store: Store, stored: Iterable[Stored], routers: Collection[str | Path]) -> set[Path]:
+def _allowed(store: Store, stored: Iterable[Key], routers: Collection[str | Path]) -> set[Path]:
     """Return the programs that may be run, and refuse one that the store does not name."""
     allowed = {Path(file).resolve(): file for file in routers}
     if not allowed:
@@ -180,9 +180,7 @@ def _allowed(store: Store, stored: Iterable[Stored], routers: Collection[str | P
     return set(allowed)
 
 
-def _work(
-    store: Store, chosen: Iterable[Stored], allowed: set[Path]
-) -> tuple[list[Work], list[str]]:
+def _work(store: Store, chosen: Iterable[Key], allowed: set[Path]) -> tuple[list[Work], list[str]]:
     """Return the results that can be made again, and why others cannot."""
     work: list[Work] = []
     unknown: dict[str, None] = {}

@@ -23,12 +23,12 @@ from popsnet.sweeps.kind import (
     ANYWHERE,
     NEGLIGIBLE,
     UNREADABLE,
-    Finished,
     Provenance,
     Result,
+    ResultBatch,
     ResultKind,
     Stop,
-    Stopped,
+    StoppedError,
     UnreadableError,
 )
 from popsnet.sweeps.selection import EVERYTHING, Selection
@@ -47,7 +47,7 @@ ONE_WINDOW = range(1)
 
 
 @dataclass(frozen=True, eq=False)
-class Point(Finished):
+class Point(ResultBatch):
     """A finished point. Its result names no engine: the provenance does."""
 
     experiment: TrafficExperiment
@@ -100,7 +100,7 @@ class WindowKind(ResultKind):
 
         def watch(done: int, total: int) -> None:
             if stopped is not None and stopped():
-                raise Stopped("Stopped before the point was finished.")
+                raise StoppedError("Stopped before the point was finished.")
 
         result = simulate(experiment, progress=watch)
         seconds = time.perf_counter() - begin
