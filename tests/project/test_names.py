@@ -13,9 +13,9 @@ VAGUE = {"one", "found", "there", "said", "told"}
 
 LIMITS = {
     "base": 0,
-    "cli": 62,
+    "cli": 0,
     "engines": 0,
-    "experiment": 8,
+    "experiment": 0,
     "hardware": 0,
     "model": 0,
     "paper": 0,
@@ -23,7 +23,7 @@ LIMITS = {
     "programs": 0,
     "runs": 65,
     "studies": 126,
-    "sweeps": 174,
+    "sweeps": 0,
     "testing": 0,
     "theory": 0,
     "trace": 0,

@@ -21,7 +21,7 @@ from popsnet.base.errors import InputError, StoreError
 from popsnet.cli import main as command_line
 from popsnet.paper.reproduce import carry_out
 from popsnet.sweeps.rows import SHARD, TABLES
-from tests.conftest import COMMAND, ResultBatch
+from tests.conftest import COMMAND, Finished
 from tests.each import each
 from tests.sweeps.edits import as_format_2, change, edit, kept, results, rows_of
 
@@ -62,7 +62,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 """{0} is the store, {1} a folder for what is written."""
 
 
-def call(*arguments: str) -> ResultBatch:
+def call(*arguments: str) -> Finished:
     """Call the command line in this process; a traceback is an exception here."""
     out, err = io.StringIO(), io.StringIO()
     with (
@@ -73,7 +73,7 @@ def call(*arguments: str) -> ResultBatch:
         pytest.raises(SystemExit) as ended,
     ):
         command_line.main()
-    return ResultBatch(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+    return Finished(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
 class Folder:
@@ -90,7 +90,7 @@ class Folder:
         self.expected = {name: self.run(name) for name in COMMANDS}
         assert {one.code for one in self.expected.values()} == {0}
 
-    def run(self, name: str) -> ResultBatch:
+    def run(self, name: str) -> Finished:
         """Run a command on the store; what it exports is added to what it prints."""
         out = self.path / "out"
         shutil.rmtree(out, ignore_errors=True)
@@ -100,7 +100,7 @@ class Folder:
         if name == "rescue" and finished.code != 2:
             require_rescued(out / "new", self.path / "sound")
         shutil.rmtree(out)
-        return ResultBatch(finished.code, finished.out + written, finished.err)
+        return Finished(finished.code, finished.out + written, finished.err)
 
     def require_harmless(self, content: bytes, name: str) -> int:
         """Run a command on a damaged store, check what it does, and return its exit code."""

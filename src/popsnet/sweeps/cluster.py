@@ -122,7 +122,7 @@ def unpack(work: Sequence[Work], results: bytes) -> list[ResultBatch]:
     """Return the results of a parcel, with the experiments and the names of files from here."""
     received: Any = pickle.loads(results)  # noqa: S301 - as trusted as the scheduler
     return [
-        kind_of(e).finished(e, numbers, outcome, replace(origin, given=dict(e.given)))
+        kind_of(e).batch_type(e, numbers, outcome, replace(origin, given=dict(e.given)))
         for (e, numbers), (outcome, origin) in zip(work, received, strict=True)
     ]
 

@@ -17,7 +17,7 @@ from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.programs.router import all_routers
 from popsnet.runs.summary import seeds_of
-from popsnet.sweeps.reports import gap_notes, why_nothing
+from popsnet.sweeps.reports import DETAILS, gap_notes, why_nothing
 from popsnet.sweeps.selection import EVERYTHING, Selection
 from popsnet.sweeps.store import CountedRuns, Store
 
@@ -30,10 +30,7 @@ _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
 X_AXES = tuple(_SIZES)
 MEASURES = ("slots", "steps", "slots_delivered", "lost")
 
-_OTHERS = (
-    "permutation", "wavelengths", "faults", "fault_seed", "seed", "permutation_seed", "max_steps",
-    "version",
-)  # fmt: skip
+_OTHERS = ("permutation", *DETAILS, "version")
 """What tells lines apart besides router, variant and shape, where it differs."""
 
 _WITH: Mapping[str, tuple[str, ...]] = {
@@ -144,7 +141,7 @@ def result_curves(
     if not points:
         raise InputError(f"There are no results in {store.path} to draw. {why_nothing(behind)}")
     experiments = [point.experiment for point in points]
-    fields = {name: {str(getattr(e, name)) for e in experiments} for name in _OTHERS}
+    fields = {name: {str(getattr(e, name, "")) for e in experiments} for name in _OTHERS}
     differing = [name for name, values in fields.items() if len(values) > 1]
     shape = _shape(experiments, x)
     common = []

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 import popsnet
-from popsnet.base.errors import PopsnetError, StoreError
+from popsnet.base.errors import InputError, PopsnetError, StoreError
 from popsnet.experiment.experiment import Experiment
 
 NEGLIGIBLE = 2**26
@@ -135,16 +135,24 @@ class ResultKind(ABC):
     """What one result is called."""
     runs: ClassVar[int]
     """The runs of one result."""
+    register: ClassVar[str]
+    """The function that registers programs."""
     experiment: ClassVar[type[Experiment]]
     given: ClassVar[frozenset[str]]
     """What may be known of an experiment besides its identity."""
-    finished: ClassVar[type[ResultBatch]]
+    batch_type: ClassVar[type[ResultBatch]]
 
     # What is done.
 
-    @abstractmethod
     def require_storable(self, experiment: Experiment) -> None:
         """Refuse an experiment that its identity does not describe, or that cannot be run."""
+        if not experiment.storable:
+            use = next(iter(experiment.spelling.files))
+            raise InputError(
+                f"{use.capitalize()} {experiment.program} is not registered, so its results could "
+                "not be told from those of a later version. Put it into a file with "
+                f"@popsnet.{self.register}(...) and give the file."
+            )
 
     @abstractmethod
     def execute(

@@ -120,13 +120,13 @@ def traffic_curves_report(
     return Report("", facts, tuple(traffic_parts(None, rows))), dict(sorted(lines.items()))
 
 
-_DETAILS = (
+DETAILS = (
     *("wavelengths", "faults", "fault_seed", "known_faults"),
     *("seed", "permutation_seed", "arrival_seed"),
     *("buffer", "window_slots_wanted", "precision", "max_slots", "max_steps"),
 )
-"""What else tells experiments apart. A table has it where it differs."""
-_LAST_DETAILS = _DETAILS[:3:-1]
+"""What else tells experiments apart. A table or a label of a line has it where it differs."""
+_LAST_DETAILS = DETAILS[:3:-1]
 """Those that a table that is too wide is without: limits, then seeds."""
 _KINDS: Mapping[str, ColumnKind] = {"faults": "text", "known_faults": "flag", "precision": "number"}
 
@@ -135,7 +135,7 @@ def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
     """Return the columns without which rows of different experiments would look alike."""
     columns = [
         Column(key, kind=_KINDS.get(key, "integer"), show=_faults if key == "faults" else None)
-        for key in _DETAILS
+        for key in DETAILS
         if len({row.get(key) for row in rows}) > 1
     ]
     programs = [row.get("router", row.get("scheduler")) for row in rows]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import popsnet
-from popsnet.base.errors import InputError, PopsnetError
+from popsnet.base.errors import PopsnetError
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts, Outcomes, Tally
 from popsnet.experiment.experiment import Experiment, whole_number
@@ -260,21 +260,17 @@ class ShardKind(ResultKind):
     name = "shard"
     unit = "shard"
     runs = SHARD_RUNS
+    register = "register"
     experiment = Experiment
     files = "router_file", "permutation_file"
     given = frozenset({*files, "label"})
-    finished = Shards
+    batch_type = Shards
     _expected: ClassVar[dict[tuple[str, str, int, int], float]] = {}
     """Slots by router, version, d and g, so that every expectation is computed once."""
 
     def require_storable(self, experiment: Experiment) -> None:
         """Refuse a router that its name and version do not identify, and what needs more memory."""
-        if not experiment.storable:
-            raise InputError(
-                f"Router {experiment.router} is not registered, so its results could not be told "
-                "from those of a later version. Put it into a file with @popsnet.register(...) and "
-                "give the file."
-            )
+        super().require_storable(experiment)
         _engine(experiment, fitting=True)
 
     def execute(

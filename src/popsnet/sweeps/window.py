@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
-from popsnet.base.errors import InputError
-from popsnet.experiment.experiment import Experiment
 from popsnet.experiment.stop import MOST_INSIDE
 from popsnet.experiment.traffic import GIVEN, TrafficExperiment
 from popsnet.model.faults.faults import as_recorded, from_record
@@ -73,18 +71,10 @@ class WindowKind(ResultKind):
     name = "window"
     unit = "point"
     runs = 1
+    register = "traffic.register_scheduler"
     experiment = TrafficExperiment
     given = GIVEN
-    finished = Point
-
-    def require_storable(self, experiment: Experiment) -> None:
-        """Refuse a scheduler that its name and version do not identify."""
-        if not experiment.storable:
-            raise InputError(
-                f"Scheduler {experiment.program} is not registered, so its results could not be "
-                "told from those of a later version. Put it into a file with "
-                "@popsnet.traffic.register_scheduler(...) and give the file."
-            )
+    batch_type = Point
 
     def execute(
         self,

@@ -31,7 +31,7 @@ from popsnet.base.report import Column, Plotted, Report, Reported, Table, facts_
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
-from popsnet.model.network import I32, U8, Network, about, last_network, require_one_wavelength
+from popsnet.model.network import I32, U8, Network, about, on_network, require_one_wavelength
 from popsnet.model.slot import Ints, Slot
 from popsnet.programs.router import Router, find_variant
 from popsnet.studies.adversaries.execution import WatchedRun, heard, verdict, watch
@@ -136,7 +136,7 @@ def _last_failing(network: Network, growth: Sequence[ReachGrowth]) -> int:
     return max(one.slot for one in growth if one.least < network.n)
 
 
-@last_network
+@on_network
 def attack_rigid(
     router: Router | str,
     variant: str | None,

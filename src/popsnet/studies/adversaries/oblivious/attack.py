@@ -20,15 +20,7 @@ from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Report, Reported, Table, facts_of
 from popsnet.engines import Outcome
 from popsnet.model.coins import Coins
-from popsnet.model.network import (
-    I32,
-    I64,
-    Network,
-    about,
-    on_network,
-    require_one_wavelength,
-    then_network,
-)
+from popsnet.model.network import I32, I64, Network, about, on_network, require_one_wavelength
 from popsnet.model.slot import Ints
 from popsnet.programs.router import Router
 from popsnet.studies.adversaries.execution import complete, uniform_permutations, verdict
@@ -337,7 +329,7 @@ def attack_oblivious(
     return attack_paths(chosen, network, runs, permutation_seed, progress)
 
 
-@then_network
+@on_network
 def attack_paths(
     paths: PathSystem, network: Network, randoms: int = 10, seed: int = 0, progress: Progress = None
 ) -> ObliviousAttack:

@@ -17,7 +17,7 @@ from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Plotted, Report, Reported, Table
 from popsnet.experiment.experiment import whole_number
-from popsnet.model.network import Network, then_network
+from popsnet.model.network import Network, on_network
 from popsnet.studies.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.studies.adversaries.oblivious.attack import attack_paths
 from popsnet.studies.adversaries.oblivious.crossing import loads
@@ -95,7 +95,7 @@ def _record(point: Average) -> dict[str, object]:
     return {**Network(point.g, point.g).columns(), **asdict(point)}
 
 
-@then_network
+@on_network
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
     """Measure the mean congestion of uniform permutations.
 

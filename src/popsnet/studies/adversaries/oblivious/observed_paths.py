@@ -9,7 +9,7 @@ from popsnet.base.progress import Progress, patient_progress
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
-from popsnet.model.network import Network, last_network
+from popsnet.model.network import Network, on_network
 from popsnet.model.slot import Ints, Slot
 from popsnet.programs.router import Router, find_variant
 from popsnet.studies.adversaries.execution import heard, watch
@@ -26,7 +26,7 @@ _MAX_STEPS, _MAX_SLOTS = 1000, 10**5
 """A run is stopped after this many steps, or this many slots of one step."""
 
 
-@last_network
+@on_network
 def observe(
     router: Router | str, variant: str | None, network: Network, progress: Progress = None
 ) -> PathSystem:

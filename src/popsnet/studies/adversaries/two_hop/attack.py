@@ -12,7 +12,7 @@ import numpy as np
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Fact, Report, Reported, facts_of
-from popsnet.model.network import I32, Network, about, require_one_wavelength, then_network
+from popsnet.model.network import I32, Network, about, on_network, require_one_wavelength
 from popsnet.studies.adversaries.execution import complete, verdict
 from popsnet.studies.adversaries.two_hop import execution
 from popsnet.studies.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
@@ -105,7 +105,7 @@ class TwoHopAttack(Reported):
         return Report(title, facts, (), ends, self.confirmed, about=about(self.network))
 
 
-@then_network
+@on_network
 def attack_two_hop(
     algorithm: TwoHop | str, network: Network, most_rounds: int = MOST_ROUNDS,
     progress: Progress = None,
