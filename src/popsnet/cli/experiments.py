@@ -39,6 +39,7 @@ def _seconds(time: str | None) -> float | None:
 
 
 _NOTHING = "Interrupted before any run was finished; there are no results."
+_REST = "The same command does the rest."
 
 
 def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> None:
@@ -131,15 +132,14 @@ def sweep(
         except KeyboardInterrupt:
             if not results.experiments() and not results.traffic.count():
                 raise Interruption(_NOTHING) from None
-            message = f"{progress_in_words(goals, results)} The same command does the rest."
-            raise Interruption(
-                f"Interrupted: {message}", sweep_report(wanted, goals, results)
-            ) from None
+            message = f"Interrupted: {progress_in_words(goals, results)} {_REST}"
+            raise Interruption(message, sweep_report(wanted, goals, results)) from None
         report = sweep_report(wanted, goals, results)
-        if not goals.is_reached(results):
-            message = f"{progress_in_words(goals, results)} The same command does the rest."
-            report = report.plus(f"Stopped after {time_limit}: {message}")
-        return report
+        if goals.is_reached(results):
+            return report
+        return report.plus(
+            f"Stopped after {time_limit}: {progress_in_words(goals, results)} {_REST}"
+        )
 
 
 @reporting

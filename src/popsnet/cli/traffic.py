@@ -255,9 +255,8 @@ def _curves(
     except KeyboardInterrupt as stop:
         done = getattr(stop, "curves", LoadCurves(()))
         message = f"Interrupted: {len(done.results)} of {plural(len(points), 'point')} finished."
-        raise Interruption(
-            message, _drawn(done, figure, timing) if done.results else None
-        ) from None
+        part = _drawn(done, figure, timing) if done.results else None
+        raise Interruption(message, part) from None
     return _drawn(curves, figure, timing)
 
 

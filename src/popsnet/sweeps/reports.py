@@ -251,8 +251,8 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
 def _verdict(rows: Sequence[Row]) -> tuple[str, bool, str]:
     """Return what runs did not deliver, whether all did, and what to do about capped runs."""
     capped, lost = (sum(row[name] for row in rows) for name in ("capped", "lost"))
-    failures = [f"{plural(capped, 'run')} capped"] * (capped > 0)
-    failures += [f"{plural(lost, 'packet')} lost"] * (lost > 0)
+    failures = [f"{plural(capped, 'run')} capped"] * bool(capped)
+    failures += [f"{plural(lost, 'packet')} lost"] * bool(lost)
     if not failures:
         return "", True, ""
     cure = raise_max_steps(capped, "max_steps of the sweep")
