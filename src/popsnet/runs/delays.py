@@ -24,7 +24,7 @@ def propagation_of(result: TrafficResult, timing: Timing) -> Propagation:
     is one; that of bursts is not, so delays are an estimate. So they are with finite buffers,
     except for one hop: propagation fills others longer.
     """
-    known = {one.name: one.propagation for one in all_schedulers()}
+    known = {scheduler.name: scheduler.propagation for scheduler in all_schedulers()}
     rule = INTERLEAVED  # of a function that is not registered, or a file that is not loaded
     if result.scheduler in known:
         rule = known[result.scheduler](result.network, timing.propagation_slots)
@@ -67,7 +67,7 @@ def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
     low, high = result.delay.interval or (None, None)
     means = {"mean": result.delay.mean, "low": low, "high": high}
     return {
-        **{f"delay_{name}_ns": time(one, result.hops) for name, one in means.items()},
+        **{f"delay_{name}_ns": time(delay, result.hops) for name, delay in means.items()},
         **{f"delay_{name}_ns": time(getattr(result.delay, name)) for name in _SHARES},
     }
 
@@ -128,8 +128,8 @@ Rules: TypeAlias = Mapping[str, Propagation]
 
 def with_rules(report: Report, timing: Timing, rules: Rules, *tables: Table) -> Report:
     """Return a report with the timing, the rule of every scheduler, and tables of times as well."""
-    told = {name: rule.to_dict() for name, rule in rules.items()}
-    facts = Fact("timing", timing.to_dict()), Fact("propagation", told)
+    laws = {name: rule.to_dict() for name, rule in rules.items()}
+    facts = Fact("timing", timing.to_dict()), Fact("propagation", laws)
     words = "; ".join(f"{name}: {rule}" for name, rule in rules.items())
     return report.plus(*facts, *tables, *timing_notes(timing, words))
 
@@ -145,5 +145,5 @@ def with_times(
     """Return a report of points with their times as well, if the length of a slot is known."""
     if timing is None:
         return report
-    rules = {one.scheduler: propagation_of(one, timing) for one in results}
+    rules = {result.scheduler: propagation_of(result, timing) for result in results}
     return with_rules(report, timing, rules, *tables)

@@ -70,8 +70,8 @@ class ExpectedTails:
         if self.exact is None or (measure == "slots" and not self.exact_slots):
             return None
         tail = self.exact.at_least if measure == "steps" else self.exact.slots_at_least
-        found = tail(least)
-        return None if found is None else float(found)
+        probability = tail(least)
+        return None if probability is None else float(probability)
 
     def fluid_tail(self, measure: Measure, least: int) -> float | None:
         """Return the same probability in the fluid limit, if there is one."""

@@ -53,14 +53,14 @@ class ExperimentParameters(SharedParameters, total=False):
     variant: str | None
 
 
-def require_known(function: str, known: type, given: Mapping[str, object]) -> None:
+def require_known(function: str, known: type, parameters: Mapping[str, object]) -> None:
     """Refuse a parameter that a function does not take, as Python 3.13 does."""
-    if old := renamed(function, given):
+    if old := renamed(function, parameters):
         raise old
     code = sys._getframe(1).f_code  # the function itself, which has parameters of its own
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     names = [*own, *get_type_hints(known)]
-    for name in sorted(given.keys() - {*names}):
+    for name in sorted(parameters.keys() - {*names}):
         raise unexpected(function, name, names)
 
 
@@ -187,10 +187,10 @@ def route(
                     finished += len(block)
                     report(finished)
         except KeyboardInterrupt as stop:
-            kept = _runs(experiment, chosen, numbers, done, seconds)
-            stop.runs = kept  # type: ignore[attr-defined]
+            result = _runs(experiment, chosen, numbers, done, seconds)
+            stop.runs = result  # type: ignore[attr-defined]
             stop.add_note(
-                f"{len(kept):,} of {runs:,} runs were finished; the attribute runs has them."
+                f"{len(result):,} of {runs:,} runs were finished; the attribute runs has them."
             )
             raise
     return _runs(experiment, chosen, numbers, done, seconds)
@@ -209,15 +209,15 @@ def experiment_of(
     network: Network | Experiment | int, g: int | None, **parameters: Any
 ) -> Experiment:
     """Return the experiment of parameters that are not None, or the one that is given alone."""
-    given = {name: value for name, value in parameters.items() if value is not None}
+    values = {name: value for name, value in parameters.items() if value is not None}
     if not isinstance(network, Experiment):
-        whole = network_of(network, g, given.pop("wavelengths", None))
+        whole = network_of(network, g, values.pop("wavelengths", None))
         return Experiment(
-            whole.d, whole.g, wavelengths=whole.wavelengths, **with_demand(whole, given)
+            whole.d, whole.g, wavelengths=whole.wavelengths, **with_demand(whole, values)
         )
-    if given := given if g is None else {"g": g, **given}:
+    if values := values if g is None else {"g": g, **values}:
         raise InputError(
-            f"The experiment already has its parameters; leave out {', '.join(given)}, or use "
+            f"The experiment already has its parameters; leave out {', '.join(values)}, or use "
             "experiment.replaced(...)."
         )
     return network

@@ -96,7 +96,7 @@ def simulate(
     setting = Setting(
         scheduler=experiment.scheduler, variant=experiment.variant, seed=experiment.seed,
         arrival_seed=experiment.arrival_seed, engine=name, buffer=experiment.buffer,
-        bounds={one.name: one.load for one in experiment.bounds.report_rows()},
+        bounds={bound.name: bound.load for bound in experiment.bounds.report_rows()},
         faults=experiment.faults, fault_seed=experiment.fault_seed,
         known_faults=experiment.known_faults,
         drawn_faults=str(faults.active.faults), survives=faults.survives,

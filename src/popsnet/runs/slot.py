@@ -117,7 +117,7 @@ class RunSlot(Reported):
         ]
         hears = listens
         if faults is not None:
-            alone = {one: sends[0] if len(sends) == 1 else None for one, sends in sent.items()}
+            alone = {at: sends[0] if len(sends) == 1 else None for at, sends in sent.items()}
             hears = faults.silence(line, listens, alone)[0]
         heard, listeners = dict[int, list[int]](), dict[int, list[int]]()
         for among, these in ((listeners, listens), (heard, hears)):
@@ -129,7 +129,7 @@ class RunSlot(Reported):
                 channel // network.wavelengths // g,
                 channel // network.wavelengths % g,
                 channel % network.wavelengths,
-                tuple(f"{one[0]}: {_message(one)}" for one in sent.get(channel, ())),
+                tuple(f"{send[0]}: {_message(send)}" for send in sent.get(channel, ())),
                 tuple(listeners.get(channel, ())),
                 tuple(heard.get(channel, ()) if len(sent.get(channel, ())) == 1 else ()),
             )
@@ -191,10 +191,10 @@ class RunSlot(Reported):
         """Return the report of the slot: counts, and a row per coupler that is in use."""
         header, uses = self.header, self.couplers()
         several = header.network.wavelengths > 1
-        used = [one for one in uses if one.messages]
-        collisions = sum(len(one.messages) > 1 for one in used)
-        where = [f"packet {one} at processor {header.destination[one]}" for one in self.delivered]
-        silent = [one for use in uses if not use.messages for one in use.listeners]
+        used = [use for use in uses if use.messages]
+        collisions = sum(len(use.messages) > 1 for use in used)
+        where = [f"packet {p} at processor {header.destination[p]}" for p in self.delivered]
+        silent = [listener for use in uses if not use.messages for listener in use.listeners]
         facts = (
             Fact("messages", len(self.line.sends), "messages"),
             Fact("collisions", collisions, "collisions"),
@@ -207,9 +207,9 @@ class RunSlot(Reported):
             if some
         ]
         columns = (
-            Column("coupler", kind="text", show=lambda one: _name(one, several)),
-            Column("messages", "sent", "text", lambda one: _some(one.messages, 3)),
-            Column("listeners", "listens", "text", lambda one: _some(one.listeners)),
+            Column("coupler", kind="text", show=lambda use: _name(use, several)),
+            Column("messages", "sent", "text", lambda use: _some(use.messages, 3)),
+            Column("listeners", "listens", "text", lambda use: _some(use.listeners)),
             Column("result", "result", "text"),
         )
         title = f"Slot {self.number} of {len(self.course.slots)} of {header.name} on "
@@ -231,7 +231,7 @@ def _course(header: Header, lines: list[SlotLine]) -> _Course:
     destination = header.destination
     start = range(len(destination)) if header.start is None else header.start
     copies = dict.fromkeys(range(len(destination)), 1)
-    delivered = {i: 0 for i, one in enumerate(start) if one == destination[i]}
+    delivered = {i: 0 for i, processor in enumerate(start) if processor == destination[i]}
     lost: dict[int, int] = {}
     for line in lines:
         for processor, packet in line.drops:
@@ -250,9 +250,9 @@ def _course(header: Header, lines: list[SlotLine]) -> _Course:
     return _Course(lines, delivered, lost)
 
 
-def _same_step(one: SlotLine, following: SlotLine) -> bool:
-    if one.step is not UNSET and following.step is not UNSET:
-        return one.step == following.step
+def _same_step(line: SlotLine, following: SlotLine) -> bool:
+    if line.step is not UNSET and following.step is not UNSET:
+        return line.step == following.step
     return bool(re.match(r"\d", following.phase)) and not re.match(r"1\b", following.phase)
 
 

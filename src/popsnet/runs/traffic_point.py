@@ -264,11 +264,11 @@ class _Point:
     def _is_enough(self, window: Window) -> bool:
         if self.plan.slots is not None or window.inside > (1 - _DELIVERED_PART) * window.tagged:
             return False
-        found = window.delays(_DELIVERED_PART)
-        if found is None:
+        delay = window.delays(_DELIVERED_PART)
+        if delay is None:
             return False
-        share = 1.0 if found.independent else _CORRELATED_PART
-        return found.half_width <= share * self.plan.precision * found.mean
+        share = 1.0 if delay.independent else _CORRELATED_PART
+        return delay.half_width <= share * self.plan.precision * delay.mean
 
     def _drain(self, window: Window) -> None:
         """Let packets of the window be delivered. How long is found out in short steps."""

@@ -8,8 +8,8 @@ import pytest
 from popsnet import InputError, Network
 from popsnet.programs.schedules.slots_needed import permutation_slots
 from popsnet.studies.computing.computation import (
-    Executed,
     Steps,
+    StepsResult,
     add_all,
     add_prefixes,
     dimensions,
@@ -19,8 +19,8 @@ from popsnet.studies.computing.computation import (
 from tests.each import each
 
 
-def executed(network: Network, steps: Steps) -> Executed:
-    return Executed(*execute_steps(network, steps, lambda slots: None))
+def executed(network: Network, steps: Steps) -> StepsResult:
+    return StepsResult(*execute_steps(network, steps, lambda slots: None))
 
 
 SHAPES = [(1, 16), (2, 8), (4, 4), (8, 2), (16, 1), (1, 1), (32, 4)]

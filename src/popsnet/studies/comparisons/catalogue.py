@@ -24,7 +24,7 @@ def catalogue() -> Report:
 
 
 def _facts(row: Row) -> str:
-    said = {
+    facts = {
         "applies to": row["applies"],
         "uses": "its own packet and what it hears" if row["online"] else "everything, beforehand",
         "slots": row["slots"],
@@ -37,7 +37,7 @@ def _facts(row: Row) -> str:
         "engines": ", ".join(row["engines"]),
         "reference": row["reference"],
     }
-    lines = (f"{label}: {text}" for label, text in said.items() if text)
+    lines = (f"{label}: {text}" for label, text in facts.items() if text)
     return "\n".join([row["summary"], *lines, ""])
 
 
@@ -61,11 +61,11 @@ def _record(router: Router) -> dict[str, object]:
 
 def _engines(router: Router) -> list[str]:
     """Return the engines that run a variant of the router on some of the networks tried."""
-    found = list(_experiments(router))
+    experiments = list(_experiments(router))
     return [
         name
         for name, engine in {**ENGINES, **usable()}.items()
-        if any(engine.obstacle(experiment) is None for experiment in found)
+        if any(engine.obstacle(experiment) is None for experiment in experiments)
     ]
 
 

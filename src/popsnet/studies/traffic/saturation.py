@@ -356,11 +356,13 @@ def find_saturations(
         finished.add(number)
 
     def so_far() -> Saturations:
-        begun = [(experiments[number], there) for number, there in enumerate(points) if there]
+        begun = [(experiments[number], line) for number, line in enumerate(points) if line]
         return Saturations(
-            {one.label: bracket_of(there) for one, there in begun},
-            {one.label: expected_saturation(one) for one, _ in begun},
-            tuple(one.label for number, one in enumerate(experiments) if number not in finished),
+            {experiment.label: bracket_of(line) for experiment, line in begun},
+            {experiment.label: expected_saturation(experiment) for experiment, _ in begun},
+            tuple(
+                point.label for number, point in enumerate(experiments) if number not in finished
+            ),
         )
 
     try:
@@ -419,7 +421,7 @@ class Saturations(Reported, Plotted):
         """
         if not self.brackets:
             return Report()
-        one = next(iter(self.brackets.values())).points[0]
+        first = next(iter(self.brackets.values())).points[0]
         rows = [
             {
                 "scheduler": name,
@@ -440,17 +442,17 @@ class Saturations(Reported, Plotted):
             Column("points", kind="integer"),
         )  # fmt: skip
         every = [point for bracket in self.brackets.values() for point in bracket.points]
-        title, facts = heading(one, bound_facts(one.bounds))
+        title, facts = heading(first, bound_facts(first.bounds))
         points = [nest(point.row(timing), NESTED) for point in every]
         facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
         name, notes = "Largest stable load", tuple(self._notes())
         if timing is not None:
             for row in rows:
                 for key in ("stable", "unstable"):
-                    row[f"{key}_gbps"] = timing.gigabits(row[key], one.network.n)  # type: ignore[arg-type]
+                    row[f"{key}_gbps"] = timing.gigabits(row[key], first.network.n)  # type: ignore[arg-type]
             columns = (*columns, rate_column("stable_gbps", "stable, Tb/s"))
         table = Table("saturation", name, columns, rows)
-        same = about(one.network, arrival_seed=one.arrival_seed)
+        same = about(first.network, arrival_seed=first.arrival_seed)
         report = Report(title, facts, (table, *notes), about=same)
         return with_times(report, timing, every)
 
