@@ -16,6 +16,7 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, InputError, PopsnetError, distribution, read_distribution
+from popsnet.runs import tally_file
 
 
 def test_a_file_has_everything(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from popsnet.base.report import Column, Fact, Report, Row, Table
+from popsnet.base.report.table import NOTHING, ColumnKind
 from popsnet.hardware import INTERLEAVED, ONE_HOP, Propagation, Timing
 from popsnet.hardware.shown import rate_column, shown_time, time_column, timing_notes
 from popsnet.programs.scheduler import all_schedulers
@@ -94,14 +95,19 @@ def _spread(row: Row) -> str:
     return "–" if low is None else f"±{shown_time((high - low) / 2)}"
 
 
-def _late(name: str) -> Column:
-    key, heading = f"delay_{name}_ns", {"p999": "p99.9"}.get(name, name)
-    never = {True: "–", False: "∞"}
+def late_column(key: str, mean: str, kind: ColumnKind, text: Callable[[Any], str]) -> Column:
+    """Return the column of a percentile, which is infinite among undelivered packets."""
+    name = key.split("_")[1]
 
     def show(row: Row) -> str:
-        return never[row["delay_mean_ns"] is None] if row[key] is None else shown_time(row[key])
+        value = "∞" if row[key] is None else text(row[key])
+        return NOTHING if row[mean] is None else value
 
-    return Column(key, heading, "number", show)
+    return Column(key, {"p999": "p99.9"}.get(name, name), kind, show)
+
+
+def _late(name: str) -> Column:
+    return late_column(f"delay_{name}_ns", "delay_mean_ns", "number", shown_time)
 
 
 _DELAYS = (time_column("delay_mean_ns", "mean"), Column("delay_high_ns", "95 %", "text", _spread))

@@ -84,9 +84,8 @@ def read_packets(
     require_room(network, network.n, traced=False)
     sources = {name: value for name, value in sources.items() if value is not None}
     if len(sources) > 1:
-        raise InputError(
-            f"{' and '.join(sources)} each give the packets to send; give only one of them."
-        )
+        names = " and ".join(sources)
+        raise InputError(f"{names} each give the packets to send; give only one of them.")
     ((name, value),) = sources.items() or [("permutation", "random")]
     if name in ("packets", "matrix") or not isinstance(value, str):
         _require_no_seed(name, permutation_seed)
@@ -105,17 +104,20 @@ def read_packets(
     if name == "packets" and not isinstance(value, Demand):
         read = files.read_demand(value, network, unit)
         return PacketInput(network, read.demand, None, read.rounding)
+    _require_no_unit(unit)
+    return PacketInput(network, _demand(network, permutation_seed, value), None, None)
+
+
+def _require_no_unit(unit: float | None) -> None:
     if unit is not None:
         files.require_unit(unit)
         raise wrong("unit", f"{unit:g}")("a permutation has no amounts. Leave the unit out.")
-    return PacketInput(network, _demand(network, permutation_seed, value), None, None)
 
 
 def _require_no_seed(name: str, permutation_seed: int | None) -> None:
     if permutation_seed is not None:
-        raise wrong("permutation_seed", permutation_seed)(
-            f"it is for a random permutation, and {name} gives the packets; leave it out."
-        )
+        rule = f"it is for a random permutation, and {name} gives the packets; leave it out."
+        raise wrong("permutation_seed", permutation_seed)(rule)
 
 
 def _demand(network: Network, permutation_seed: int | None, value: Any) -> Demand:
@@ -151,9 +153,7 @@ def with_demand(network: Network, parameters: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in parameters.items() if name not in (*ways, "unit")}
     unit = parameters.get("unit")
     if not ways:
-        if unit is not None:
-            files.require_unit(unit)
-            raise wrong("unit", f"{unit:g}")("a permutation has no amounts. Leave the unit out.")
+        _require_no_unit(unit)
         return rest
     permutation = rest.pop("permutation", "random")
     if not (isinstance(permutation, str) and permutation == "random"):

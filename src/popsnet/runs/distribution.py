@@ -17,7 +17,7 @@ from popsnet.base.errors import InputError, as_path, wrong
 from popsnet.base.progress import Progress, duration, patient_progress
 from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of, plural
 from popsnet.base.stats.inference import Summary, binomial_interval, summarize_counts
-from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
+from popsnet.engines import Engine, Session, TalliedRuns, Tally, choose_engine
 from popsnet.experiment.experiment import Experiment
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
@@ -479,9 +479,8 @@ def distribution(
         chosen = choose_engine(engine, experiment, runs=len(numbers), threads=threads)
         shown = not callable(progress) and progress is not False
         expected = expected_tails(experiment, exact=exact, shown=shown)
-        result = RunsDistribution(
-            experiment, chosen.name, (), Tally(), Tally(), 0, confidence, expected
-        )
+        nothing = (), Tally(), Tally(), 0
+        result = RunsDistribution(experiment, chosen.name, *nothing, confidence, expected)
         if writer is not None and writer.before is not None:
             result = replace(result, **writer.before.runs)
         missing = _missing(numbers, result.numbers)
@@ -558,11 +557,12 @@ def _executed(
 
         watching = [] if callable(progress) or progress is False else [observe]
         try:
-            for block, some, seconds in _blocks(engine, experiment, missing, threads, watching):
-                result = _with_block(result, block, some, seconds)  # at once, or not at all
-                if writer is not None and writer.is_due():
-                    writer.write(result)
-                report(result.runs - before, words())
+            with engine.open(experiment, threads) as session:
+                for block, some, seconds in _blocks(session, missing, watching):
+                    result = _with_block(result, block, some, seconds)  # at once, or not at all
+                    if writer is not None and writer.is_due():
+                        writer.write(result)
+                    report(result.runs - before, words())
         except KeyboardInterrupt as stop:
             if result.runs:
                 stop.distribution = result  # type: ignore[attr-defined]
@@ -578,21 +578,16 @@ def _executed(
 
 
 def _blocks(
-    engine: Engine,
-    experiment: Experiment,
-    missing: Sequence[range],
-    threads: int | None,
-    watching: Sequence[Observer],
+    session: Session, missing: Sequence[range], watching: Sequence[Observer]
 ) -> Iterator[tuple[TalliedRuns, range, float]]:
-    """Yield some runs at a time, their numbers, and the seconds that they took."""
-    with engine.open(experiment, threads) as session:
-        begin = time.perf_counter()
-        for numbers in missing:
-            left = numbers
-            for block in session.tallies(numbers, watching):
-                now = time.perf_counter()
-                yield block, left[: block.tally.runs], now - begin
-                left, begin = left[block.tally.runs :], now
+    """Yield blocks of runs, which of them they are, and how long they took."""
+    begin = time.perf_counter()
+    for numbers in missing:
+        left = numbers
+        for block in session.tallies(numbers, watching):
+            now = time.perf_counter()
+            yield block, left[: block.tally.runs], now - begin
+            left, begin = left[block.tally.runs :], now
 
 
 def _pace_in_words(done: int, wanted: int, seconds: float) -> str:

@@ -137,9 +137,8 @@ def expected_tails(
 
 def _steps_are_modelled(network: Network, variant: str) -> bool:
     """Whether a variant of mei-rizzi takes the steps of the one that chain and limit describe."""
-    return variant in ("published", "idealized") or (
-        variant == "deferred" and network.d % network.g == 0
-    )
+    whole = network.d % network.g == 0
+    return variant in ("published", "idealized") or (variant == "deferred" and whole)
 
 
 def _listed(network: Network, what: Literal["steps", "sweeps"]) -> tuple[float, ...]:

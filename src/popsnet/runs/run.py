@@ -556,9 +556,8 @@ class Runs(Plotted, Sequence[Run]):
             if self._known(name) is None:
                 del columns[name]
         same = experiment_columns(self.experiment)
-        return data_frame(
-            {**{name: [value] * len(self) for name, value in same.items()}, **columns}
-        )
+        counts = {name: [value] * len(self) for name, value in same.items()}
+        return data_frame({**counts, **columns})
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         counts = {name: self.outcomes.column(name) for name in self._names}

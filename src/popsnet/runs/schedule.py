@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 I64 = npt.NDArray[np.int64]
+
+_Made: TypeAlias = tuple[Demand, Schedule, int]
 
 _ROUTER = "offline"
 _VARIANT = "standard"
@@ -323,8 +325,8 @@ class Scheduled(Reported, Plotted):
         )
         title = f"Schedule on {network}: {network.g:,} groups of {network.d:,}"
         if self.rounding is not None:
-            parts.append(f"{self.rounding}.")
-        if several and self.slots > bound:
+            text = "With several wavelengths no mixtures of one and two hops are searched for."
+            parts.append(text)
             parts.append(
                 "With several wavelengths no mixtures of one and two hops are searched for."
             )
@@ -505,15 +507,12 @@ def schedule(
         if active is not None:
             wanted, made, bound, around = _around(wanted, made, active, source, kind, seed)
     seconds = time.perf_counter() - begin
-    done = Scheduled(
-        wanted, made, seed, seconds, None, source.counts, source.rounding, around, bound, seeds
-    )
+    rest = source.counts, source.rounding, around, bound, seeds
+    done = Scheduled(wanted, made, seed, seconds, None, *rest)
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
-def _made(
-    network: Network, source: PacketInput, hops: Hops, seed: int
-) -> tuple[Demand, Schedule, int]:
+def _made(network: Network, source: PacketInput, hops: Hops, seed: int) -> _Made:
     """Return the packets, their schedule, and the lower bound by counting."""
     if source.counts is not None:
         bound = matrix_bound(source.counts, network.d, network.wavelengths)

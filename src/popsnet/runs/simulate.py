@@ -87,9 +87,8 @@ def simulate(
     if trace is not None:
         write_trace(experiment, trace, trace_slots)
     elif trace_slots is not None:
-        raise wrong("trace_slots", trace_slots)(
-            "it is the length of a trace; give trace as well, or leave it out."
-        )
+        rule = "it is the length of a trace; give trace as well, or leave it out."
+        raise wrong("trace_slots", trace_slots)(rule)
     name = choose_traffic_engine(engine, experiment)
     session = open_session(experiment, name)
     faults = experiment.open_faults()
@@ -125,9 +124,8 @@ def _experiment(
         parameters = {**parameters, "wavelengths": network.wavelengths}
         return TrafficExperiment(network.d, network.g, **parameters)
     if g is not None or parameters:
-        raise InputError(
-            "A traffic experiment has all parameters already; change them with replaced(...)."
-        )
+        text = "A traffic experiment has all parameters already; change them with replaced(...)."
+        raise InputError(text)
     return d
 
 

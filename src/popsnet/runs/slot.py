@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -100,38 +101,30 @@ class RunSlot(Reported):
     def couplers(self) -> list[CouplerUse]:
         """Return the couplers that a processor sends on or listens to, by number."""
         network, line = self.header.network, self.line
-        d, g = network.d, network.g
+        d, g, several = network.d, network.g, network.wavelengths
         faults = FaultyParts(network, self.header.faults) if self.header.faults else None
-        sent: dict[int, list[Any]] = {}
+        sent, listeners, heard = (defaultdict[int, list[Any]](list) for _ in range(3))
         tuned = line.send_wavelengths or [0] * len(line.sends)
         for send, wavelength in zip(line.sends, tuned, strict=True):
             if faults is None or faults.sends(line.slot, send[0]):
                 for group in send[1]:
-                    channel = (group * g + send[0] // d) * network.wavelengths + wavelength
-                    sent.setdefault(channel, []).append(send)
-        listens = [
-            (processor, group, wavelength)
-            for (processor, group), wavelength in zip(
-                line.listens, line.listen_wavelengths or [0] * len(line.listens), strict=True
-            )
-        ]
+                    sent[(group * g + send[0] // d) * several + wavelength].append(send)
+        tuned = line.listen_wavelengths or [0] * len(line.listens)
+        listens = [(*ends, wave) for ends, wave in zip(line.listens, tuned, strict=True)]
         hears = listens
         if faults is not None:
             alone = {at: sends[0] if len(sends) == 1 else None for at, sends in sent.items()}
             hears = faults.silence(line, listens, alone)[0]
-        heard, listeners = dict[int, list[int]](), dict[int, list[int]]()
-        for among, these in ((listeners, listens), (heard, hears)):
+        for processors, these in ((listeners, listens), (heard, hears)):
             for processor, group, wavelength in these:
-                channel = (processor // d * g + group) * network.wavelengths + wavelength
-                among.setdefault(channel, []).append(processor)
+                processors[(processor // d * g + group) * several + wavelength].append(processor)
         return [
             CouplerUse(
-                channel // network.wavelengths // g,
-                channel // network.wavelengths % g,
-                channel % network.wavelengths,
-                tuple(f"{send[0]}: {_message(send)}" for send in sent.get(channel, ())),
-                tuple(listeners.get(channel, ())),
-                tuple(heard.get(channel, ()) if len(sent.get(channel, ())) == 1 else ()),
+                *divmod(channel // several, g),
+                channel % several,
+                tuple(f"{send[0]}: {_message(send)}" for send in sent[channel]),
+                tuple(listeners[channel]),
+                tuple(heard[channel] if len(sent[channel]) == 1 else ()),
             )
             for channel in sorted({*sent, *listeners})
         ]
@@ -165,15 +158,10 @@ class RunSlot(Reported):
         network, first = header.network, slots[0].slot
         destination = np.array(header.destination)
         start = np.arange(len(destination)) if header.start is None else np.array(header.start)
-        ends = course.delivered, course.lost
-        pending = np.array(
-            [
-                packet
-                for packet in range(len(destination))
-                if all(end.get(packet, first) >= first for end in ends)
-            ],
-            dtype=np.int64,
-        )
+        gone = {
+            p for end in (course.delivered, course.lost) for p, slot in end.items() if slot < first
+        }
+        pending = np.delete(np.arange(len(destination)), sorted(gone))
         by_residue = header.conflict_graph == "residue"
         targets = destination % network.g if by_residue else destination // network.d
         right = "temporary group" if by_residue else "destination group"

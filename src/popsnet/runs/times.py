@@ -59,13 +59,9 @@ def run_times(runs: Runs, timing: Timing, count: str = "slots") -> npt.NDArray[n
 def with_times(report: Report, runs: Runs, timing: Timing) -> Report:
     """Return the report of runs with their times."""
     times = {count: run_times(runs, timing, count) for count in _COUNTS}
+    functions: dict[str, Any] = {"mean_ns": np.mean, "min_ns": np.min, "max_ns": np.max}
     rows = [
-        {
-            "count": count,
-            "mean_ns": float(values.mean()),
-            "min_ns": float(values.min()),
-            "max_ns": float(values.max()),
-        }
+        {"count": count, **{name: float(function(values)) for name, function in functions.items()}}
         for count, values in times.items()
     ]
     least = "≥ " if runs.capped.any() else ""  # a capped run is cut short

@@ -12,6 +12,7 @@ from popsnet.base.report.table import NOTHING, nest, plural
 from popsnet.hardware import Timing
 from popsnet.model.network import Network, about
 from popsnet.programs.scheduler import scheduler_label
+from popsnet.runs import delays
 from popsnet.runs.delays import POINT_COLUMNS, point_rates, point_times, time_table, with_times
 from popsnet.runs.measures import Window, Worst
 from popsnet.runs.verdict import Kind, Verdict
@@ -315,15 +316,14 @@ class TrafficResult(Reported, Plotted):
         """
         counts, sent = window.counts, window.deliveries
         cells = max(1, window.slots * window.network.n)
+        own = window.own / cells
         return cls(
             network=window.network, arrivals=arrivals, load=load, setting=setting,
             offered=window.arrived / cells, accepted=sent / cells, delay=Delay.of(window),
             hops=counts.hops / counts.delivered if counts.delivered else None,
             messages=window.messages / sent if sent else None,
             collisions=window.collisions / sent if sent else None,
-            buffers=Buffers(
-                window.own / cells, window.most_own, window.relayed / cells, window.most_relayed
-            ),
+            buffers=Buffers(own, window.most_own, window.relayed / cells, window.most_relayed),
             out_of_order=window.out_of_order, followed=window.every, fairness=window.fairness,
             worst=window.worst, little=window.little, arrived=window.arrived, delivered=sent,
             refused=window.refused, lost=window.lost, destroyed=window.destroyed,
@@ -499,23 +499,19 @@ class TrafficResult(Reported, Plotted):
             Fact("followed", self.followed),
             Fact("bounds", keys_of_bounds(setting.bounds), "largest load" * bool(setting.bounds),
                  text=bounds_in_words(setting.bounds)),
-            Fact("offered", self.offered, "load offered, accepted", text=(
-                f"{self.offered:.4f}, {self.accepted:.4f}"
-            )),
+            Fact("offered", self.offered, "load offered, accepted",
+                 text=f"{self.offered:.4f}, {self.accepted:.4f}"),
             Fact("little", self.little, "mean delay by Little's law", "number"),
             Fact("hops_per_packet", self.hops, "hops per packet", "number"),
             Fact("messages_per_packet", self.messages, "messages per packet", "number"),
             Fact("collisions_per_packet", self.collisions, "collisions per packet", "number"),
-            Fact("buffers", parts["buffers"], "own packets held", text=(
-                f"{held.own_mean:,.2f} on average, at most {held.own_most:,}"
-            )),
-            Fact("buffers", parts["buffers"], "packets held as a relay", text=(
-                f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"
-            )),
+            Fact("buffers", parts["buffers"], "own packets held",
+                 text=f"{held.own_mean:,.2f} on average, at most {held.own_most:,}"),
+            Fact("buffers", parts["buffers"], "packets held as a relay",
+                 text=f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"),
             Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
-            Fact("fairness", self.fairness, "Jain's index over sources", text=(
-                NOTHING if self.fairness is None else f"{self.fairness:.4f}"
-            )),
+            Fact("fairness", self.fairness, "Jain's index over sources",
+                 text=NOTHING if self.fairness is None else f"{self.fairness:.4f}"),
             Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
             Fact("undelivered", self.undelivered, "packets not delivered"),
             Fact("refused", self.refused, "packets refused" * bool(setting.buffer)),
@@ -531,9 +527,8 @@ class TrafficResult(Reported, Plotted):
         share = self.unreachable / self.arrived if self.arrived else 0.0
         return (
             *facts_of(setting, "faults", "fault_seed", "known_faults", "drawn_faults", "survives"),
-            Fact("unreachable", self.unreachable, "packets unreachable", text=(
-                f"{self.unreachable:,} ({share:.2%})"
-            )),
+            Fact("unreachable", self.unreachable, "packets unreachable",
+                 text=f"{self.unreachable:,} ({share:.2%})"),
             Fact("held", self.held, "packets held at the end"),
             Fact("duplicated", self.duplicated, "deliveries repeated"),
             Fact("skipped", self.skipped, "actions skipped" * bool(self.skipped)),
@@ -543,9 +538,8 @@ class TrafficResult(Reported, Plotted):
     def _table(self, timing: Timing | None) -> Table:
         left = f"{self.undelivered:,} packets not delivered count as longer than all others."
         caption = left * bool(self.undelivered)
-        return Table(
-            "points", "Delay in slots", DELAY_COLUMNS, [self.row(timing)], caption, nested=NESTED
-        )
+        rows = [self.row(timing)]
+        return Table("points", "Delay in slots", DELAY_COLUMNS, rows, caption, nested=NESTED)
 
 
 NESTED = ("delay",)
@@ -613,22 +607,13 @@ def _spread(row: Row) -> str:
     return NOTHING if low is None else f"±{(high - low) / 2:,.2f}"
 
 
-def _late(key: str) -> Column:
-    """Return the column of a percentile, which is infinite among undelivered packets."""
-
-    def show(row: Row) -> str:
-        if row["delay_mean"] is None:
-            return NOTHING
-        return "∞" if row[key] is None else f"{row[key]:,}"
-
-    names = {"delay_p999": "p99.9"}
-    return Column(key, names.get(key, key.removeprefix("delay_")), "integer", show)
-
-
 DELAY_COLUMNS: tuple[Column, ...] = (
     Column("delay_mean", "mean"),
     Column("delay_high", "95 %", "text", _spread),
-    *(_late(f"delay_{name}") for name in SHARES),
+    *(
+        delays.late_column(f"delay_{name}", "delay_mean", "integer", "{:,}".format)
+        for name in SHARES
+    ),
     Column("delay_max", "max", "integer"),
 )
 """The columns of delays."""

@@ -33,6 +33,7 @@ from popsnet.trace import Event
 
 Candidate: TypeAlias = str | Path | Router | Route
 Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
+_Pair: TypeAlias = tuple[Router, str | None]
 
 MOST_PROCESSORS = 2**16
 _MOST_MESSAGES = 2**25
@@ -433,9 +434,8 @@ def executed(
 def _comparison(
     first: Experiment, results: Sequence[Runs], too_long: Sequence[Experiment], runs: int
 ) -> Comparison:
-    ran = (
-        RouterRuns(result.experiment, result, _expected(result.experiment)) for result in results
-    )
+    experiments = [result.experiment for result in results]
+    ran = map(RouterRuns, experiments, results, map(_expected, experiments))
     done = tuple(sorted(ran, key=lambda row: (row.missing > 0, row.mean_slots)))
     left_out = tuple(RouterRuns(experiment, None, _expected(experiment)) for experiment in too_long)
     bound = None if first.faults else _bound(first, runs)
@@ -464,7 +464,7 @@ def candidates(
     packets = with_demand(network, values)
     several: Sequence[Any] = routers if isinstance(routers, list | tuple) else [routers]
     pairs = (pair if isinstance(pair, tuple) else (pair, None) for pair in several)
-    chosen: Iterable[tuple[Router, str | None]] = (find_variant(*pair) for pair in pairs)
+    chosen: Iterable[_Pair] = (find_variant(*pair) for pair in pairs)
     if routers is None:
         chosen = _default(network, "packets" in packets, surviving)
     experiments: list[Experiment] = []
@@ -482,9 +482,7 @@ def candidates(
     return experiments
 
 
-def _default(
-    network: Network, demand: bool, surviving: bool
-) -> Iterator[tuple[Router, str | None]]:
+def _default(network: Network, demand: bool, surviving: bool) -> Iterator[_Pair]:
     """Yield the routers that ship and apply; on a demand, every way in which they serve it."""
     shipped = [router for router in all_routers() if not router.file]
 

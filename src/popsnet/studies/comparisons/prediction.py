@@ -261,17 +261,13 @@ def predict(
         )
     measured = [_measured(network, mean, runs) for mean in _predicted(network)]
     steps = measured[0][1] if network.d >= network.g else Counter[int]()
+    tail = tuple(_tail(network, steps)) if network.d >= network.g else ()
+    growth = theory.growth() if network.d == network.g else ()
     return Prediction(
-        network,
-        runs,
-        tuple(mean for mean, _ in measured),
-        tuple(_tail(network, steps)) if network.d >= network.g else (),
-        _constants(network),
-        _bounds(network),
-        tuple(_tail_bounds(network, steps)),
-        _phases(network) if phases else (),
-        theory.growth() if network.d == network.g else (),
-    )
+        network, runs, tuple(mean for mean, _ in measured), tail, _constants(network),
+        _bounds(network), tuple(_tail_bounds(network, steps)),
+        _phases(network) if phases else (), growth,
+    )  # fmt: skip
 
 
 def _predicted(network: Network) -> Iterator[PredictedMean]:

@@ -47,9 +47,8 @@ def forecast(router: Router, network: Network) -> Forecast | None:
             f"{error!r:.60}"
         ) from error
     if not slots >= 0:
-        raise InputError(
-            f"Router {router.name} expects {slots} slots on {network}; it must be at least 0."
-        )
+        text = f"Router {router.name} expects {slots} slots on {network}; it must be at least 0."
+        raise InputError(text)
     variant = router.choose_variant(None, network)
     return Forecast(router, variant, slots, *expected.basis(network))
 
@@ -183,9 +182,7 @@ class Recommendation(Reported):
 
 _COLUMNS = (
     Column("router", kind="text"),
-    Column(
-        "slots", show=lambda row: f"{row['slots']:,.0f}" if row["exact"] else f"{row['slots']:,.1f}"
-    ),
+    Column("slots", show=lambda row: f"{row['slots']:,.{0 if row['exact'] else 1}f}"),
     Column("exact", kind="flag"),
     Column("reason", "basis of the estimate", "text"),
 )

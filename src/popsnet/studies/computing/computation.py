@@ -44,9 +44,8 @@ Steps: TypeAlias = Generator[Slot, Inbox, Values]
 def dimensions(network: Network) -> int:
     """Return the dimension m of a hypercube of n = 2^m processors, and refuse other n."""
     if network.n & (network.n - 1):
-        raise InputError(
-            f"{network}: n = {network.n} must be a power of two: a hypercube has 2^m processors."
-        )
+        text = f"{network}: n = {network.n} must be a power of two: a hypercube has 2^m processors."
+        raise InputError(text)
     return network.n.bit_length() - 1
 
 
@@ -250,9 +249,8 @@ def compute(
     if network.n > MOST_VALUES:
         raise wrong("n", f"{network.n:,}")(f"it must be at most {MOST_VALUES:,} processors.")
     if what != "move" and dimension is not None:
-        raise wrong("dimension", dimension)(
-            f"it is the dimension of a move, and {what} uses all of them; leave it out."
-        )
+        rule = f"it is the dimension of a move, and {what} uses all of them; leave it out."
+        raise wrong("dimension", dimension)(rule)
     along, slots = dimension or 0, permutation_slots(network)
     count = 1 if what == "move" else dimensions(network)
     processors = network.processors

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from threading import Event, Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -106,12 +107,10 @@ class LoadCurves(Reported, Plotted):
 
     def _left_out(self) -> list[Row]:
         """Return the points without a result, each with the reason."""
+        groups = {"unstable at a smaller load": self.not_run, "interrupted": self.unfinished}
         return [
             {"scheduler": experiment.label, "load": experiment.load, "reason": reason}
-            for reason, experiments in (
-                ("unstable at a smaller load", self.not_run),
-                ("interrupted", self.unfinished),
-            )
+            for reason, experiments in groups.items()
             for experiment in experiments
         ]
 
@@ -123,10 +122,8 @@ class LoadCurves(Reported, Plotted):
             return bound_facts(first)
         text = "; ".join(f"{name} {bounds_in_words(bounds)}" for name, bounds in lines.items())
         each = {name: keys_of_bounds(bounds) for name, bounds in lines.items()}
-        return (
-            Fact("bounds", keys_of_bounds(first)),
-            Fact("bounds_of", each, "largest load", text=text),
-        )
+        fact = Fact("bounds_of", each, "largest load", text=text)
+        return Fact("bounds", keys_of_bounds(first)), fact
 
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda point: point.label):
@@ -215,12 +212,8 @@ def run_loads(
             if result.verdict == "unstable":
                 return
 
-    try:
-        run_together(work, len(lines), len(experiments), engine, workers, progress)
-    except KeyboardInterrupt as stop:
-        stop.curves = _curves(lines, results)  # type: ignore[attr-defined]
-        raise
-    return _curves(lines, results)
+    result = "curves", partial(_curves, lines, results)
+    return run_together(work, len(lines), len(experiments), result, engine, workers, progress)
 
 
 def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResult]]) -> LoadCurves:
@@ -317,13 +310,14 @@ class Replications(Reported):
 
     def _facts(self) -> tuple[Fact, ...]:
         names = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"
-        finished = (
-            Fact("runs", self.runs),
-            Fact("finished", len(self.results)),
-            Fact("verdicts", dict(self.verdicts)),
-        )
+        finished = {
+            "runs": self.runs,
+            "finished": len(self.results),
+            "verdicts": dict(self.verdicts),
+        }
         faults = fault_facts(next(iter(self.results.values())))
-        facts = (*facts_of(self.experiment, *names, "buffer"), *faults, *finished)
+        known = (*facts_of(self.experiment, *names, "buffer"), *faults)
+        facts = (*known, *(Fact(name, value) for name, value in finished.items()))
         if (delay := self.delay) is None:
             return facts
         low, high = confidence_interval(delay)
@@ -389,26 +383,30 @@ def replicate(
     def work(run: int, execute: Run) -> None:
         results[run] = execute(experiment.for_run(run))
 
-    try:
-        run_together(work, runs, runs, engine, workers, progress)
-    except KeyboardInterrupt as stop:
-        stop.replications = Replications(experiment, runs, results)  # type: ignore[attr-defined]
-        raise
-    return Replications(experiment, runs, dict(sorted(results.items())))
+    def so_far() -> Replications:
+        return Replications(experiment, runs, dict(sorted(results.items())))
+
+    result = "replications", so_far
+    return run_together(work, runs, runs, result, engine, workers, progress)
 
 
 Run = Callable[[TrafficExperiment], TrafficResult]
+Result = TypeVar("Result")
 
 
 def run_together(
     work: Callable[[int, Run], None],
     count: int,
     points: int | None,
+    result: tuple[str, Callable[[], Result]],
     engine: str,
     workers: int | None,
     progress: Progress,
-) -> None:
-    """Do pieces of work on threads; after an exception in one, stop the others."""
+) -> Result:
+    """Do pieces of work on threads, and return the result; after an exception, stop the others.
+
+    An interruption has the result so far as an attribute of that name.
+    """
     if workers is not None:
         whole_number("workers", workers, 1)
     if not count:
@@ -427,17 +425,22 @@ def run_together(
                 with lock:
                     update(detail=f"{plural(done, 'point')} done; {name}: {slots:,} slots")
 
-            result = simulate(experiment, engine=engine, progress=watch)
+            point = simulate(experiment, engine=engine, progress=watch)
             with lock:
                 done += 1
                 update(done)
-            return result
+            return point
 
         pool = ThreadPoolExecutor(workers or min(count, system.threads_here()))
         futures: list[Future[None]] = [pool.submit(work, number, run) for number in range(count)]
         try:
-            for future in as_completed(futures):
-                future.result()
-        finally:
-            stopped.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            finally:
+                stopped.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt as stop:
+            setattr(stop, result[0], result[1]())
+            raise
+    return result[1]()

@@ -49,35 +49,24 @@ class TrafficOverview(Reported):
             The length of a slot, to print times and bit rates as well.
         """
         network = self.network
-        title = (
-            f"{network}: {network.n:,} processors in {plural(network.g, 'group')} of {network.d:,}"
-        )
+        groups = f"{plural(network.g, 'group')} of {network.d:,}"
+        title = f"{network}: {network.n:,} processors in {groups}"
         limits = [bound._asdict() for bound in self.bounds.report_rows()]
-        columns = (
+        columns: tuple[Column, ...] = (
             Column("name", "bound", "text"),
             Column("load", "largest load", "number", lambda row: f"{row['load']:.4g}"),
             Column("meaning", kind="text"),
         )
         rows = [self._row(scheduler, timing) for scheduler in self.schedulers]
-        report = Report(
-            title,
-            (
-                Fact("network", network.to_dict()),
-                Fact("arrivals", self.pattern, "arrivals", "text"),
-                Fact("bounds", keys_of_bounds({limit["name"]: limit["load"] for limit in limits})),
-            ),
-            (
-                Table("limits", "Largest loads of the pattern", columns, limits),
-                Table(
-                    "schedulers",
-                    f"Schedulers, by formula, for {self.pattern}",
-                    self._columns(timing),
-                    rows,
-                    self._assumptions(),
-                ),
-            ),
-            about=about(network),
+        facts = (
+            Fact("network", network.to_dict()),
+            Fact("arrivals", self.pattern, "arrivals", "text"),
+            Fact("bounds", keys_of_bounds({limit["name"]: limit["load"] for limit in limits})),
         )
+        loads = Table("limits", "Largest loads of the pattern", columns, limits)
+        columns, formulas = self._columns(timing), f"Schedulers, by formula, for {self.pattern}"
+        table = Table("schedulers", formulas, columns, rows, self._assumptions())
+        report = Report(title, facts, (loads, table), about=about(network))
         if timing is None:
             return report
         tau = timing.propagation_slots

@@ -117,9 +117,8 @@ def build_by_matching(paths: PathSystem, network: Network, popular: I64) -> Cons
     through it (Hopcroft and Karp, by SciPy). For n ≤ EXACT_N every node is tried, and the result
     is the worst congestion there is; on larger networks only the most popular nodes are tried.
     """
-    wanted = (
-        np.arange(crossing.nodes(network)) if network.n <= EXACT_N else _popular(network, popular)
-    )
+    every = np.arange(crossing.nodes(network))
+    wanted = every if network.n <= EXACT_N else _popular(network, popular)
     edges = _edges(paths, network, wanted)
     at_nodes = np.split(edges, np.flatnonzero(np.diff(edges[0])) + 1, axis=1)
     best = Construction(int(edges[0, 0]), edges[1, :1], edges[2, :1])
@@ -319,9 +318,8 @@ def attack_oblivious(
     require_one_wavelength(network)
     if paths is not None and router is not None:
         first, other = (what if isinstance(what, str) else what.name for what in (paths, router))
-        raise wrong("paths", first, "router")(
-            f"router = {other} says which paths to attack, too; give one of them."
-        )
+        rule = f"router = {other} says which paths to attack, too; give one of them."
+        raise wrong("paths", first, "router")(rule)
     if variant is not None and router is None:
         raise wrong("variant", variant)("it is given without a router; name the router as well.")
     if runs < 1:
@@ -397,11 +395,9 @@ def attack_paths(
     return ObliviousAttack(network, paths.name, greedily, matched, random)
 
 
-def _try(
-    paths: PathSystem, network: Network, destination: I32, built: Construction | None
-) -> Trial:
+def _try(paths: PathSystem, network: Network, to: I32, built: Construction | None) -> Trial:
     """Count the congestion, also at the node of the construction, and execute."""
-    counted = crossing.loads(paths, network, destination)
+    counted = crossing.loads(paths, network, to)
     at_node = 0 if built is None else int(counted[built.node])
-    outcome = crossing.execute_paths(paths, network, destination)
-    return Trial(network, destination, int(counted.max()), outcome, built, at_node)
+    outcome = crossing.execute_paths(paths, network, to)
+    return Trial(network, to, int(counted.max()), outcome, built, at_node)

@@ -78,10 +78,8 @@ def execute_paths(
     return execute_route(route, network, destination, name, int(held) + 1, observers=observers)
 
 
-def _forward(
-    paths: PathSystem, network: Network, destination: Ints, coins: Coins, memory: Memory
-) -> Slots:
-    rows = paths.between(network, network.processors, destination)
+def _forward(paths: PathSystem, network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
+    rows = paths.between(network, network.processors, to)
     ways = [[stop for stop, _ in groupby(way)] for way in rows.tolist()]  # without waiting
     delivered = np.array([p for p, way in enumerate(ways) if len(way) == 1], dtype=np.int32)
     memory.deliver(delivered, delivered)

@@ -101,9 +101,8 @@ def _slot(
         listened = listened[listeners]
     phase = "to intermediate group" if number % 2 else "to destination group"
     heard = listeners, listened
-    return Slot.send_packets(
-        senders, groups, heard, packets=packets, phase=phase, step=(number - 1) // 2
-    )
+    step = (number - 1) // 2
+    return Slot.send_packets(senders, groups, heard, packets=packets, phase=phase, step=step)
 
 
 def _note_arrivals(network: Network, t: int, inbox: Inbox, slot: Ints, memory: Memory) -> Bools:

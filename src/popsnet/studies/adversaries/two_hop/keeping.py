@@ -127,9 +127,8 @@ def _still_kept(d: int, g: int, round_: Round, classes: I32, alive: Bools) -> Bo
     for i in range(len(alive)):
         if alive[i]:
             met = solos[target[i] * g + classes[i]]
-            still[i] = mute[i] or (
-                met > 1 if solo[i] else crowd[i // d * g + target[i]] > 1 or met > 0
-            )
+            crowded = crowd[i // d * g + target[i]] > 1
+            still[i] = mute[i] or (met > 1 if solo[i] else crowded or met > 0)
     return still
 
 
@@ -252,13 +251,11 @@ def _count(stack: Round, crowds: U16, solos: U16, classes: I32, d: int, g: int, 
 
 
 @compiled
-def _score(
-    stack: Round, crowds: U16, solos: U16, classes: I32, d: int, g: int, candidates: I64
-) -> F64:
+def _score(stack: Round, crowds: U16, solos: U16, classes: I32, d: int, g: int, some: I64) -> F64:
     """Score the rounds in which each candidate is already blocked, with 2^r for round r."""
-    (target, solo, mute), score = stack, np.zeros(len(candidates))
-    for k in range(len(candidates)):
-        i = candidates[k]
+    (target, solo, mute), score = stack, np.zeros(len(some))
+    for k in range(len(some)):
+        i = some[k]
         for r in range(len(crowds)):
             crowded = not solo[r, i] and crowds[r, i // d * g + target[r, i]] > 0
             if mute[r, i] or crowded or solos[r, target[r, i] * g + classes[i]] > 0:
