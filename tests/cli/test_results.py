@@ -300,10 +300,10 @@ BAD = {
     "no router": (("list", "--router", "mei"), "--router 'mei': results.sqlite has no such"),
     "no n": (("export", "--out", "r.csv", "--n", "1:2"), "--n 1:2: results.sqlite has no such"),
     "no range": (("plot", "--figure", "f.svg", "--d", "x"), "--d x: give a number, or a range"),
-    "no axis": (("plot", "--figure", "f.svg", "--x", "m"), "--x m: give one of n, d, g, d/g."),
+    "no axis": (("plot", "--figure", "f.svg", "--x", "m"), "--x 'm': give one of n, d, g, d/g."),
     "no measure": (
         ("plot", "--figure", "f.svg", "--measure", "m"),
-        "--measure m: give one of slots, steps, slots_delivered, lost",
+        "--measure 'm': give one of slots, steps, slots_delivered, lost",
     ),
     "no figure": (("plot", "--figure", "f.doc"), "--figure f.doc: the name must end in one of"),
     "fewer than none": (("verify", "--shards", -1), "--shards -1"),

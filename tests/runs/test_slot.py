@@ -56,7 +56,7 @@ def test_a_slot_names_senders_listeners_and_collisions() -> None:
     text = str(slot)
     for use in slot.couplers():
         if use.messages:
-            assert f"c({use.to}, {use.by})" in text
+            assert f"{use.by}→{use.to}" in text
         if use.result == "collision":
             assert not use.heard
             assert len(use.messages) > 1

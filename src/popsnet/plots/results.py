@@ -37,6 +37,7 @@ _MEASURES = {
 }  # fmt: skip
 
 
+@style.styled()
 def draw_runs(runs: Runs, measure: str = "slots") -> Figure:
     """Draw a histogram: how many of the runs of an experiment have each value of a count.
 

@@ -250,7 +250,7 @@ def _message(send: Sequence[Any]) -> str:
 
 
 def _name(use: CouplerUse, several: bool) -> str:
-    return f"c({use.to}, {use.by})" + (f" wavelength {use.wavelength}" if several else "")
+    return f"{use.by}→{use.to}" + (f" wavelength {use.wavelength}" if several else "")
 
 
 def _some(values: Sequence[Any], most: int = _SHOWN_NUMBERS) -> str:
