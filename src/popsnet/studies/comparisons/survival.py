@@ -76,15 +76,14 @@ class FaultRow:
         """Return the row of some runs, with faults of these kinds, and of the same without."""
         experiment = runs.experiment
         extra = (runs.slots - without.slots)[~(runs.capped | without.capped)]
-        sums: dict[str, Any] = {
-            name: int(getattr(runs, name).sum()) for name in ("capped", *_COUNTS)
-        }
+        sums = [int(getattr(runs, name).sum()) for name in ("capped", *_COUNTS)]
         mean = float(extra.mean()) if len(extra) else None
         error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
         survives = kinds <= experiment.resolved_variant.survives
         setting = experiment.router, experiment.variant, survives, dead, len(runs)
         worst, slots = int(runs.lost.max()), float(runs.slots.mean())
-        return cls(*setting, *sums, worst, slots, mean, error, len(extra))
+        values: list[Any] = [*setting, *sums, worst, slots, mean, error, len(extra)]
+        return cls(*values)
 
     def to_record(self) -> dict[str, Any]:
         """Return the row with sums and means per run, for programs."""
