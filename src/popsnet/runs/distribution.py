@@ -615,15 +615,10 @@ def _with_block(
     result: RunsDistribution, block: TalliedRuns, numbers: range, seconds: float
 ) -> RunsDistribution:
     """Return the distribution with some more runs."""
-    return result + replace(
-        result,
-        numbers=(numbers,),
-        tally=block.tally,
-        capped_tally=block.capped,
-        undelivered=len(numbers) * result.experiment.packets - block.delivered,
-        seconds=seconds,
-        fault_counts=block.fault_counts,
-    )
+    undelivered = len(numbers) * result.experiment.packets - block.delivered
+    counts = (numbers,), block.tally, block.capped, undelivered
+    rest = result.confidence, result.expected, seconds, block.fault_counts
+    return result + RunsDistribution(result.experiment, result.engine, *counts, *rest)
 
 
 def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, ...]:

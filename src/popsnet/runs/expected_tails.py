@@ -126,13 +126,9 @@ def expected_tails(
     if router != "mei-rizzi" or not _steps_are_modelled(network, variant):
         return ExpectedTails()
     five = variant != "deferred" or network.d == network.g
-    return ExpectedTails(
-        (0, 5) if five else None,
-        _exact(experiment, shown) if exact else None,
-        five,
-        _listed(network, "steps") if uniform else (),
-        _bound(network),
-    )
+    chain = _exact(experiment, shown) if exact else None
+    fluid = _listed(network, "steps") if uniform else ()
+    return ExpectedTails((0, 5) if five else None, chain, five, fluid, _bound(network))
 
 
 def _steps_are_modelled(network: Network, variant: str) -> bool:

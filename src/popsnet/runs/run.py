@@ -353,13 +353,10 @@ class Runs(Plotted, Sequence[Run]):
                 f"Run {min(both):,} is in both; add runs of other numbers, such as those of "
                 f"route(experiment, runs=…, first={max(*self.numbers, *more.numbers) + 1})."
             )
-        return Runs(
-            self.experiment,
-            joined_engines(self.engine, more.engine),
-            (*self.numbers, *more.numbers),
-            Outcomes.joined([self.outcomes, more.outcomes]),
-            np.concatenate([self.seconds, more.seconds]),
-        )
+        engine, numbers = joined_engines(self.engine, more.engine), (*self.numbers, *more.numbers)
+        outcomes = Outcomes.joined([self.outcomes, more.outcomes])
+        seconds = np.concatenate([self.seconds, more.seconds])
+        return Runs(self.experiment, engine, numbers, outcomes, seconds)
 
     slots = _CountOfRuns()
     """The slots of each run, until the router ended or was stopped."""

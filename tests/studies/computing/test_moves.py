@@ -7,7 +7,11 @@ import pytest
 
 from popsnet import InputError, Network
 from popsnet.programs.schedules.slots_needed import permutation_slots
+from popsnet.studies import computing
+from popsnet.studies.comparisons import comparison
 from popsnet.studies.computing.computation import (
+    ComputationResult,
+    SortResult,
     Steps,
     StepsResult,
     add_all,
@@ -56,3 +60,9 @@ def test_what_is_no_hypercube_is_refused() -> None:
         executed(Network(4, 4), move(Network(4, 4), np.arange(16), 4))
     with pytest.raises(InputError, match="one processor and no dimension to move along"):
         executed(Network(1, 1), move(Network(1, 1), np.arange(1), 0))
+
+
+def test_former_names_are_names_of_the_same_classes() -> None:
+    """Annotations and ``isinstance`` in programs of users keep working."""
+    assert (computing.Computed, computing.Sorted) == (ComputationResult, SortResult)
+    assert comparison.Compared is comparison.RouterRuns

@@ -24,17 +24,13 @@ def catalogue() -> Report:
 
 
 def _facts(row: Row) -> str:
+    knowledge = "its own packet and what it hears" if row["online"] else "everything, beforehand"
+    lists = {"variants": "variants", "demands": "relations", "engines": "engines"}
     facts = {
         "applies to": row["applies"],
-        "uses": "its own packet and what it hears" if row["online"] else "everything, beforehand",
-        "slots": row["slots"],
-        "memory": row["memory"],
-        "messages": row["messages"],
-        "randomness": row["randomness"],
-        "faults": row["faults"],
-        "variants": ", ".join(row["variants"]),
-        "demands": ", ".join(row["relations"]),
-        "engines": ", ".join(row["engines"]),
+        "uses": knowledge,
+        **{name: row[name] for name in ("slots", "memory", "messages", "randomness", "faults")},
+        **{label: ", ".join(row[name]) for label, name in lists.items()},
         "reference": row["reference"],
     }
     lines = (f"{label}: {text}" for label, text in facts.items() if text)

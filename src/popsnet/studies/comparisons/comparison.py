@@ -134,6 +134,10 @@ class RouterRuns:
         }
 
 
+Compared = RouterRuns
+"""The former name."""
+
+
 def _most(values: npt.NDArray[np.int64] | None) -> int | None:
     return None if values is None else int(values.max())
 
