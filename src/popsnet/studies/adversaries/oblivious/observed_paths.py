@@ -100,10 +100,10 @@ def observe(
 
 def _require_same(router: Router, first: list[int], again: list[int]) -> None:
     if first != again:
-        one, other = stops(first), stops(again)
+        way, other = stops(first), stops(again)
         raise InputError(
             f"{router.name} is not oblivious: from {first[0]} to {first[-1]} its packet goes by "
-            f"{one} in one permutation, and by {other} in another. In an oblivious router the path "
+            f"{way} in one permutation, and by {other} in another. In an oblivious router the path "
             "of a packet depends on its source and destination only."
         )
 
@@ -117,10 +117,10 @@ def _ways(
 
     def note(slot: Slot) -> None:
         receivers, rows = heard(medium, slot)
-        told = np.stack([receivers, slot.senders[rows], slot.packet_numbers[rows]], axis=1)
+        records = np.stack([receivers, slot.senders[rows], slot.packet_numbers[rows]], axis=1)
         longer = {
             (receiver, packet): [*ways[sender, packet], receiver]
-            for receiver, sender, packet in told.tolist()
+            for receiver, sender, packet in records.tolist()
             if receiver != packet
         }
         ways.update(longer)
