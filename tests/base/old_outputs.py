@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from popsnet.base.spellings import INPUTS, OldSpelling
 
-_TRAFFIC = "traffic, simulate, run_loads, replicate, sweep, results list, results show, results export, Store"
+_TRAFFIC = (
+    "traffic, simulate, run_loads, replicate, sweep, results list, results show, results export, "
+    "Store"
+)
 _EVERY_NETWORK = "schedule, sort, compute move, compute sum, compute prefix-sums, adversary two-hop"
 _FIGURES = (
     "packets, max_per_processor, max_per_group, rounding, slots, lower_bound, gap, linear_bound, "
