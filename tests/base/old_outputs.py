@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from popsnet.base.spellings import INPUTS, OldSpelling
 
-_TRAFFIC = "traffic, simulate, run_loads, replicate, sweep, results list, results export, Store"
-_EVERY_NETWORK = "schedule, sort, compute sum, compute prefix-sums, adversary two-hop"
+_TRAFFIC = (
+    "traffic, simulate, run_loads, replicate, sweep, results list, results show, results export, "
+    "Store"
+)
+_EVERY_NETWORK = "schedule, sort, compute move, compute sum, compute prefix-sums, adversary two-hop"
 _FIGURES = (
     "packets, max_per_processor, max_per_group, rounding, slots, lower_bound, gap, linear_bound, "
     "relayed, messages, utilization, usable_utilization, peak_buffers, delivered, collisions, "
@@ -16,11 +19,15 @@ OUTPUTS: tuple[OldSpelling, ...] = (
     OldSpelling("key", "route, view, demo", "runs[]", "outcomes[]"),
     OldSpelling("key", "results export --per-run", "runs[]", "outcomes[]"),
     OldSpelling("key", "replicate", "runs[]", "points[]"),
-    OldSpelling("key", "traffic, sweep, results list, results export", "delay_*", "delay.*"),
-    OldSpelling("key", "traffic, replicate", "delay.interval", "delay.low, delay.high"),
-    OldSpelling("key", "traffic", "bounds.groups out", "bounds.groups_out"),
-    OldSpelling("key", "traffic", "bounds.groups in", "bounds.groups_in"),
-    OldSpelling("key", "traffic", "relayed_most", "buffers.relayed_most"),
+    OldSpelling(
+        "key", "traffic, sweep, results list, results show, results export", "delay_*", "delay.*"
+    ),
+    OldSpelling(
+        "key", "traffic, replicate, results show", "delay.interval", "delay.low, delay.high"
+    ),
+    OldSpelling("key", "traffic, results show", "bounds.groups out", "bounds.groups_out"),
+    OldSpelling("key", "traffic, results show", "bounds.groups in", "bounds.groups_in"),
+    OldSpelling("key", "traffic, results show", "relayed_most", "buffers.relayed_most"),
     OldSpelling("column", _TRAFFIC, "hops", "hops_per_packet"),
     OldSpelling("column", _TRAFFIC, "messages", "messages_per_packet"),
     OldSpelling("column", _TRAFFIC, "collisions", "collisions_per_packet"),
@@ -28,11 +35,19 @@ OUTPUTS: tuple[OldSpelling, ...] = (
     OldSpelling(
         "column", "sweep, results list, results export", "slots_wanted", "window_slots_wanted"
     ),
-    OldSpelling("column", "traffic, simulate, run_loads, replicate", "label", "scheduler_label"),
+    OldSpelling(
+        "column",
+        "traffic, simulate, run_loads, replicate, results show",
+        "label",
+        "scheduler_label",
+    ),
     OldSpelling("column", "compare", "label", "router_label"),
     OldSpelling("column", "route, traffic, schedule", "*_tbps", "*_gbps"),
     OldSpelling(
-        "column", "sweep, results list, results export, Store", "lost_mean", "lost_per_run"
+        "column",
+        "sweep, results list, results show, results export, Store",
+        "lost_mean",
+        "lost_per_run",
     ),
     OldSpelling("column", "faults, survival", "lost", "lost_per_run"),
     OldSpelling("column", "faults, survival", "unreachable", "unreachable_per_run"),

@@ -431,11 +431,12 @@ class TrafficResult(Reported, Plotted):
             "undelivered", "warm_up", "slots", "drain", "verdict", "reason",
         )  # fmt: skip
         if self.setting.faults:
-            rest += "fault_seed", *OF_FAULTS
+            rest += "faults", "fault_seed", *OF_FAULTS
         return {
             "scheduler": self.setting.scheduler,
             "variant": self.setting.variant,
             "scheduler_label": self.label,
+            "arrivals": self.arrivals,
             **self.columns(),
             **{name: getattr(self, name) for name in same},
             **self._delays(timing),

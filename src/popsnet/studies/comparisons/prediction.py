@@ -81,7 +81,7 @@ class Prediction(Reported, Plotted):
     means: tuple[PredictedMean, ...]
     tail: tuple[PredictedTail, ...]
     constants: Mapping[str, float]
-    """The paper's c, c with slot 5 plural, and the share of packets that are lost in slot 5.
+    """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5.
 
     All are for the limit of large networks with this d/g.
     """
