@@ -23,6 +23,7 @@ from popsnet.runs.traffic_result import Setting, TrafficResult
 from popsnet.runs.verdict import RunConditions, judge, strong_growth
 from popsnet.workloads.arrivals import Arrivals
 from popsnet.workloads.block import Block
+from popsnet.workloads.packet_list import PacketList
 
 _STRIDE = 2**20
 """Processor-slots after which the number of packets inside is looked at."""
@@ -294,7 +295,7 @@ class _Point:
             growth=self.growth,
             limit=self.limit,
             has_drained=self.has_drained,
-            is_list=self.plan.is_list,
+            listed=self.arrivals.packets if isinstance(self.arrivals, PacketList) else None,
             may_lose=bool(self.setting.faults) and not self.setting.buffer,
         )
         return TrafficResult.of(

@@ -139,8 +139,8 @@ class RunConditions:
         What else ended the run before it was complete.
     has_drained : bool
         Whether tagged packets had time to be delivered after the window.
-    is_list : bool
-        Whether the packets are a list, which ends.
+    listed : int, optional
+        The packets of the list, if the packets are a list, which ends.
     may_lose : bool
         Whether faults lose packets, which says nothing about the load.
 
@@ -157,7 +157,7 @@ class RunConditions:
     growth: str = ""
     limit: str = ""
     has_drained: bool = True
-    is_list: bool = False
+    listed: int | None = None
     may_lose: bool = False
 
 
@@ -187,8 +187,8 @@ def judge(window: Window, seen: RunConditions) -> Verdict:
     that gets 90 % of the service it needs delivers all packets of a window of T slots, in order, in
     the T/9 slots after it. So both parts of the window decide, and not the drain.
     """
-    if seen.is_list:
-        return _of_list(window)
+    if seen.listed is not None:
+        return _of_list(window, seen.listed)
     if reason := seen.growth or _full(window, seen):
         return Verdict("unstable", reason)
     if window.slots >= seen.least_slots and (
@@ -209,9 +209,12 @@ def _growth(window: Window) -> Slope:
     return Slope(slope.per_slot * unit, slope.p, slope.most * unit)
 
 
-def _of_list(window: Window) -> Verdict:
+def _of_list(window: Window, listed: int) -> Verdict:
     """Judge a list of packets, which ends: only whether all of them were delivered."""
     gone = window.refused + window.inside  # lost packets are among these
+    if window.offered < listed:
+        came = f"{window.offered:,} of {plural(listed, 'packet')} of the list"
+        return Verdict("undecided", f"Only {came} arrived in the window.")
     if not gone:
         return Verdict("stable", "All packets of the list were delivered.")
     return Verdict("undecided", f"Not delivered: {plural(gone, 'packet')} of the list.")

@@ -56,6 +56,17 @@ def test_a_list_is_judged_by_its_deliveries(tmp_path: Path) -> None:
     assert (result.verdict, result.refused) == ("undecided", 90)
 
 
+def test_a_list_that_the_window_cuts_is_undecided(tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"
+    path.write_text("1,1,2,3\n900,1,2,2\n")
+    for slots, found in ((100, "undecided"), (899, "undecided"), (900, "stable"), (None, "stable")):
+        result = popsnet.simulate(4, 4, scheduler="tdm", packets=path, slots=slots)
+        assert result.verdict == found
+        if found == "undecided":
+            assert (result.delivered, result.undelivered) == (3, 0)
+            assert result.reason == "Only 3 of 5 packets of the list arrived in the window."
+
+
 def test_a_list_is_measured_until_its_last_delivery(tmp_path: Path) -> None:
     """One source meets processor 2 once in 16 slots, here in slots 6, 22, 38, …
 
