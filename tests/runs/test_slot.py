@@ -43,12 +43,24 @@ def test_the_slots_of_a_run_add_up(name: str) -> None:
     assert sum(len(use.messages) for one in uses for use in one if use.result == "collision") == (
         run.destroyed
     )
-    at_start = [packet for packet, slot in slots[0].course.delivered.items() if slot == 0]
+    course = slots[0].course
+    at_start = [p for p, slot in course.delivered.items() if slot == 0 and p not in course.taken]
     assert sum(len(slot.delivered) for slot in slots) + len(at_start) == run.delivered
     for slot in slots:
         text = str(slot)
         assert max(map(len, text.splitlines())) <= 80
         assert text.startswith(f"Slot {slot.number} of {run.slots} of ")
+
+
+@pytest.mark.parametrize("router", ["direct", "offline", "mei-rizzi"])
+@pytest.mark.parametrize("permutation", ["identity", [0, 1, 3, 2]])
+def test_packets_that_start_at_their_destinations_are_delivered_when_they_are_heard(
+    router: str, permutation: str | list[int]
+) -> None:
+    run = popsnet.route(2, 2, router=router, permutation=permutation)[0]
+    delivered = {t: run.slot(t).delivered for t in range(1, run.slots + 1)}
+    assert max(t for t, packets in delivered.items() if packets) == run.slots_delivered
+    assert sorted(packet for packets in delivered.values() for packet in packets) == [0, 1, 2, 3]
 
 
 def test_a_slot_names_senders_listeners_and_collisions() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,6 +55,8 @@ class _Course(NamedTuple):
     slots: list[SlotLine]
     delivered: dict[int, int]
     lost: dict[int, int]
+    taken: dict[int, int]
+    """When the destinations of packets that start there last heard them."""
 
     def step_of(self, slot: int) -> list[SlotLine]:
         """Return the slots of the step of a slot, as the viewer shows them."""
@@ -78,8 +80,8 @@ class RunSlot(Reported):
     messages   2
     collisions 0
     coupler sent        listens result
-    c(0, 1) 2: packet 2 1       heard by 1
-    c(1, 0) 1: packet 1 2       heard by 2
+    1→0     2: packet 2 1       heard by 1
+    0→1     1: packet 1 2       heard by 2
     Delivered: packet 2 at processor 1, packet 1 at processor 2.
     Listening to silence: 0, 3.
     """
@@ -95,29 +97,19 @@ class RunSlot(Reported):
 
     @property
     def delivered(self) -> list[int]:
-        """The packets that are at their destinations for good from this slot on."""
-        return [packet for packet, slot in self.course.delivered.items() if slot == self.number]
+        """The packets that are at their destinations for good from this slot on.
+
+        A packet that starts at its destination is one of them in the last slot in which the
+        destination hears it, and in no slot if it never does. A trace does not tell when a router
+        delivers a packet that the destination holds already.
+        """
+        slots = self.course.delivered | self.course.taken
+        return [packet for packet, slot in slots.items() if slot == self.number]
 
     def couplers(self) -> list[CouplerUse]:
         """Return the couplers that a processor sends on or listens to, by number."""
-        network, line = self.header.network, self.line
-        d, g, several = network.d, network.g, network.wavelengths
-        faults = FaultyParts(network, self.header.faults) if self.header.faults else None
-        sent, listeners, heard = (defaultdict[int, list[Any]](list) for _ in range(3))
-        tuned = line.send_wavelengths or [0] * len(line.sends)
-        for send, wavelength in zip(line.sends, tuned, strict=True):
-            if faults is None or faults.sends(line.slot, send[0]):
-                for group in send[1]:
-                    sent[(group * g + send[0] // d) * several + wavelength].append(send)
-        tuned = line.listen_wavelengths or [0] * len(line.listens)
-        listens = [(*ends, wave) for ends, wave in zip(line.listens, tuned, strict=True)]
-        hears = listens
-        if faults is not None:
-            alone = {at: sends[0] if len(sends) == 1 else None for at, sends in sent.items()}
-            hears = faults.silence(line, listens, alone)[0]
-        for processors, these in ((listeners, listens), (heard, hears)):
-            for processor, group, wavelength in these:
-                processors[(processor // d * g + group) * several + wavelength].append(processor)
+        g, several = self.header.network.g, self.header.network.wavelengths
+        sent, listeners, heard = _channels(self.header, self.line)
         return [
             CouplerUse(
                 *divmod(channel // several, g),
@@ -215,12 +207,48 @@ def read_slot(text: str, number: int) -> RunSlot:
     return RunSlot(header, _course(header, lines), slot)
 
 
+def _channels(header: Header, line: SlotLine) -> tuple[defaultdict[int, list[Any]], ...]:
+    """Return the messages on each channel, and the processors that listen to it and that hear."""
+    network = header.network
+    d, g, several = network.d, network.g, network.wavelengths
+    faults = FaultyParts(network, header.faults) if header.faults else None
+    sent, listeners, heard = (defaultdict[int, list[Any]](list) for _ in range(3))
+    tuned = line.send_wavelengths or [0] * len(line.sends)
+    for send, wavelength in zip(line.sends, tuned, strict=True):
+        if faults is None or faults.sends(line.slot, send[0]):
+            for group in send[1]:
+                sent[(group * g + send[0] // d) * several + wavelength].append(send)
+    tuned = line.listen_wavelengths or [0] * len(line.listens)
+    listens = [(*ends, wave) for ends, wave in zip(line.listens, tuned, strict=True)]
+    hears = listens
+    if faults is not None:
+        alone = {at: sends[0] if len(sends) == 1 else None for at, sends in sent.items()}
+        hears = faults.silence(line, listens, alone)[0]
+    for processors, these in ((listeners, listens), (heard, hears)):
+        for processor, group, wavelength in these:
+            processors[(processor // d * g + group) * several + wavelength].append(processor)
+    return sent, listeners, heard
+
+
+def _taken(header: Header, lines: list[SlotLine], there: Iterable[int]) -> dict[int, int]:
+    """Return the last slot in which each packet that starts at its destination is heard there."""
+    taken, destination = dict[int, int](), {i: header.destination[i] for i in there}
+    for line in lines if destination else ():
+        sent, _, heard = _channels(header, line)
+        for channel, processors in heard.items():
+            if len(sent[channel]) == 1:
+                kind, packet = sent[channel][0][2:]
+                if kind == "packet" and destination.get(packet) in processors:
+                    taken[packet] = line.slot
+    return taken
+
+
 def _course(header: Header, lines: list[SlotLine]) -> _Course:
     destination = header.destination
     start = range(len(destination)) if header.start is None else header.start
     copies = dict.fromkeys(range(len(destination)), 1)
     delivered = {i: 0 for i, processor in enumerate(start) if processor == destination[i]}
-    lost: dict[int, int] = {}
+    taken, lost = _taken(header, lines, delivered), dict[int, int]()
     for line in lines:
         for processor, packet in line.drops:
             copies[packet] -= 1
@@ -235,7 +263,7 @@ def _course(header: Header, lines: list[SlotLine]) -> _Course:
                 lost.pop(packet, None)
             else:
                 lost.setdefault(packet, line.slot)
-    return _Course(lines, delivered, lost)
+    return _Course(lines, delivered, lost, taken)
 
 
 def _same_step(line: SlotLine, following: SlotLine) -> bool:
