@@ -115,3 +115,8 @@ def test_a_frame_has_a_row_per_message_as_the_file_has(tmp_path: Path) -> None:
         "d", "g", "n", "wavelengths", "seed", "permutation_seed", "fault_seed", "popsnet_version",
     ]  # fmt: skip
     assert set(frame["fault_seed"]) == {3}
+
+
+def test_the_frame_of_an_empty_schedule_has_its_columns() -> None:
+    empty, full = popsnet.schedule(1, 1).to_dataframe(), popsnet.schedule(2, 2).to_dataframe()
+    assert (len(empty), list(empty.columns)) == (0, list(full.columns))

@@ -29,7 +29,7 @@ from popsnet.programs.router import get_router
 from popsnet.programs.schedules import shortest
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.detours import live_capacities, make_detours, with_live_ends
-from popsnet.programs.schedules.exports import hop_records, write_hops, write_ports
+from popsnet.programs.schedules.exports import hop_names, hop_records, write_hops, write_ports
 from popsnet.programs.schedules.files import Rounding
 from popsnet.programs.schedules.fixed import MOST_PACKETS
 from popsnet.programs.schedules.linear_program import linear_bound, whole_slots
@@ -353,7 +353,8 @@ class Scheduled(Reported, Plotted):
         np.int64(2)
         """
         same = dict(flat(self._about, joined=False))
-        return data_frame([{**same, **row} for row in self.to_records()])
+        rows = [{**same, **row} for row in self.to_records()]
+        return data_frame(rows or {name: [] for name in (*same, *hop_names(self.schedule))})
 
     @property
     def _about(self) -> dict[str, object]:

@@ -64,9 +64,14 @@ def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
     _write(schedule, HOPS, ("wavelength",), _hops(schedule, demand), file)
 
 
+def hop_names(schedule: Schedule) -> tuple[str, ...]:
+    """Return the columns of :func:`write_hops` for a schedule."""
+    return _names(schedule, HOPS, ("wavelength",))
+
+
 def hop_records(schedule: Schedule, demand: Demand) -> Iterator[dict[str, int]]:
     """Yield a dictionary per message, with the columns of :func:`write_hops`."""
-    names = _names(schedule, HOPS, ("wavelength",))
+    names = hop_names(schedule)
     for rows in _hops(schedule, demand):
         yield from (dict(zip(names, row, strict=False)) for row in rows.tolist())
 
