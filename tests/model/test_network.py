@@ -56,6 +56,35 @@ def test_arrays_are_converted_like_numbers_and_keep_their_type(d: int, g: int, d
     }
 
 
+@each(
+    ("method", "numbers", "says"),
+    [
+        ("group", (np.int64(99),), r"processor = 99: POPS\(4, 4\) has processors 0 to 15; give"),
+        ("index", (np.int64(-1),), "processor = -1: .* has processors 0 to 15"),
+        ("index", (16,), "processor = 16: .* has processors 0 to 15"),
+        ("processor", (9, 0), "group = 9: .* has groups 0 to 3"),
+        ("processor", (np.int32(1), 4), "index = 4: .* has indices 0 to 3"),
+        ("group", (1.5,), "processor = 1.5: give an integer, or an array of integers"),
+        ("group", ("a",), "processor = 'a': give an integer"),
+        ("index", (None,), "processor = None: give an integer"),
+        ("processor", (0, 1.0), "index = 1.0: give an integer"),
+    ],
+)
+def test_numbers_outside_the_network_are_refused(
+    method: str, numbers: tuple[Any, ...], says: str
+) -> None:
+    with pytest.raises(InputError, match=f"^{says}"):
+        getattr(Network(4, 4), method)(*numbers)
+
+
+def test_numbers_in_arrays_are_not_checked() -> None:
+    network = Network(4, 4)
+    assert network.group(np.array([99])).tolist() == [24]
+    assert network.processor(np.array([9]), 0).tolist() == [36]
+    last: Any = np.int64(15)
+    assert network.group(last) == 3
+
+
 def test_processors_are_all_numbers_in_a_new_array() -> None:
     network = Network(3, 2)
     first = network.processors

@@ -268,8 +268,7 @@ class Network:
         >>> network.group(network.processors)
         array([0, 0, 0, 1, 1, 1], dtype=int32)
         """
-        if isinstance(processor, int) and not 0 <= processor < self.n:
-            raise self._outside("processor", processor, self.n)
+        self._require_below(self.n, processor=processor)
         return processor // self.d
 
     def index(self, processor: Numbers) -> Numbers:
@@ -278,12 +277,17 @@ class Network:
         Parameters
         ----------
         processor : int or array of int
-            Processor numbers.
+            Processor numbers, from 0 to n - 1; those in arrays are not checked.
 
         Returns
         -------
         int or array of int
             ``processor % d``; an array keeps its type.
+
+        Raises
+        ------
+        InputError
+            If there is no such processor.
 
         Examples
         --------
@@ -293,8 +297,7 @@ class Network:
         >>> network.index(network.processors)
         array([0, 1, 2, 0, 1, 2], dtype=int32)
         """
-        if isinstance(processor, int) and not 0 <= processor < self.n:
-            raise self._outside("processor", processor, self.n)
+        self._require_below(self.n, processor=processor)
         return processor % self.d
 
     def processor(self, group: Numbers | int, index: Numbers | int) -> Numbers:
@@ -303,13 +306,18 @@ class Network:
         Parameters
         ----------
         group, index : int or array of int
-            Group numbers, and indices in these groups.
+            Group numbers, and indices in these groups; those in arrays are not checked.
 
         Returns
         -------
         int or array of int
             ``group * d + index``; an array keeps its type if that can hold n - 1, and becomes
             ``int64`` otherwise.
+
+        Raises
+        ------
+        InputError
+            If there is no such group or index.
 
         Examples
         --------
@@ -319,11 +327,27 @@ class Network:
         >>> Network(3, 2).processor(np.arange(2, dtype=np.int32), 2)
         array([2, 5], dtype=int32)
         """
+        self._require_below(self.g, group=group)
+        self._require_below(self.d, index=index)
         processor: Numbers = _joined(group, self.d, index, self.n)
         return processor
 
-    def _outside(self, name: str, number: int, end: int) -> InputError:
-        return wrong(name, number)(f"{self} has {name}s 0 to {end - 1:,}; give one of these.")
+    def _require_below(self, end: int, **named: Any) -> None:
+        """Refuse a number that is not from 0 to end - 1. Numbers in arrays are not checked."""
+        for name, number in named.items():
+            if getattr(number, "ndim", 0):
+                continue
+            try:
+                inside = 0 <= operator.index(number) < end
+            except TypeError:
+                raise wrong(name, f"{number!r:.40}")(
+                    "give an integer, or an array of integers."
+                ) from None
+            if not inside:
+                names = "indices" if name == "index" else f"{name}s"
+                raise wrong(name, number)(
+                    f"{self} has {names} 0 to {end - 1:,}; give one of these."
+                )
 
     @overload
     def coupler(self, b: int, a: int) -> int: ...
