@@ -1,6 +1,7 @@
 """Faults as values: texts, random draws, paths."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,28 @@ def faults(draw: st.DrawFn, d: int = 3, g: int = 4) -> Faults:
     random = draw(st.dictionaries(st.sampled_from(PARTS), st.integers(0, 3), max_size=2))
     named = [f"{a}-{b}@{since}" for b, a, since in couplers]
     return Faults(named, **parts, loss=loss, loss_per=per, random=random)
+
+
+@each(
+    ("fields", "says"),
+    [
+        ({"processors": [None]}, r"processors: None must be a processor or \(processor, slot\)"),
+        ({"processors": [1.5]}, "processors: 1.5 must be a processor"),
+        ({"processors": [True]}, "processors: True must be a processor"),
+        ({"receivers": [(1, True)]}, r"receivers: \(1, True\) must be a processor"),
+        ({"random": ["couplers"]}, r"random = \['couplers'\]: give a mapping .* \{'couplers': 4\}"),
+        ({"random": None}, "random = None: give a mapping"),
+        ({"random": {"couplers": True}}, "random couplers = True: it must be an integer"),
+    ],
+)
+def test_values_that_are_not_faults_are_refused(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=f"^{says}"):
+        Faults(**fields)
+
+
+def test_there_are_no_dead_parts_of_other_kinds() -> None:
+    with pytest.raises(InputError, match=r"^There is no kind of parts 'coupler'\. Did you mean"):
+        Faults().dead("coupler")
 
 
 @given(faults())

@@ -97,6 +97,10 @@ class Faults:
         dead = {kind: _parts(kind, getattr(self, kind)) for kind in PARTS}
         for name, value in {**dead, "couplers": _names(dead["couplers"]), "_dead": dead}.items():
             object.__setattr__(self, name, value)
+        if not isinstance(self.random, Mapping):
+            raise wrong("random", f"{self.random!r:.40}")(
+                "give a mapping from kinds of parts to numbers, such as {'couplers': 4}."
+            )
         drawn = {kind: _number(kind, self.random[kind]) for kind in PARTS if kind in self.random}
         for kind in self.random:
             if kind not in PARTS:
@@ -138,12 +142,19 @@ class Faults:
         tuple of tuple
             (processor, slot), or (b, a, slot) for coupler c(b, a), from group a to group b.
 
+        Raises
+        ------
+        InputError
+            If there is no such kind.
+
         Examples
         --------
         >>> from popsnet import Faults
         >>> Faults(couplers=["0-1", "2-1@5"]).dead("couplers")
         ((1, 0, 1), (1, 2, 5))
         """
+        if kind not in PARTS:
+            raise unknown("kind of parts", kind, PARTS)
         parts: tuple[tuple[int, ...], ...] = vars(self)["_dead"][kind]
         return parts
 
@@ -423,10 +434,14 @@ def _coupler(value: Any) -> tuple[int, ...]:
     )
 
 
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
 def _processor(kind: str, value: Any) -> tuple[int, ...]:
     """Return (processor, slot)."""
-    part = (value,) if isinstance(value, int | np.integer) else tuple(value)
-    if len(part) not in (1, 2) or not all(isinstance(number, int | np.integer) for number in part):
+    part = tuple(value) if isinstance(value, Iterable) else (value,)
+    if len(part) not in (1, 2) or not all(map(_is_whole, part)):
         raise InputError(f"{kind}: {value!r:.40} must be a processor or (processor, slot).")
     return tuple(map(int, (*part, 1)[:2]))
 
@@ -446,7 +461,7 @@ def _parts(kind: str, parts: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
 def _number(kind: str, value: Any) -> tuple[int, int]:
     """Return a number of random parts, and the slot from which on they are dead."""
     pair = value if isinstance(value, tuple) else (value, 1)
-    whole = len(pair) == 2 and all(isinstance(number, int | np.integer) for number in pair)
+    whole = len(pair) == 2 and all(map(_is_whole, pair))
     if not whole or pair[0] < 0 or not 1 <= pair[1] <= _LAST_SLOT:
         raise InputError(
             f"random {kind} = {value!r:.40}: it must be an integer of at least 0, and a slot from "
