@@ -24,6 +24,9 @@ def test_joined_runs_are_those_of_one_call() -> None:
     assert joined[5].outcome.slots == whole[5].outcome.slots
     assert (joined[:3] + joined[3:]).slots.tolist() == whole.slots.tolist()
     assert sum([rest], first).numbers == joined.numbers
+    summed = sum([first, rest])
+    assert isinstance(summed, popsnet.Runs)
+    assert summed.numbers == joined.numbers
 
 
 def test_joined_runs_with_faults_count_them() -> None:
@@ -43,3 +46,5 @@ def test_what_cannot_be_joined() -> None:
         _ = runs + popsnet.route(4, 4, seed=1, first=3)
     with pytest.raises(TypeError):
         _ = runs + 1  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        _ = 1 + runs

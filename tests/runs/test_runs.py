@@ -240,3 +240,9 @@ def test_the_steps_of_a_long_run_are_folded() -> None:
     assert len(table.records()) == steps
     assert len(table.cells()) == 20 + 1 + 5
     assert f"… {steps - 25} more" in str(table)
+
+
+def test_a_run_is_shown_in_a_line() -> None:
+    run = popsnet.route(4, 4, router="direct", runs=2)[1]
+    shown = "<run 1 of direct (standard) on POPS(4, 4), 4 slots, 16 of 16 packets delivered>"
+    assert repr(run) == shown

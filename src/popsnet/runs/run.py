@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 I64 = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """One run: its experiment, its number and its outcome.
 
@@ -74,6 +74,11 @@ class Run:
 
     def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *Outcome.__dataclass_fields__]
+
+    def __repr__(self) -> str:
+        delivered = f"{self.outcome.delivered:,} of {plural(self.experiment.packets, 'packet')}"
+        slots = plural(self.outcome.slots, "slot")
+        return f"<run {self.number} of {self.experiment}, {slots}, {delivered} delivered>"
 
     @property
     def slots_known(self) -> int | None:
@@ -357,6 +362,10 @@ class Runs(Plotted, Sequence[Run]):
         outcomes = Outcomes.joined([self.outcomes, more.outcomes])
         seconds = np.concatenate([self.seconds, more.seconds])
         return Runs(self.experiment, engine, numbers, outcomes, seconds)
+
+    def __radd__(self, start: object) -> Runs:
+        """Return these runs for the 0 with which :func:`sum` starts."""
+        return self if isinstance(start, int) and start == 0 else NotImplemented
 
     slots = _CountOfRuns()
     """The slots of each run, until the router ended or was stopped."""
