@@ -230,9 +230,9 @@ def _channels(header: Header, line: SlotLine) -> tuple[defaultdict[int, list[Any
     return sent, listeners, heard
 
 
-def _taken(header: Header, lines: list[SlotLine], there: Iterable[int]) -> dict[int, int]:
+def _taken(header: Header, lines: list[SlotLine], packets: Iterable[int]) -> dict[int, int]:
     """Return the last slot in which each packet that starts at its destination is heard there."""
-    taken, destination = dict[int, int](), {i: header.destination[i] for i in there}
+    taken, destination = dict[int, int](), {i: header.destination[i] for i in packets}
     for line in lines if destination else ():
         sent, _, heard = _channels(header, line)
         for channel, processors in heard.items():
