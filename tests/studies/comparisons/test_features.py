@@ -148,7 +148,7 @@ def test_rows_say_which_faults_they_are_of() -> None:
 
 def test_what_cannot_be_drawn_or_read_is_refused() -> None:
     with pytest.raises(InputError, match="phases=True"):
-        popsnet.predict(4, 4, progress=False).plot()
+        popsnet.predict(4, 4).plot()
     packets: Any = [[1, 0, 1]]
     with pytest.raises(InputError, match="give the name of a file"):
         popsnet.simulate(4, 2, packets=packets)
