@@ -13,7 +13,15 @@ from popsnet.base.report.table import NOTHING
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.published import RUNS, read_data
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, shape
-from popsnet.paper.verdicts import DOUBT_LEVEL, FEWEST_FOR_A_TAIL, LEVEL, OPEN
+from popsnet.paper.verdicts import (
+    AGREES,
+    DIFFERS,
+    DOUBT_LEVEL,
+    FEWEST_FOR_A_TAIL,
+    LEVEL,
+    OPEN,
+    UNDECIDABLE,
+)
 
 Sign = tuple[str, str]
 """A sign in a cell, and its meaning."""
@@ -95,7 +103,9 @@ def with_time_division(column: Column) -> Column:
 
 def _verdict(row: Row) -> str:
     marks = "*" * row.tables_differ + "†" * row.heavy_tail
-    return f"{row.verdict} {marks}".rstrip()
+    differing = [one.statistic for one in row.compared if one.verdict == DIFFERS]
+    verdict = f"differs ({', '.join(differing)})" if differing else row.verdict
+    return f"{verdict} {marks}".rstrip()
 
 
 def _rival(row: Row) -> str:
@@ -173,7 +183,7 @@ def paper_tables(rows: PaperRows) -> tuple[PaperTable, ...]:
     """Return all tables with their captions."""
     family = (
         f" By Holm's method, the family-wise error rate of the {rows.comparisons} comparisons in "
-        f"the tables of steps and slots is {LEVEL:.0%}."
+        f"the tables of steps (mean, sd, max) and slots (mean) is {LEVEL:.0%}."
     )
     return (
         explained("steps", _STEPS, rows.steps, family=family if rows.comparisons else ""),
@@ -192,7 +202,10 @@ def findings(plan: PaperPlan, rows: PaperRows) -> dict[str, str]:
     doubted = sum(row.tables_differ for row in rows.steps)
     still_open = rows.verdicts.count(OPEN)
     paper = [
-        agreement(rows.comparisons, rows.differing, "comparisons agree with the paper"),
+        _agreeing(rows),
+        _named(rows, DIFFERS, "differ"),
+        _named(rows, UNDECIDABLE, "undecidable, as a heavy tail leaves a hundred runs too few"),
+        _improbable(rows),
         f"The published formula gives {formulas} of {len(rows.slots)} deterministic values "
         "exactly.",
         f"The paper's own two tables differ by more than chance in {doubted} of these "
@@ -207,6 +220,37 @@ def findings(plan: PaperPlan, rows: PaperRows) -> dict[str, str]:
         "relay": _gain(rows.relay),
         "missing": " ".join(filter(None, missing)),
     }
+
+
+def _agreeing(rows: PaperRows) -> str:
+    """Count what agrees, statistic by statistic."""
+    counts = [
+        f"{verdicts.get(AGREES, 0)} of {judged} {name}"
+        for name, verdicts in rows.by_statistic.items()
+        if (judged := sum(verdicts.values()) - verdicts.get(OPEN, 0))
+    ]
+    if not counts:
+        return ""
+    return f"{', '.join(counts)} agree with the paper (family-wise error rate {LEVEL:.0%})."
+
+
+def _named(rows: PaperRows, verdict: str, words: str) -> str:
+    """Count the comparisons with a verdict, and name their networks."""
+    found = [one for one in rows.compared if one.verdict == verdict]
+    networks = dict.fromkeys(str(one.network) for one in found)
+    return f"{len(found)} {words}: {', '.join(networks)}." if found else ""
+
+
+def _improbable(rows: PaperRows) -> str:
+    """Name what would be rejected by itself, whatever its verdict in the family is."""
+    found = [str(one) for one in rows.compared if one.improbable]
+    if not found:
+        return ""
+    expected = LEVEL * rows.comparisons
+    return (
+        f"By itself improbable at {LEVEL:.0%} (about {expected:.1f} such comparisons are expected "
+        f"by chance): {'; '.join(found)}."
+    )
 
 
 def agreement(comparisons: int, differing: int, claim: str) -> str:
