@@ -187,8 +187,8 @@ def test_a_wrong_deviation_and_a_wrong_maximum_are_found(change: dict[str, Any])
     plan = make_plan(max_n=4)
     said = findings(plan, rows)["paper"]
     assert said.startswith("4 of 4 means, ")
-    assert "1 differ: POPS(16, 16)." in said
-    assert f"POPS(16, 16), {statistic} (p = " in said
+    assert f"Not agreeing: POPS(16, 16), {statistic} (p = " in said
+    assert "By itself improbable" not in said
     failed = Reproduction(Path(), plan, rows, Theory((), (), (), ()), ()).report()
     assert not failed.ok
     assert failed.verdict == "FAILED: 1 of the comparisons with the paper differ."
@@ -207,7 +207,14 @@ def test_a_heavy_tail_is_undecidable_and_not_agreement() -> None:
     assert rows.by_statistic["maxima"] == {"undecidable": 1, "differs": 1}
     said = findings(make_plan(max_n=4), rows)["paper"]
     assert "0 of 4 means, 0 of 2 standard deviations, 0 of 2 maxima agree" in said
-    assert "6 undecidable" in said
+    assert "6 cannot be decided, as the tail is too heavy for a hundred runs: on POPS(" in said
+    unlikely = replace(rows, steps=(replace(rows.steps[0], max_p=0.007),))
+    said = findings(make_plan(max_n=4), unlikely)["paper"]
+    assert "By itself improbable at 1%" in said
+    assert said.count("POPS(32, 2), max (p = 0.007).") == 1
+    assert unlikely.improbable[0].record() == {
+        "d": 32, "g": 2, "n": 64, "statistic": "max", "p": 0.007,
+    }  # fmt: skip
     open_ones = judged([paper], [tail[:600:6]])
     assert {one.verdict for one in open_ones.compared} == {"too few runs"}
 

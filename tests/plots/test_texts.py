@@ -145,7 +145,9 @@ FIGURES: dict[str, tuple[Callable[[], Figure], ...]] = {
     "draw_results": (results,),
     "draw_runs": (
         lambda: plots.draw_runs(popsnet.route(4, 4, runs=20)),
-        lambda: plots.draw_runs(popsnet.route(8, 8, router="relay", variant="P2 P1 P1 Q Q Q S S S S S S", runs=9)),
+        lambda: plots.draw_runs(
+            popsnet.route(8, 8, router="relay", variant="P2 P1 P1 Q Q Q S S S S S S", runs=9)
+        ),
     ),
     "draw_schedule": (schedule, partial(schedule, 3, 12), partial(schedule, 64, 64)),
     "draw_separation": (test_plots.separated,),

@@ -19,10 +19,13 @@ from popsnet.model.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
 from popsnet.paper.verdicts import (
+    AGREES,
+    LEVEL,
     MAX,
     MEAN,
     SD,
     SLOTS_MEAN,
+    UNDECIDABLE,
     Compared,
     Pair,
     VerdictRows,
@@ -235,6 +238,9 @@ class RelayRow(NetworkRow):
     time_division: bool
 
 
+_NOT_REJECTED = (AGREES, UNDECIDABLE)
+
+
 @dataclass(frozen=True, slots=True)
 class PaperRows(VerdictRows):
     """The rows of the paper's tables, and of those that it does not have."""
@@ -254,6 +260,11 @@ class PaperRows(VerdictRows):
     def verdicts(self) -> list[str]:
         """The verdicts of all comparisons with the paper."""
         return [one.verdict for one in self.compared]
+
+    @property
+    def improbable(self) -> list[Compared]:
+        """Those that would be rejected by themselves and are not in the family."""
+        return [one for one in self.compared if one.verdict in _NOT_REJECTED and one.p <= LEVEL]
 
     @property
     def by_statistic(self) -> dict[str, dict[str, int]]:

@@ -200,20 +200,21 @@ def findings(plan: PaperPlan, rows: PaperRows) -> dict[str, str]:
     """
     formulas = sum(row.formula_agrees for row in rows.slots)
     doubted = sum(row.tables_differ for row in rows.steps)
-    still_open = rows.verdicts.count(OPEN)
     paper = [
         _agreeing(rows),
-        _named(rows, DIFFERS, "differ"),
-        _named(rows, UNDECIDABLE, "undecidable, as a heavy tail leaves a hundred runs too few"),
+        _differing(rows),
+        _undecidable(rows),
         _improbable(rows),
         f"The published formula gives {formulas} of {len(rows.slots)} deterministic values "
         "exactly.",
         f"The paper's own two tables differ by more than chance in {doubted} of these "
         f"{len(rows.steps)} rows.",
     ]
-    open_ones = f"Too few runs for a verdict: {plural(still_open, 'comparison')}."
+    counts = {name: verdicts.get(OPEN) for name, verdicts in rows.by_statistic.items()}
+    few = ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
+    open_ones = f"Too few runs for a verdict: {few}." if few else ""
     left_out = f"Not run: {plan.left_out} rows above n = {plan.max_n:,}."
-    missing = left_out if plan.left_out else "", open_ones if still_open else ""
+    missing = left_out if plan.left_out else "", open_ones
     return {
         "paper": " ".join(filter(None, paper)),
         "losses": _losses(rows.routers),
@@ -234,22 +235,28 @@ def _agreeing(rows: PaperRows) -> str:
     return f"{', '.join(counts)} agree with the paper (family-wise error rate {LEVEL:.0%})."
 
 
-def _named(rows: PaperRows, verdict: str, words: str) -> str:
-    """Count the comparisons with a verdict, and name their networks."""
-    found = [one for one in rows.compared if one.verdict == verdict]
-    networks = dict.fromkeys(str(one.network) for one in found)
-    return f"{len(found)} {words}: {', '.join(networks)}." if found else ""
+def _differing(rows: PaperRows) -> str:
+    found = [str(one) for one in rows.compared if one.verdict == DIFFERS]
+    return f"Not agreeing: {'; '.join(found)}." if found else ""
+
+
+def _undecidable(rows: PaperRows) -> str:
+    networks = [str(one.network) for one in rows.compared if one.verdict == UNDECIDABLE]
+    if not networks:
+        return ""
+    return (
+        f"{rows.undecidable} cannot be decided, as the tail is too heavy for a hundred runs: on "
+        f"{', '.join(dict.fromkeys(networks))}."
+    )
 
 
 def _improbable(rows: PaperRows) -> str:
-    """Name what would be rejected by itself, whatever its verdict in the family is."""
-    found = [str(one) for one in rows.compared if one.improbable]
-    if not found:
+    """Name what would be rejected by itself and is not in the family."""
+    if not rows.improbable:
         return ""
-    expected = LEVEL * rows.comparisons
     return (
-        f"By itself improbable at {LEVEL:.0%} (about {expected:.1f} such comparisons are expected "
-        f"by chance): {'; '.join(found)}."
+        f"By itself improbable at {LEVEL:.0%}, as about {LEVEL * rows.comparisons:.1f} comparisons "
+        f"are expected to be: {'; '.join(map(str, rows.improbable))}."
     )
 
 

@@ -83,10 +83,11 @@ class Compared:
     p: float
     verdict: str
 
-    @property
-    def improbable(self) -> bool:
-        """Whether it would be rejected if it were the only comparison."""
-        return self.verdict != OPEN and self.p <= LEVEL
+    def record(self) -> dict[str, int | float | str]:
+        """Return the network, what is compared, and its p-value."""
+        network = self.network
+        sizes = {"d": network.d, "g": network.g, "n": network.n}
+        return {**sizes, "statistic": self.statistic, "p": self.p}
 
     def __str__(self) -> str:
         return f"{self.network}, {self.statistic} (p = {self.p:.2g})"
