@@ -26,8 +26,8 @@ from popsnet.paper.verdicts import (
     SD,
     SLOTS_MEAN,
     UNDECIDABLE,
-    Compared,
     Pair,
+    PrintedNumber,
     VerdictRows,
     compare_with_print,
     judge,
@@ -116,12 +116,12 @@ class StepsRow(NetworkRow):
     time_division: bool
 
     @property
-    def compared(self) -> tuple[Compared, ...]:
+    def compared(self) -> tuple[PrintedNumber, ...]:
         """The comparisons of the row."""
         return (
-            Compared(self.network, MEAN, self.p, self.verdict),
-            Compared(self.network, SD, self.sd_p, self.sd_verdict),
-            Compared(self.network, MAX, self.max_p, self.max_verdict),
+            PrintedNumber(self.network, MEAN, self.p, self.verdict),
+            PrintedNumber(self.network, SD, self.sd_p, self.sd_verdict),
+            PrintedNumber(self.network, MAX, self.max_p, self.max_verdict),
         )
 
 
@@ -169,9 +169,9 @@ class SlotsRow(NetworkRow):
     time_division: bool
 
     @property
-    def compared(self) -> tuple[Compared, ...]:
+    def compared(self) -> tuple[PrintedNumber, ...]:
         """The comparison of the row."""
-        return (Compared(self.network, SLOTS_MEAN, self.p, self.verdict),)
+        return (PrintedNumber(self.network, SLOTS_MEAN, self.p, self.verdict),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ class PaperRows(VerdictRows):
     relay: tuple[RelayRow, ...]
 
     @property
-    def compared(self) -> list[Compared]:
+    def compared(self) -> list[PrintedNumber]:
         """All comparisons with the paper."""
         rows: tuple[StepsRow | SlotsRow, ...] = (*self.steps, *self.slots)
         return [one for row in rows for one in row.compared]
@@ -262,7 +262,7 @@ class PaperRows(VerdictRows):
         return [one.verdict for one in self.compared]
 
     @property
-    def improbable(self) -> list[Compared]:
+    def improbable(self) -> list[PrintedNumber]:
         """Those that would be rejected by themselves and are not in the family."""
         return [one for one in self.compared if one.verdict in _NOT_REJECTED and one.p <= LEVEL]
 
@@ -282,10 +282,8 @@ def make_rows(plan: PaperPlan, results: Results) -> PaperRows:
     tests = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
     tests += [compare_with_print(row, row.our_slots, row.printed.slots_in_print) for row in pairs]
     means = [test.p for test in tests]
-    p_values = {
-        MEAN: means[: len(pairs)], SLOTS_MEAN: means[len(pairs) :],
-        SD: [sd_p(pair) for pair in pairs], MAX: [maximum_p(pair) for pair in pairs],
-    }  # fmt: skip
+    p_values = {MEAN: means[: len(pairs)], SLOTS_MEAN: means[len(pairs) :]}
+    p_values |= {SD: [sd_p(pair) for pair in pairs], MAX: [maximum_p(pair) for pair in pairs]}
     verdicts = judge(pairs, p_values)
     executed, theirs = _executed(plan, results), {pair.network: pair for pair in pairs}
     relays = {subject.network: (subject, results[subject, runs]) for subject, runs in plan.relay}

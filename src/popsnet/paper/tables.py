@@ -236,28 +236,23 @@ def _agreeing(rows: PaperRows) -> str:
 
 
 def _differing(rows: PaperRows) -> str:
-    found = [str(one) for one in rows.compared if one.verdict == DIFFERS]
-    return f"Not agreeing: {'; '.join(found)}." if found else ""
+    found = "; ".join(str(one) for one in rows.compared if one.verdict == DIFFERS)
+    return f"Not agreeing: {found}." if found else ""
 
 
 def _undecidable(rows: PaperRows) -> str:
     networks = [str(one.network) for one in rows.compared if one.verdict == UNDECIDABLE]
-    if not networks:
-        return ""
-    return (
-        f"{rows.undecidable} cannot be decided, as the tail is too heavy for a hundred runs: on "
-        f"{', '.join(dict.fromkeys(networks))}."
-    )
+    where = ", ".join(dict.fromkeys(networks))
+    words = f"{len(networks)} cannot be decided, as the tail is too heavy for a hundred runs"
+    return f"{words}: on {where}." if networks else ""
 
 
 def _improbable(rows: PaperRows) -> str:
     """Name what would be rejected by itself and is not in the family."""
-    if not rows.improbable:
-        return ""
-    return (
-        f"By itself improbable at {LEVEL:.0%}, as about {LEVEL * rows.comparisons:.1f} comparisons "
-        f"are expected to be: {'; '.join(map(str, rows.improbable))}."
-    )
+    found = "; ".join(map(str, rows.improbable))
+    chance = f"{LEVEL * rows.comparisons:.1f} of {rows.comparisons} comparisons"
+    words = f"By itself improbable (p ≤ {LEVEL:.0%}, as by chance in about {chance})"
+    return f"{words}: {found}." if found else ""
 
 
 def agreement(comparisons: int, differing: int, claim: str) -> str:

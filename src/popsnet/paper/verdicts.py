@@ -75,7 +75,7 @@ class VerdictRows(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class PrintedNumber:
     """A printed number that is compared with ours."""
 
     network: Network
