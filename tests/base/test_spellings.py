@@ -11,10 +11,11 @@ import pytest
 
 import popsnet
 from popsnet.base.errors import InputError
-from popsnet.base.spellings import INPUTS, OldSpelling, changelog_table
+from popsnet.base.spellings import INPUTS, OldSpelling
 from popsnet.cli.options import faults as fault_options
 from popsnet.sweeps import Selection
 from popsnet.testing import check_locality
+from tests.base.old_outputs import changelog_table
 from tests.conftest import Cli
 
 NET = popsnet.Network(2, 2)

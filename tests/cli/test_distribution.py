@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import popsnet
-from popsnet.runs import kept
+from popsnet.runs import tally_file
 from tests.conftest import Cli
 
 
@@ -61,15 +61,15 @@ def test_an_interruption_prints_what_was_finished(
 def test_finished_runs_are_kept(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kept.json"
     arguments = ("distribution", 3, 3, "--runs", 400, "--no-exact", "--keep", path)
-    reading, calls = kept.Keeper.is_due, []
+    reading, calls = tally_file.TallyWriter.is_due, []
 
-    def interrupted(self: kept.Keeper) -> bool:
+    def interrupted(self: tally_file.TallyWriter) -> bool:
         calls.append(1)
         if len(calls) == 30:
             raise KeyboardInterrupt
         return reading(self)
 
-    monkeypatch.setattr(kept.Keeper, "is_due", interrupted)
+    monkeypatch.setattr(tally_file.TallyWriter, "is_due", interrupted)
     stopped = cli(*arguments, "--engine", "slots")
     assert stopped.code == 130
     assert f"They are in {path}, and the same command does the rest." in stopped.err

@@ -23,7 +23,7 @@ from popsnet import (
     Slot,
 )
 from popsnet.model.faults import ActiveFaults
-from popsnet.model.memory import Tolerant
+from popsnet.model.memory import FaultTolerance
 from tests.conftest import slot_of
 from tests.each import each
 
@@ -369,7 +369,7 @@ def test_a_tolerant_machine_skips_what_a_processor_missed() -> None:
     assert machine.executed.senders.tolist() == [2]
     assert (inbox.receivers.tolist(), inbox.packets.tolist()) == ([2], [0])
     memory = machine.memory
-    assert isinstance(memory, Tolerant)
+    assert isinstance(memory, FaultTolerance)
     assert (memory.skipped, memory.duplicated) == (2, 0)
     memory.deliver(np.array([2, 1]), np.array([0, 1]))  # one is not for it, one is not there
     assert (memory.skipped, memory.delivered) == (4, 0)
@@ -378,7 +378,7 @@ def test_a_tolerant_machine_skips_what_a_processor_missed() -> None:
 
 
 def test_a_packet_is_delivered_once_whatever_a_router_says() -> None:
-    memory = Tolerant(Network(2, 2), np.array([0, 1, 2, 3]), 1)
+    memory = FaultTolerance(Network(2, 2), np.array([0, 1, 2, 3]), 1)
     memory.deliver(np.array([1, 1]), np.array([1, 1]))
     memory.deliver(np.array([1]), np.array([1]))
     assert (memory.delivered, memory.duplicated, memory.skipped) == (1, 2, 0)

@@ -25,7 +25,7 @@ from popsnet import (
 from popsnet.model.slot import Ints
 from popsnet.programs.router import all_routers, get_router
 from popsnet.programs.schedules import Demand
-from popsnet.runs.demands import read_given
+from popsnet.runs.demands import read_packets
 from popsnet.testing import LocalityError, check_locality
 from popsnet.trace import Event
 from tests.each import each, examples
@@ -310,4 +310,4 @@ def test_demands_are_read_in_every_way(tmp_path: Path) -> None:
     for demand in (tmp_path / "packets.npy", str(tmp_path / "packets.csv"), [[0, 3], [0, 1]]):
         assert route(network, router="direct", packets=demand).delivered.tolist() == [2]
     assert route(network, router="direct", matrix=tmp_path / "matrix.npy").delivered[0] == 4
-    assert read_given(network).packets == 4
+    assert read_packets(network).packets == 4

@@ -84,7 +84,8 @@ def test_the_wheel_works_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "OK" in run(command, "check", tmp_path / "t")
     assert (
         run(python, "-c", MISSING)
-        == "['matplotlib', 'jinja2', 'pandas', 'pyarrow', 'networkx', 'distributed', 'dask-jobqueue']\n"
+        == "['matplotlib', 'jinja2', 'pandas', 'pyarrow', 'networkx', 'distributed', "
+        "'dask-jobqueue']\n"
     )
     refused = attempt(command, "paper")
     assert refused.returncode == 2

@@ -122,8 +122,8 @@ def test_points_have_means_and_intervals(tmp_path: Path) -> None:
 def test_bad_axes_are_refused(tmp_path: Path) -> None:
     with Store(tmp_path / "r", create=True) as store:
         for options, complaint in (
-            ({"x": "slots"}, "x = slots: give one of n, d, g, d/g"),
-            ({"measure": "n"}, "measure = n: give one of slots, steps, slots_delivered, lost"),
+            ({"x": "slots"}, "x = 'slots': give one of n, d, g, d/g"),
+            ({"measure": "n"}, "measure = 'n': give one of slots, steps, slots_delivered, lost"),
             ({}, "There are no results"),
         ):
             with pytest.raises(InputError, match=complaint):

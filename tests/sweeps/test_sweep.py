@@ -26,7 +26,7 @@ from popsnet.engines.fused.engine import FusedEngine
 from popsnet.experiment import experiment as experiment_module
 from popsnet.programs.router import unregister
 from popsnet.sweeps import runner, shard
-from popsnet.sweeps.kind import Stopped
+from popsnet.sweeps.kind import StoppedError
 from popsnet.sweeps.rows import SHARD
 from popsnet.sweeps.runner import collect
 from popsnet.sweeps.shard import Shards
@@ -429,7 +429,7 @@ def test_threads_that_are_told_to_stop_do(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as threads:
         future = threads.submit(SHARD.execute, experiment, range(1), stop.is_set)
         stop.set()
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             future.result()
 
 
@@ -557,7 +557,7 @@ def test_a_worker_keeps_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(shard, "NEGLIGIBLE", 15)
     shards = [SHARD.execute(one, range(number, number + 1)) for number in (0, 1)]
     assert opened == [one, one]
-    assert shard._opened.experiment is None
+    assert shard._thread_session.experiment is None
     assert {shards[0].provenance.engine} == {"fused"}
 
 

@@ -27,7 +27,7 @@ from popsnet.base.errors import InputError, StoreError
 from popsnet.programs.scheduler import unregister_scheduler
 from popsnet.runs import simulate as simulate_module
 from popsnet.sweeps import Selection, runner
-from popsnet.sweeps.kind import Result, Stopped, UnreadableError, hash_of
+from popsnet.sweeps.kind import Result, StoppedError, UnreadableError, hash_of
 from popsnet.sweeps.rows import WINDOW, experiment_of
 from popsnet.sweeps.runner import collect_traffic
 from popsnet.sweeps.store import Store
@@ -492,7 +492,7 @@ def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
     crew = runner.Workers(AtOnce(), workers=2)
     crew._available = WINDOW.memory(large)
     queue = Queue([(large, range(1)), (large, range(1)), (small, range(1))])
-    crew._at_work[Future()] = runner._Handed([], WINDOW.memory(large), 0.0)
+    crew._at_work[Future()] = runner._Task([], WINDOW.memory(large), 0.0)
     taken = queue.take(crew._fits)
     assert taken is not None
     assert taken[0] == small
@@ -501,7 +501,7 @@ def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
 
 def test_threads_that_are_told_to_stop_do() -> None:
     endless = TrafficExperiment(2, 2, scheduler="tdm", load=0.1, slots=2**30)
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         WINDOW.execute(endless, stopped=lambda: True)
 
 

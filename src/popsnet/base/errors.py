@@ -171,10 +171,10 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     """
     sought = _plain(name)
     best: dict[str, float] = {}
-    for one in known:
-        plain = _plain(one)
+    for candidate in known:
+        plain = _plain(candidate)
         slips = min(_slips(sought, plain), _slips(sought.split(":")[0], plain.split(":")[0]) + 0.5)
-        best[one] = min(slips, 2.5 if len(sought) > 2 and plain.startswith(sought) else 9)
+        best[candidate] = min(slips, 2.5 if len(sought) > 2 and plain.startswith(sought) else 9)
     close = min(best, key=best.__getitem__, default="")
     return close if best.get(close, 9) < 3 else None
 
@@ -183,18 +183,18 @@ def _plain(name: str) -> str:
     return name.casefold().lstrip("-").replace("_", "-").replace(" ", "-")
 
 
-def _slips(one: str, other: str) -> int:
+def _slips(name: str, other: str) -> int:
     """Return how many characters were left out, added, replaced or exchanged; 9 if too many."""
-    longest = max(len(one), len(other))
+    longest = max(len(name), len(other))
     most = min(2, (longest + 1) // 3)
-    if abs(len(one) - len(other)) > most:
+    if abs(len(name) - len(other)) > most:
         return 9
     before, row = list[int](), list(range(len(other) + 1))
-    for i, a in enumerate(one):
+    for i, a in enumerate(name):
         before, above, row = row, before, [i + 1]
         for j, b in enumerate(other):
             row.append(min(before[j] + (a != b), before[j + 1] + 1, row[j] + 1))
-            if i and j and a == other[j - 1] and b == one[i - 1]:
+            if i and j and a == other[j - 1] and b == name[i - 1]:
                 row[-1] = min(row[-1], above[j - 1] + 1)
     return row[-1] if row[-1] <= most else 9
 

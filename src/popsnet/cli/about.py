@@ -69,7 +69,7 @@ def doctor(cluster: Cluster = None) -> Report:
         findings.append(about)
     ok = Column("ok", " ", "text", lambda row: "ok" if row.ok else "missing")
     columns = Column("what", kind="text"), ok, Column("detail", kind="text")
-    broken = [one.what for one in findings if one.needed and not one.ok]
+    broken = [finding.what for finding in findings if finding.needed and not finding.ok]
     verdict = "OK: everything that popsnet needs works here."
     if broken:
         verdict = f"FAILED: needed and not working: {', '.join(broken)}."
@@ -100,14 +100,14 @@ def _cluster(address: str) -> tuple[list[WorkerStatus] | None, Finding]:
         workers = describe_workers(address)
     except InputError as error:
         return None, Finding(what, False, True, str(error).removeprefix(f"cluster = {address!r}: "))
-    others = {one.address: one.popsnet or "none" for one in workers}
+    others = {worker.address: worker.popsnet or "none" for worker in workers}
     others = {name: version for name, version in others.items() if version != popsnet.__version__}
     if others:
         return workers, Finding(what, False, True, different_versions(others, popsnet.__version__))
     if not workers:
         detail = f"there are no workers. Start some with 'dask worker {address}'."
         return workers, Finding(what, False, True, detail)
-    threads = sum(one.threads for one in workers)
+    threads = sum(worker.threads for worker in workers)
     detail = f"{plural(len(workers), 'worker')} with {plural(threads, 'thread')}"
     return workers, Finding(what, True, True, "; ".join([detail, *_lacking(workers)]))
 
@@ -119,7 +119,7 @@ def _lacking(workers: list[WorkerStatus]) -> Iterator[str]:
 
     for name, engine in usable().items():
         if not any(
-            all(f"{one}=" in worker.resources for one in engine.resources) for worker in workers
+            all(f"{name}=" in worker.resources for name in engine.resources) for worker in workers
         ):
             yield (
                 f"none has the resources of engine {name} "

@@ -11,7 +11,7 @@ import popsnet
 from popsnet.base.errors import wrong
 from popsnet.base.report import Report, plural
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, reporting, with_figure
+from popsnet.cli.output import Interruption, reporting, with_figure
 
 
 @reporting
@@ -40,16 +40,16 @@ def compare(
         Runs of each router.
     """
     try:
-        found = popsnet.compare(d, g, routers=router, runs=runs, **experiment.keywords())
+        comparison = popsnet.compare(d, g, routers=router, runs=runs, **experiment.keywords())
     except KeyboardInterrupt as stop:
-        if (kept := getattr(stop, "comparison", None)) is None:
+        if (partial := getattr(stop, "comparison", None)) is None:
             raise
-        message = f"Interrupted: {plural(len(kept.done), 'router')} finished."
-        raise Interrupted(message, kept.report(timing) if kept.done else None) from None
-    report = found.report(timing)
-    if figure is not None and not found.done:
+        message = f"Interrupted: {plural(len(partial.done), 'router')} finished."
+        raise Interruption(message, partial.report(timing) if partial.done else None) from None
+    report = comparison.report(timing)
+    if figure is not None and not comparison.done:
         return report.plus("No figure is written.")
-    return with_figure(report, figure, lambda: popsnet.plots.draw_comparison(found))
+    return with_figure(report, figure, lambda: popsnet.plots.draw_comparison(comparison))
 
 
 @reporting
@@ -113,16 +113,16 @@ def faults(
     runs
         Runs of each router for each number.
     """
-    found = popsnet.survival(
+    survival = popsnet.survival(
         d, g, routers=router, kind=kind, numbers=_numbers(numbers), runs=runs,
         **experiment.keywords(),
     )  # fmt: skip
-    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_survival([found]))
+    return with_figure(survival.report(), figure, lambda: popsnet.plots.draw_survival([survival]))
 
 
 def _numbers(text: str) -> list[int]:
     try:
-        return [int(one) for one in text.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
         raise wrong("numbers", text)(
             "it must be integers with commas between them, such as 0,1,4."

@@ -17,7 +17,7 @@ from popsnet.base.files import require_writable
 from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Cluster, Figure
-from popsnet.cli.output import Interrupted, for_people, reporting, with_figure
+from popsnet.cli.output import Interruption, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
 
 if TYPE_CHECKING:
@@ -32,13 +32,14 @@ def _seconds(time: str | None) -> float | None:
     """Return the seconds of a time such as 90, 90s, 10min or 2h."""
     if time is None:
         return None
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
-    if found is None or float(found[1]) <= 0:
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
+    if match is None or float(match[1]) <= 0:
         raise InputError(f"--time-limit {time}: give a time such as 90s, 10min or 2h.")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 _NOTHING = "Interrupted before any run was finished; there are no results."
+_REST = "The same command does the rest."
 
 
 def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> None:
@@ -57,9 +58,9 @@ def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> No
     parts = [what] * bool(experiments) + [f"{plural(points, 'point')} of traffic"] * bool(points)
     where = ""
     if cluster is not None:
-        there = cluster.workers
-        where = f" on {cluster.address}, {plural(there, 'worker')}"
-        where += " yet: the work begins when one comes" * (not there)
+        workers = cluster.workers
+        where = f" on {cluster.address}, {plural(workers, 'worker')}"
+        where += " yet: the work begins when one comes" * (not workers)
     typer.echo(f"Running {' and '.join(parts)}{where}…", err=True)
 
 
@@ -123,23 +124,22 @@ def sweep(
         opened = ExitStack()
         executor = None if cluster is None else opened.enter_context(open_cluster(cluster))
     except KeyboardInterrupt:
-        raise Interrupted(_NOTHING) from None
+        raise Interruption(_NOTHING) from None
     with opened, popsnet.Store(store, create=True) as results:
         try:
             _announce(goals, results, executor)
             pursue(goals, results, deadline_after(seconds), Workers(executor, workers))
         except KeyboardInterrupt:
             if not results.experiments() and not results.traffic.count():
-                raise Interrupted(_NOTHING) from None
-            message = f"{progress_in_words(goals, results)} The same command does the rest."
-            raise Interrupted(
-                f"Interrupted: {message}", sweep_report(wanted, goals, results)
-            ) from None
+                raise Interruption(_NOTHING) from None
+            message = f"Interrupted: {progress_in_words(goals, results)} {_REST}"
+            raise Interruption(message, sweep_report(wanted, goals, results)) from None
         report = sweep_report(wanted, goals, results)
-        if not goals.is_reached(results):
-            message = f"{progress_in_words(goals, results)} The same command does the rest."
-            report = report.plus(f"Stopped after {time_limit}: {message}")
-        return report
+        if goals.is_reached(results):
+            return report
+        return report.plus(
+            f"Stopped after {time_limit}: {progress_in_words(goals, results)} {_REST}"
+        )
 
 
 @reporting
@@ -177,8 +177,8 @@ def paper(
         report = done.report()
     except KeyboardInterrupt:
         message = f"Interrupted: finished runs are in {out}. The same command continues."
-        raise Interrupted(message) from None
-    parts = (replace(one, columns=()) if isinstance(one, Table) else one for one in report.parts)
+        raise Interruption(message) from None
+    parts = (replace(t, columns=()) if isinstance(t, Table) else t for t in report.parts)
     return replace(report, parts=tuple(parts))  # the tables were shown
 
 
@@ -243,7 +243,7 @@ class FilterOptions(opt.Options):
         """Return what is selected."""
         from popsnet.sweeps import Selection
 
-        return Selection(**{name: given for name, given in vars(self).items() if given})
+        return Selection(**{name: value for name, value in vars(self).items() if value})
 
 
 Only = Annotated["Selection", FilterOptions]
@@ -402,7 +402,7 @@ def merge(
     with ExitStack() as opened:  # refuses what is not a store, before any work
         stores = [opened.enter_context(popsnet.Store(other)) for other in others]
         results = opened.enter_context(popsnet.Store(store, create=True))
-        rows = [_merged(results, one) for one in stores]
+        rows = [_merged(results, path) for path in stores]
         traffic = results.traffic.count() > 0
     columns = [Column("store", kind="text"), Column("new_shards", kind="integer")]
     columns += [Column("new_points", kind="integer")] * traffic

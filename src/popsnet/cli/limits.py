@@ -12,7 +12,7 @@ import popsnet
 from popsnet.base.errors import wrong
 from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, reporting, with_figure, with_file
+from popsnet.cli.output import Interruption, reporting, with_figure, with_file
 
 if TYPE_CHECKING:
     from popsnet.model.slot import Ints
@@ -33,8 +33,8 @@ def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
     figure
         Write a figure of a run and the phases of the proof: .svg, .png or .pdf.
     """
-    found = popsnet.predict(d, g, runs=runs, phases=figure is not None)
-    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_phases(found.phases))
+    times = popsnet.predict(d, g, runs=runs, phases=figure is not None)
+    return with_figure(times.report(), figure, lambda: popsnet.plots.draw_phases(times.phases))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,22 +110,22 @@ def distribution(
     Exit code 1: a run is capped, or packets are not delivered.
     """
     try:
-        found = popsnet.distribution(**experiment.keywords())
+        result = popsnet.distribution(**experiment.keywords())
     except KeyboardInterrupt as stop:
-        if not isinstance(kept := getattr(stop, "distribution", None), popsnet.RunsDistribution):
+        if not isinstance(partial := getattr(stop, "distribution", None), popsnet.RunsDistribution):
             raise
         message = "With --keep FILE.json they would be kept."
         if experiment.keep is not None:
             message = f"They are in {experiment.keep}, and the same command does the rest."
-        message = f"Interrupted: {kept.runs:,} runs are finished. {message}"
-        raise Interrupted(message, _report(kept, timing)) from None
-    report = _report(found, timing)
-    return with_figure(report, figure, lambda: popsnet.plots.draw_tails(found))
+        message = f"Interrupted: {partial.runs:,} runs are finished. {message}"
+        raise Interruption(message, _report(partial, timing)) from None
+    report = _report(result, timing)
+    return with_figure(report, figure, lambda: popsnet.plots.draw_tails(result))
 
 
-def _report(found: popsnet.RunsDistribution, timing: popsnet.Timing | None) -> Report:
-    return found.report(timing).plus(
-        Fact("seconds", found.seconds), f"Routed in {found.seconds:,.2f} s."
+def _report(result: popsnet.RunsDistribution, timing: popsnet.Timing | None) -> Report:
+    return result.report(timing).plus(
+        Fact("seconds", result.seconds), f"Routed in {result.seconds:,.2f} s."
     )
 
 
@@ -209,8 +209,8 @@ def congestion(
     worst
         Build the worst permutation as well up to this G; slow above 32.
     """
-    found = popsnet.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
-    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_congestion(found))
+    study = popsnet.adversaries.measure_congestion(largest, runs, permutation_seed, worst)
+    return with_figure(study.report(), figure, lambda: popsnet.plots.draw_congestion(study))
 
 
 @adversary.command()
@@ -289,8 +289,8 @@ def separation(
     most_slots
         Longest delay to look for, an even number of slots.
     """
-    found = popsnet.adversaries.measure_separation(largest, runs, _rounds(most_slots))
-    return with_figure(found.report(), figure, lambda: popsnet.plots.draw_separation_study(found))
+    study = popsnet.adversaries.measure_separation(largest, runs, _rounds(most_slots))
+    return with_figure(study.report(), figure, lambda: popsnet.plots.draw_separation_study(study))
 
 
 def _rounds(most_slots: int) -> int:

@@ -30,7 +30,7 @@ from popsnet.cli import (
     traffic,
     view,
 )
-from popsnet.cli.output import UserCodeFailed, in_flags, say
+from popsnet.cli.output import UserCodeError, in_flags, say
 from popsnet.cli.signals import ExitCode
 from popsnet.cli.usage import Command, Group
 
@@ -49,8 +49,8 @@ _COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
 class _Popsnet(Group):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands; Typer would list groups of commands last."""
-        every = (one for members in _COMMANDS.values() for one in members)
-        names = (one.info.name if isinstance(one, typer.Typer) else one.__name__ for one in every)
+        every = (item for members in _COMMANDS.values() for item in members)
+        names = (i.info.name if isinstance(i, typer.Typer) else i.__name__ for i in every)
         return [str(name).replace("_", "-") for name in names]
 
 
@@ -86,13 +86,13 @@ def _popsnet(
 
 
 for panel, members in _COMMANDS.items():
-    for one in members:
-        if isinstance(one, typer.Typer):
-            app.add_typer(one, cls=Group, rich_help_panel=panel)
-            for command in one.registered_commands:
+    for member in members:
+        if isinstance(member, typer.Typer):
+            app.add_typer(member, cls=Group, rich_help_panel=panel)
+            for command in member.registered_commands:
                 command.cls = Command
         else:
-            app.command(cls=Command, rich_help_panel=panel)(one)
+            app.command(cls=Command, rich_help_panel=panel)(member)
 
 
 def main() -> None:
@@ -126,7 +126,7 @@ def _run() -> int:
 
 def _of_error(error: Exception) -> int:
     """Say what failed; an exception that is not raised on purpose is a fault of popsnet."""
-    if isinstance(error, UserCodeFailed):
+    if isinstance(error, UserCodeError):
         say(f"Error: {error}")
         return ExitCode.FAILED
     if isinstance(error, PopsnetError):

@@ -102,7 +102,7 @@ _HEADING = "Parameters\n----------\n"
 
 def texts_of(*docstrings: str | None) -> dict[str, str]:
     """Return what the options of docstrings mean, by their names; the last docstring decides."""
-    return {name: text for one in (__doc__, *docstrings) for name, text in _section(one or "")}
+    return {name: text for doc in (__doc__, *docstrings) for name, text in _section(doc or "")}
 
 
 @cache
@@ -120,24 +120,24 @@ def summary_of(docstring: str | None) -> str:
     return cleandoc(docstring or "").partition(_HEADING)[0].rstrip()
 
 
-def described(one: Parameter, texts: Mapping[str, str]) -> Parameter:
+def described(parameter: Parameter, texts: Mapping[str, str]) -> Parameter:
     """Return a parameter as Typer reads it: with its meaning, and named as it is in Python.
 
     Without a default it is an argument. A flag has no second name that switches it off.
     """
-    one = one.replace(kind=Parameter.KEYWORD_ONLY)
-    if one.annotation is typer.Context:
-        return one
-    if get_origin(one.annotation) is Annotated:
-        kind, info = get_args(one.annotation)
+    parameter = parameter.replace(kind=Parameter.KEYWORD_ONLY)
+    if parameter.annotation is typer.Context:
+        return parameter
+    if get_origin(parameter.annotation) is Annotated:
+        kind, info = get_args(parameter.annotation)
     else:
-        is_argument, kind = one.default is Parameter.empty, one.annotation
-        info = typer.Argument(metavar=one.name.upper()) if is_argument else typer.Option()
+        is_argument, kind = parameter.default is Parameter.empty, parameter.annotation
+        info = typer.Argument(metavar=parameter.name.upper()) if is_argument else typer.Option()
     info = copy(info)
-    info.help = texts.get(one.name)
+    info.help = texts.get(parameter.name)
     if isinstance(info, OptionInfo) and info.default is ...:
-        info.default = f"--{one.name.replace('_', '-')}"
-    return one.replace(annotation=Annotated[kind, info])
+        info.default = f"--{parameter.name.replace('_', '-')}"
+    return parameter.replace(annotation=Annotated[kind, info])
 
 
 @dataclass(frozen=True)
@@ -151,27 +151,27 @@ class Options:
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Self:
         """Return the group with its options, which are taken out of all options of a command."""
-        return cls(**{one.name: options.pop(one.name) for one in fields(cls)})
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
 
     @classmethod
     def parameters(cls) -> list[Parameter]:
         """Return the options as parameters that typer reads."""
-        texts = texts_of(*(one.__doc__ for one in reversed(cls.__mro__)))
+        texts = texts_of(*(base.__doc__ for base in reversed(cls.__mro__)))
         kinds, own = get_type_hints(cls, include_extras=True), signature(cls).parameters
         return [
-            described(own[one.name].replace(annotation=kinds[one.name]), texts)
-            for one in fields(cls)
+            described(own[field.name].replace(annotation=kinds[field.name]), texts)
+            for field in fields(cls)
         ]
 
     @classmethod
     def typed(cls, options: Options) -> list[str]:
         """Return these of some options as they would be typed, without those left as they are."""
         words = []
-        for one in fields(cls):
-            value = getattr(options, one.name)
+        for field in fields(cls):
+            value = getattr(options, field.name)
             for text in value if isinstance(value, list) else [value]:
-                if value != one.default:
-                    words += [f"--{one.name.replace('_', '-')}", str(text)]
+                if value != field.default:
+                    words += [f"--{field.name.replace('_', '-')}", str(text)]
         return words
 
     def value(self) -> Any:
@@ -183,10 +183,10 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
     """Complete by what the package has under a name, which is looked up when it is needed."""
 
     def complete(incomplete: str) -> list[str]:
-        found = getattr(import_module(f"popsnet.{module}"), name)
-        known = get_args(found) or (found() if callable(found) else found)
-        names = (*others, *(getattr(one, "name", one) for one in known))
-        return [one for one in names if one.startswith(incomplete)]
+        value = getattr(import_module(f"popsnet.{module}"), name)
+        known = get_args(value) or (value() if callable(value) else value)
+        names = (*others, *(getattr(item, "name", item) for item in known))
+        return [name for name in names if name.startswith(incomplete)]
 
     return complete
 
@@ -205,20 +205,20 @@ def faults(
     fault: list[str] | None, loss: float | None, loss_per: str | None, fault_seed: int | None
 ) -> dict[str, Any]:
     """Return the faults and their seed, and refuse an option that changes nothing."""
-    given = popsnet.Faults.parse(" ".join(fault or ()))
-    if loss is not None and given.loss:
+    faults = popsnet.Faults.parse(" ".join(fault or ()))
+    if loss is not None and faults.loss:
         raise InputError(
-            f"--fault loss:{given.loss:g} and --loss {loss:g} each give the loss; give only one."
+            f"--fault loss:{faults.loss:g} and --loss {loss:g} each give the loss; give only one."
         )
     if loss is not None:
-        given = given.with_loss(loss, loss_per or "coupler")
+        faults = faults.with_loss(loss, loss_per or "coupler")
     elif loss_per is not None:
         raise InputError(f"--loss-per {loss_per} says how messages are lost; give --loss as well.")
-    if fault_seed is not None and not (given.random or given.loss):
+    if fault_seed is not None and not (faults.random or faults.loss):
         raise InputError(
             f"--fault-seed {fault_seed} is for random faults and for --loss; leave it out."
         )
-    return {"faults": given, "fault_seed": fault_seed or 0}
+    return {"faults": faults, "fault_seed": fault_seed or 0}
 
 
 def require_file(path: Path | None) -> Path | None:
@@ -310,20 +310,20 @@ class TimeOptions(Options):
 
     def value(self) -> Timing | None:
         """Return the timing that is asked for, None if none is."""
-        given = {name: text for name, text in vars(self).items() if text is not None}
-        preset = given.pop("timing", None)
-        if preset is None and not given:
+        options = {name: text for name, text in vars(self).items() if text is not None}
+        preset = options.pop("timing", None)
+        if preset is None and not options:
             return None
         from popsnet.hardware import TIMINGS, Timing, find_preset
 
         if preset is None:
-            if "slot" not in given:
+            if "slot" not in options:
                 raise InputError(
-                    f"--{next(iter(given))} is given without a slot; give --slot, such as 20ns, or "
-                    f"--timing: {', '.join(TIMINGS)}."
+                    f"--{next(iter(options))} is given without a slot; give --slot, such as 20ns, "
+                    f"or --timing: {', '.join(TIMINGS)}."
                 )
-            return Timing(**given)
-        return find_preset("timing", preset, TIMINGS).replaced(**given)
+            return Timing(**options)
+        return find_preset("timing", preset, TIMINGS).replaced(**options)
 
 
 Timed = Annotated["Timing | None", TimeOptions]
@@ -335,11 +335,11 @@ class Keywords(Options):
 
     def keywords(self) -> dict[str, Any]:
         """Return the keywords: all options that are given, and faults as the library takes them."""
-        given = dict(vars(self))
-        if "fault" in given:
+        keywords = dict(vars(self))
+        if "fault" in keywords:
             names = "fault", "loss", "loss_per", "fault_seed"
-            given |= faults(*(given.pop(name, None) for name in names))
-        return {name: value for name, value in given.items() if value is not None}
+            keywords |= faults(*(keywords.pop(name, None) for name in names))
+        return {name: value for name, value in keywords.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -365,14 +365,14 @@ class RunOptions(Keywords):
 
     def keywords(self) -> dict[str, Any]:
         """Return the keywords of :func:`popsnet.route` and other functions of the library."""
-        given = super().keywords()
+        keywords = super().keywords()
         ways = {"--packets": self.packets, "--matrix": self.matrix}
         if self.permutation != "random":
             ways = {"--permutation": Path(self.permutation), **ways}
         names = [name for name, value in ways.items() if value]
         if len(names) > 1:
             raise InputError(f"{' and '.join(names)} each give the packets to send; give only one.")
-        return given
+        return keywords
 
     @property
     def has_demand(self) -> bool:
@@ -427,7 +427,7 @@ class RoutedOptions(ExperimentOptions, RouterOptions):
 
     def keywords(self) -> dict[str, Any]:
         """Return the keywords of :func:`popsnet.route` and other functions of the library."""
-        given = super().keywords()
+        keywords = super().keywords()
         if self.router == DEFAULT_ROUTER and (self.has_demand or self.variant is None):
             self.require_default_applies(self.d, self.g)
-        return given
+        return keywords

@@ -35,7 +35,7 @@ flags: ContextVar[Mapping[str, str]] = ContextVar("flags", default={})  # noqa: 
 """The options of the command that is called, by the names of the parameters that they give."""
 
 
-class Interrupted(Exception):
+class Interruption(Exception):
     """Ctrl-C when part of the work is done: what to say, and the report of that part."""
 
     def __init__(self, message: str, report: Report | None = None) -> None:
@@ -43,7 +43,7 @@ class Interrupted(Exception):
         self.report = report
 
 
-class UserCodeFailed(Exception):
+class UserCodeError(Exception):
     """The code of a user's file raised an exception: which file, its lines, and the exception."""
 
 
@@ -68,7 +68,7 @@ def reporting(command: Command) -> Callable[..., None]:
                 for name, group in groups.items():
                     options[name] = group.taken(options).value()
                 report: Report | None = command(**options)
-            except Interrupted as stop:
+            except Interruption as stop:
                 report, message = stop.report, str(stop)
                 report = report and report.plus(Fact("interrupted", True))
             except KeyboardInterrupt:
@@ -77,7 +77,7 @@ def reporting(command: Command) -> Callable[..., None]:
                 raise
             except Exception as error:
                 if not signals.was_interrupted() and (text := _failure_of_user_code(error)):
-                    raise UserCodeFailed(text) from None
+                    raise UserCodeError(text) from None
                 raise
         if report is not None:
             report = _in_flags(report)
@@ -94,7 +94,7 @@ def reporting(command: Command) -> Callable[..., None]:
     own += _FormOptions.parameters()
     run.__doc__ = summary_of(command.__doc__)
     run.__signature__ = Signature(own)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in own}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in own}
     return run
 
 
@@ -117,19 +117,19 @@ class _FormOptions(Options):
 def _expanded(command: Command) -> tuple[list[Parameter], dict[str, type[Options]]]:
     """Return the parameters of a command, and those that stand for several options."""
     parameters, groups, texts = [], {}, texts_of(command.__doc__)
-    for one in signature(command, eval_str=True).parameters.values():
-        if (group := _group_of(one.annotation)) is None:
-            parameters.append(described(one, texts))
+    for parameter in signature(command, eval_str=True).parameters.values():
+        if (group := _group_of(parameter.annotation)) is None:
+            parameters.append(described(parameter, texts))
         else:
-            groups[one.name] = group
+            groups[parameter.name] = group
             parameters += group.parameters()
     return parameters, groups
 
 
 def _group_of(annotation: Any) -> type[Options] | None:
-    for one in (annotation, *getattr(annotation, "__metadata__", ())):
-        if isinstance(one, type) and issubclass(one, Options):
-            return one
+    for annotated in (annotation, *getattr(annotation, "__metadata__", ())):
+        if isinstance(annotated, type) and issubclass(annotated, Options):
+            return annotated
     return None
 
 
@@ -224,7 +224,7 @@ def _print(report: Report, form: _FormOptions) -> None:
     elif form.csv:
         typer.echo(report.csv(), nl=False)
         first, *rest = report.tables or [report.first_table]
-        if others := [one.name for one in rest if one.columns and one.name != first.name]:
+        if others := [table.name for table in rest if table.columns and table.name != first.name]:
             say(f"Not in the CSV: {', '.join(others)}; --json has all tables.")
     else:
         _print_parts(report.renderables())

@@ -11,7 +11,7 @@ import popsnet
 from popsnet.base.errors import InputError
 from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, reporting, with_trace
+from popsnet.cli.output import Interruption, reporting, with_trace
 
 _CHOOSING = {"survive", "detect"}
 """Options that choose a variant."""
@@ -71,9 +71,9 @@ class RouteOptions(opt.RoutedOptions, AlgorithmOptions):
                 "--detect asks processors whether they have their packet, and no processor knows "
                 "how many packets of a demand are for it; leave it out."
             )
-        given = replace(self, variant=self.chosen, schedule=None).keywords()
-        given = {name: value for name, value in given.items() if name not in _CHOOSING}
-        experiment = experiment_of(given.pop("d"), **given)
+        keywords = replace(self, variant=self.chosen, schedule=None).keywords()
+        keywords = {name: value for name, value in keywords.items() if name not in _CHOOSING}
+        experiment = experiment_of(keywords.pop("d"), **keywords)
         if not self.detect:
             return experiment
         return experiment.replaced(variant=experiment.variant + DETECTED)
@@ -103,11 +103,11 @@ def route(
     try:
         done = popsnet.route(experiment, runs=runs, engine=engine, trace=trace)
     except KeyboardInterrupt as stop:
-        if not isinstance(kept := getattr(stop, "runs", None), popsnet.Runs):
+        if not isinstance(partial := getattr(stop, "runs", None), popsnet.Runs):
             raise
-        message = f"Interrupted: {len(kept)} of {runs} runs were finished."
-        report = _report(kept, options, timing) if len(kept) else None
-        raise Interrupted(message, report) from None
+        message = f"Interrupted: {len(partial)} of {runs} runs were finished."
+        report = _report(partial, options, timing) if len(partial) else None
+        raise Interruption(message, report) from None
     return with_trace(_report(done, options, timing), trace)
 
 
@@ -142,7 +142,7 @@ def _require_schedules(router: str, variant: str | None) -> None:
     if variant is not None:
         raise InputError("A schedule is a variant; give --schedule or --variant, not both.")
     if find_variant(router, None)[0].parse_variant is None:
-        able = ", ".join(one.name for one in popsnet.all_routers() if one.parse_variant is not None)
+        able = ", ".join(r.name for r in popsnet.all_routers() if r.parse_variant is not None)
         which = f"these do: {able}" if able else "no router here does"
         raise InputError(f"Router {router} takes no --schedule; {which}.")
 
@@ -151,9 +151,9 @@ def _require_survival(router: str, variant: str | None) -> None:
     """Refuse --survive beside a variant or a schedule, and with a router that has none for it."""
     from popsnet.programs.router import find_variant
 
-    found, named = find_variant(router, None)
-    if _SURVIVE not in found.variants:
-        able = ", ".join(one.name for one in popsnet.all_routers() if _SURVIVE in one.variants)
+    program, named = find_variant(router, None)
+    if _SURVIVE not in program.variants:
+        able = ", ".join(r.name for r in popsnet.all_routers() if _SURVIVE in r.variants)
         raise InputError(f"Router {router} has no variant for --survive; these have: {able}.")
     if variant is not None or named is not None:
         raise InputError(

@@ -44,13 +44,13 @@ def interrupting() -> Iterator[None]:
     global _first
     _first = 0
     both = signal.SIGINT, signal.SIGTERM
-    heeded = [one for one in both if signal.getsignal(one) != signal.SIG_IGN]
-    before = [signal.signal(one, _interrupt) for one in heeded]
+    heeded = [number for number in both if signal.getsignal(number) != signal.SIG_IGN]
+    before = [signal.signal(number, _interrupt) for number in heeded]
     try:
         yield
     finally:
-        for one, handler in zip(heeded, before, strict=True):
-            signal.signal(one, handler)
+        for number, handler in zip(heeded, before, strict=True):
+            signal.signal(number, handler)
 
 
 def was_interrupted() -> bool:

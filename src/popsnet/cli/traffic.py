@@ -18,7 +18,7 @@ from popsnet.base.report import Column, Fact, Report, Table, facts_of, plural
 from popsnet.base.terminal import escape_controls
 from popsnet.cli import options as opt
 from popsnet.cli.options import refuse_table
-from popsnet.cli.output import Interrupted, reporting, with_figure, with_file, with_trace
+from popsnet.cli.output import Interruption, reporting, with_figure, with_file, with_trace
 
 if TYPE_CHECKING:
     from popsnet import Timing
@@ -108,13 +108,13 @@ class TrafficOptions(opt.Keywords):
     @property
     def chosen(self) -> str:
         """What is asked for: load, loads, saturation, packets or an overview."""
-        given = {
+        options = {
             "--load": self.load is not None,
             "--loads": self.loads is not None,
             "--saturation": self.saturation,
             "--packets": self.packets is not None,
         }
-        asked = [name for name, is_given in given.items() if is_given]
+        asked = [name for name, is_given in options.items() if is_given]
         if len(asked) > 1:
             raise InputError(f"{' and '.join(asked)} are given; give one of them.")
         return asked[0].removeprefix("--") if asked else "overview"
@@ -124,18 +124,18 @@ class TrafficOptions(opt.Keywords):
         from popsnet.experiment.traffic import TrafficExperiment
         from popsnet.workloads.loads import read_loads
 
-        given = self.keywords()
+        keywords = self.keywords()
         for name in ("scheduler", "load", "loads", "saturation"):
-            given.pop(name, None)
-        given["overload"] |= self.saturation
+            keywords.pop(name, None)
+        keywords["overload"] |= self.saturation
         names = self.scheduler or self._schedulers()
-        one = _ANY if self.saturation else self.load
-        loads = [one] if self.loads is None else read_loads(self.loads)
+        load = _ANY if self.saturation else self.load
+        loads = [load] if self.loads is None else read_loads(self.loads)
         try:
             return [
-                TrafficExperiment(scheduler=name, load=one, **given)
+                TrafficExperiment(scheduler=name, load=load, **keywords)
                 for name in names
-                for one in loads
+                for load in loads
             ]
         except InputError as error:
             if self.loads is None or error.parameter != "load":
@@ -149,8 +149,8 @@ class TrafficOptions(opt.Keywords):
 
         if self.chosen in ("load", "packets"):
             return [_DEFAULT]
-        able = [one for one in all_schedulers() if one.wavelengths or self.wavelengths == 1]
-        return [one.name for one in able if one.online and not one.file]
+        able = [s for s in all_schedulers() if s.wavelengths or self.wavelengths == 1]
+        return [s.name for s in able if s.online and not s.file]
 
 
 @reporting
@@ -240,8 +240,8 @@ def _point(
         part = getattr(stop, "result", None)
         message = "Interrupted before anything was measured."
         if part is None:
-            raise Interrupted(message) from None
-        raise Interrupted("Interrupted: the result is of a part.", part.report(timing)) from None
+            raise Interruption(message) from None
+        raise Interruption("Interrupted: the result is of a part.", part.report(timing)) from None
     return with_trace(result.report(timing), trace)
 
 
@@ -255,7 +255,8 @@ def _curves(
     except KeyboardInterrupt as stop:
         done = getattr(stop, "curves", LoadCurves(()))
         message = f"Interrupted: {len(done.results)} of {plural(len(points), 'point')} finished."
-        raise Interrupted(message, _drawn(done, figure, timing) if done.results else None) from None
+        part = _drawn(done, figure, timing) if done.results else None
+        raise Interruption(message, part) from None
     return _drawn(curves, figure, timing)
 
 
@@ -276,11 +277,11 @@ def _saturation(points: list[TrafficExperiment], engine: str, timing: Timing | N
     try:
         return find_saturations(points, engine=engine).report(timing)
     except KeyboardInterrupt as stop:
-        kept = getattr(stop, "saturations", Saturations({}))
-        finished = len(kept.brackets.keys() - set(kept.unfinished))
+        partial = getattr(stop, "saturations", Saturations({}))
+        finished = len(partial.brackets.keys() - set(partial.unfinished))
         done = f"{finished} of {plural(len(points), 'scheduler')}"
         message = f"Interrupted: {done} finished."
-        raise Interrupted(message, kept.report(timing) if kept.brackets else None) from None
+        raise Interruption(message, partial.report(timing) if partial.brackets else None) from None
 
 
 _MOST_GROUPS = 8
@@ -351,9 +352,9 @@ def schedule(
             f"--figure {figure}: the figure shows one packet per coupler and slot; leave it out "
             f"with --wavelengths {options.wavelengths}."
         )
-    given = options.keywords()
-    network = popsnet.Network(*map(given.pop, ("d", "g", "wavelengths")))
-    made = popsnet.schedule(network, **given, trace=trace)
+    keywords = options.keywords()
+    network = popsnet.Network(*map(keywords.pop, ("d", "g", "wavelengths")))
+    made = popsnet.schedule(network, **keywords, trace=trace)
     report = with_trace(made.report(timing), trace)
     if out is not None:
         made.write_csv(out)
@@ -383,10 +384,10 @@ def _require_files(tables: dict[str, Path | None], files: dict[str, Path | None]
                 )
             raise InputError(f"{option} {path}: the name must end in .csv.")
         opt.require_file(path)
-    given = {option: path.resolve() for option, path in files.items() if path is not None}
-    for one, other in combinations(given, 2):
-        if given[one] == given[other] and other != "--matrix":
-            raise InputError(f"{one} and {other} are both {files[one]}; give two names.")
+    paths = {option: path.resolve() for option, path in files.items() if path is not None}
+    for name, other in combinations(paths, 2):
+        if paths[name] == paths[other] and other != "--matrix":
+            raise InputError(f"{name} and {other} are both {files[name]}; give two names.")
 
 
 @reporting
@@ -407,51 +408,51 @@ def check(trace: Path) -> Report:
     refuse_table(trace)
     size = trace.stat().st_size if is_file(trace) else None
     with patient_progress(f"checking {trace.name}", size) as update:
-        found = popsnet.check_trace(trace, update)
-    return _report(trace, found)
+        result = popsnet.check_trace(trace, update)
+    return _report(trace, result)
 
 
-def _report(trace: Path, found: TraceCheck) -> Report:
-    network, count = found.network, found.violation_count
+def _report(trace: Path, result: TraceCheck) -> Report:
+    network, count = result.network, result.violation_count
     facts = facts_of(
-        found, "router", "variant", "packets", "slots", "messages", "collisions",
+        result, "router", "variant", "packets", "slots", "messages", "collisions",
         "destroyed", "delivered", "undelivered", "violation_count",
     )  # fmt: skip
-    lost = found.lost if found.tells_holdings else None
+    lost = result.lost if result.tells_holdings else None
     known = Fact("trace", str(trace)), Fact("lost", lost), Fact("network", network.columns())
-    facts += facts_of(found, "held", "refused") if found.traffic else ()
-    facts += facts_of(found, "faulty", "unreachable") if found.faulty else ()
+    facts += facts_of(result, "held", "refused") if result.traffic else ()
+    facts += facts_of(result, "faulty", "unreachable") if result.faulty else ()
     numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
     columns = (*numbers, Column("rule", kind="text"))
-    more = count - len(found.violations)
+    more = count - len(result.violations)
     caption = f"… and {more:,} more" if more else ""
     return Report(
-        escape_controls(f"{trace}: {found.name} on {network}, n = {network.n:,}", lines=False),
+        escape_controls(f"{trace}: {result.name} on {network}, n = {network.n:,}", lines=False),
         known + facts,
-        (_counts(found), Table("violations", "", columns, found.violations, caption)),
-        _verdict(found),
-        found.ok,
+        (_counts(result), Table("violations", "", columns, result.violations, caption)),
+        _verdict(result),
+        result.ok,
     )
 
 
-def _counts(found: TraceCheck) -> str:
-    lost = f"{len(found.lost):,} lost" if found.tells_holdings else "lost packets not recorded"
+def _counts(result: TraceCheck) -> str:
+    lost = f"{len(result.lost):,} lost" if result.tells_holdings else "lost packets not recorded"
     counts = (
-        f"{found.slots:,} slots, {found.messages:,} messages, {found.collisions:,} collisions, "
-        f"{found.delivered:,} of {found.packets:,} packets delivered, "
+        f"{result.slots:,} slots, {result.messages:,} messages, {result.collisions:,} collisions, "
+        f"{result.delivered:,} of {result.packets:,} packets delivered, "
     )
-    if found.traffic:
-        counts += f"{found.held:,} inside, "
-    if found.faulty and not found.traffic:
-        counts += f"{found.unreachable:,} unreachable, "
-    return counts + lost + (f", {found.refused:,} refused" if found.traffic else "")
+    if result.traffic:
+        counts += f"{result.held:,} inside, "
+    if result.faulty and not result.traffic:
+        counts += f"{result.unreachable:,} unreachable, "
+    return counts + lost + (f", {result.refused:,} refused" if result.traffic else "")
 
 
-def _verdict(found: TraceCheck) -> str:
-    if not found.ok:
-        return f"FAILED: {plural(found.violation_count, 'violation')}"
-    if found.traffic:
+def _verdict(result: TraceCheck) -> str:
+    if not result.ok:
+        return f"FAILED: {plural(result.violation_count, 'violation')}"
+    if result.traffic:
         return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
-    if found.undelivered:
+    if result.undelivered:
         return "OK: no rule broken; faults kept packets from their destinations."
     return "OK: no rule broken, every packet at its destination."

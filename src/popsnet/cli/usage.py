@@ -38,12 +38,12 @@ class Command(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, with arguments as the help names them."""
         pieces = super().collect_usage_pieces(ctx)
-        return [re.sub(r"^\{(.*?(\.\.\.)?)\}(?(2)(\.\.\.)?)", r"\1", one) for one in pieces]
+        return [re.sub(r"^\{(.*?(\.\.\.)?)\}(?(2)(\.\.\.)?)", r"\1", piece) for piece in pieces]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read arguments and options; a negative size is a size and not an option."""
-        options = [one for one in self.params if one.param_type_name == "option" and one.name]
-        flags = {str(one.name): one.opts[0] for one in options}
+        options = [p for p in self.params if p.param_type_name == "option" and p.name]
+        flags = {str(option.name): option.opts[0] for option in options}
         others = {_IN_THE_LIBRARY[name]: flags[name] for name in flags.keys() & _IN_THE_LIBRARY}
         output.flags.set(others | flags)
         args = self._with_sizes(ctx, args)
@@ -57,14 +57,14 @@ class Command(TyperCommand):
             raise
         except Exception as error:
             _refuse_option(ctx, error, typed)
-            if found := re.match(r"Got unexpected extra arguments? ?\S* \((.*)\)$", str(error)):
-                self._refuse_more(ctx, found[1].split())
+            if match := re.match(r"Got unexpected extra arguments? ?\S* \((.*)\)$", str(error)):
+                self._refuse_more(ctx, match[1].split())
             raise
 
     def _refuse_more(self, ctx: Any, more: Sequence[str]) -> NoReturn:
         """Refuse arguments after the last one, and say which ones there are."""
-        arguments = [one for one in self.get_params(ctx) if one.param_type_name == "argument"]
-        *others, last = [one.metavar or one.name for one in arguments] or ["no arguments"]
+        arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
+        *others, last = [p.metavar or p.name for p in arguments] or ["no arguments"]
         takes = f"{', '.join(others)} and {last}" if others else last
         words, typed = words_of(ctx), ", ".join(map(repr, more))
         many = "is one too many" if len(more) == 1 else "are too many"
@@ -73,16 +73,16 @@ class Command(TyperCommand):
     def _with_sizes(self, ctx: Any, args: Sequence[str]) -> list[str]:
         """Return the arguments with a space before negative sizes, which keeps them apart."""
         params = self.get_params(ctx)
-        if not any(set(re.findall(r"\w+", one.metavar or "")) & {*_SIZES} for one in params):
+        if not any(set(re.findall(r"\w+", param.metavar or "")) & {*_SIZES} for param in params):
             return list(args)
-        flags = {name for one in params if getattr(one, "is_flag", False) for name in one.opts}
-        found = list(args)
-        for place, one in enumerate(args):
+        flags = {name for p in params if getattr(p, "is_flag", False) for name in p.opts}
+        sized = list(args)
+        for place, argument in enumerate(args):
             before = args[place - 1] if place else ""
             is_value = before.startswith("-") and before not in flags and "=" not in before
-            if _LIKE_NUMBERS.fullmatch(one) and not (is_value and len(before) > 1):
-                found[place] = f" {one}"
-        return found
+            if _LIKE_NUMBERS.fullmatch(argument) and not (is_value and len(before) > 1):
+                sized[place] = f" {argument}"
+        return sized
 
     def _values(self, ctx: Any, args: list[str]) -> dict[str, Any]:
         """Return what was typed for each parameter."""
@@ -134,9 +134,9 @@ def words_of(ctx: Any) -> str:
 
 
 def _without_types(parameters: list[Any]) -> list[Any]:
-    for one in parameters:
-        if getattr(one, "is_flag", False) and one.metavar is None:
-            one.metavar = ""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
     return parameters
 
 
@@ -152,7 +152,7 @@ def _refuse_option(ctx: Any, error: Any, typed: Sequence[str] = ()) -> None:
     """Refuse an option that does not exist, if that is what is wrong."""
     if not hasattr(error, "possibilities"):
         return
-    known = [name for one in ctx.command.get_params(ctx) for name in one.opts]
+    known = [name for param in ctx.command.get_params(ctx) for name in param.opts]
     where, option = f"popsnet {words_of(ctx)}".strip(), error.option_name
     _, _, value = " ".join(typed).replace("=", " ").partition(f"{option} ")
     if new := new_spelling("option", option, words_of(ctx), value.partition(" ")[0]):
@@ -172,7 +172,7 @@ def _options_of(ctx: Any, words: str = "") -> Iterator[tuple[str, list[str]]]:
         if isinstance(command, TyperGroup):
             yield from _options_of(below, f"{words}{name} ")
         else:
-            yield words + name, [text for one in command.get_params(below) for text in one.opts]
+            yield words + name, [text for param in command.get_params(below) for text in param.opts]
 
 
 def _refuse_number(error: typer.BadParameter, typed: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ import popsnet
 from popsnet.base.errors import InputError
 from popsnet.base.report import Fact, Report, Table
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interrupted, for_people, reporting
+from popsnet.cli.output import Interruption, for_people, reporting
 
 if TYPE_CHECKING:
     from popsnet.runs.run import Run
@@ -51,9 +51,9 @@ class ViewOptions(opt.ExperimentOptions, _RouterOptions):
 
         if not self.router:
             self.require_default_applies(d, g)
-        given = self.keywords()
-        names = given.pop("router", None) or [opt.DEFAULT_ROUTER]
-        return [experiment_of(d, g, router=name, **given) for name in names]
+        keywords = self.keywords()
+        names = keywords.pop("router", None) or [opt.DEFAULT_ROUTER]
+        return [experiment_of(d, g, router=name, **keywords) for name in names]
 
 
 @reporting
@@ -104,7 +104,7 @@ def view(
                 )
         page, report = page_of(*shown)
     except KeyboardInterrupt:
-        raise Interrupted("Interrupted: no page is written.") from None
+        raise Interruption("Interrupted: no page is written.") from None
     page.save(out)
     opened = for_people() and not no_open and open_in_browser(out)
     return report.plus(
@@ -199,14 +199,14 @@ def _temporary() -> Path:
 
 def _report(page: Page, runs: Sequence[Run], path: Path, opened: bool) -> Report:
     rows = [
-        {"router": one.experiment.router, "variant": one.experiment.variant,
-         "slots": one.slots, "delivered": one.delivered, "collisions": one.collisions}
-        for one in runs
+        {"router": run.experiment.router, "variant": run.experiment.variant,
+         "slots": run.slots, "delivered": run.delivered, "collisions": run.collisions}
+        for run in runs
     ]  # fmt: skip
     taken = " and ".join(
-        f"{one.experiment.router} ({one.experiment.variant}) takes {one.slots} slots with "
-        f"{one.collisions} collisions"
-        for one in runs
+        f"{run.experiment.router} ({run.experiment.variant}) takes {run.slots} slots with "
+        f"{run.collisions} collisions"
+        for run in runs
     )
     from popsnet.runs.summary import about_experiment
 

@@ -261,22 +261,22 @@ class Experiment:
     ) -> None:
         is_whole = isinstance(d, Network) and wavelengths == 1
         network = network_of(d, g, None if is_whole else wavelengths)
-        found, variant = find_variant(router, variant)
+        resolved, variant = find_variant(router, variant)
         workload: Workload
         if packets is None and matrix is None:
-            chosen = _resolved(found, variant, network)
+            chosen = _resolved(resolved, variant, network)
             workload = resolve_permutation(permutation, network)
         else:
             workload = resolve_demand(network, permutation, packets=packets, matrix=matrix)
-            chosen = found.serve(variant, workload.demand)
+            chosen = resolved.serve(variant, workload.demand)
         max_steps = whole_number("max_steps", max_steps, 1, MOST_STEPS)
         seed = seed_number("seed", seed)
         permutation_seed = seed_number("permutation_seed", permutation_seed)
         self._fill(
-            program=found.name, version=_version(found), variant=chosen.name,
+            program=resolved.name, version=_version(resolved), variant=chosen.name,
             workload=workload.name, seed=seed, workload_seed=permutation_seed, max_steps=max_steps,
-            given=dict(zip(_FILES, (found.file, workload.file), strict=True)),
-            _parts=_Parts(found, chosen, workload), **medium_fields(network, faults, fault_seed),
+            given=dict(zip(_FILES, (resolved.file, workload.file), strict=True)),
+            _parts=_Parts(resolved, chosen, workload), **medium_fields(network, faults, fault_seed),
         )  # fmt: skip
 
     def _fill(self, *, given: Mapping[str, Any], **values: object) -> None:
@@ -362,11 +362,11 @@ class Experiment:
         here = type(self)(**self._parameters(unnamed))
         here = here._copied(**{name: getattr(self, name) for name in self._unchecked})
         for key, name in self.spelling.names.items():
-            there, found = getattr(self, name), getattr(here, name)
-            if there != found and not (
+            identity, identity_here = getattr(self, name), getattr(here, name)
+            if identity != identity_here and not (
                 key == "version" and isinstance(unnamed.get("router"), Router)
             ):
-                raise InputError(f"the {key} here is {found}, not {there}.")
+                raise InputError(f"the {key} here is {identity_here}, not {identity}.")
         return here.labelled(self.given.get("label", ""))
 
     def replaced(self, **changes: Any) -> Self:
@@ -399,26 +399,26 @@ class Experiment:
             if new := new_spelling("parameter", name, "replaced"):
                 raise InputError(f"There is no parameter {name}. It is now {new}.")
             raise unknown("parameter", name, known)
-        given = self._parameters(self._objects)
+        parameters = self._parameters(self._objects)
         for name in self._decided(changes):
-            given.pop(name, None)
-        return type(self)(**{**given, **changes})
+            parameters.pop(name, None)
+        return type(self)(**{**parameters, **changes})
 
     _unchecked: ClassVar[tuple[str, ...]] = ()
     """Fields that an experiment takes over when it is reopened."""
 
     def _parameters(self, objects: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that make the experiment: names, or some objects."""
-        given = {key: getattr(self, name) for key, name in self.spelling.names.items()}
-        given |= {use: path for use, (path, _) in self.files.items()}
-        del given["version"]
+        parameters = {key: getattr(self, name) for key, name in self.spelling.names.items()}
+        parameters |= {use: path for use, (path, _) in self.files.items()}
+        del parameters["version"]
         if self.workload.startswith("array:") and "permutation" not in objects:
             raise InputError("its permutation was given as an array, which is not kept.")
         if self.way != "permutation":
-            del given["permutation"]
-            if self.way not in {**given, **objects}:
+            del parameters["permutation"]
+            if self.way not in {**parameters, **objects}:
                 raise InputError("its demand was not given as a file, and is not kept.")
-        return {**given, **objects}
+        return {**parameters, **objects}
 
     @property
     def way(self) -> str:
@@ -434,8 +434,8 @@ class Experiment:
     def _objects(self) -> dict[str, Any]:
         """The parameters that need not be found under their names, since they are here."""
         objects, workload = {"router": self._here.router}, self._here.workload
-        given = workload if workload.file else workload.given
-        return objects if given is None else {**objects, self.way: given}
+        value = workload if workload.file else workload.given
+        return objects if value is None else {**objects, self.way: value}
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -486,8 +486,8 @@ class Experiment:
         >>> named == experiment, named.digest == experiment.digest, named.given["label"]
         (True, True, 'small')
         """
-        given = {key: value for key, value in self.given.items() if key != "label"}
-        return self._copied(given={**given, "label": label} if label else given)
+        names = {key: value for key, value in self.given.items() if key != "label"}
+        return self._copied(given={**names, "label": label} if label else names)
 
     def to_json(self) -> str:
         """Return the experiment as a JSON object, which :meth:`from_json` reads.
@@ -576,7 +576,7 @@ class Experiment:
         if self._parts is None:
             return {}
         named = {*self.files, *({"router"} if self._here.router.is_registered else ())}
-        return {use: one for use, one in self._objects.items() if use not in named}
+        return {use: value for use, value in self._objects.items() if use not in named}
 
     @property
     def files(self) -> dict[str, tuple[str, str]]:
@@ -910,22 +910,22 @@ def resolve_demand(
     network: Network, permutation: object = "random", **ways: object
 ) -> ResolvedDemand:
     """Return what one of the parameters ``packets`` and ``matrix`` gives, and refuse several."""
-    (way, given), *others = ((way, one) for way, one in ways.items() if one is not None)
+    (way, workload), *others = ((way, value) for way, value in ways.items() if value is not None)
     if others:
         raise InputError("packets and matrix each give the packets to send; give only one.")
     if not (isinstance(permutation, str) and permutation == "random"):
         raise InputError(f"permutation and {way} each give the packets to send; give only one.")
-    if isinstance(given, ResolvedDemand):
-        given = given if given.demand.network == network else given.file or given.demand
-    if isinstance(given, ResolvedDemand):
-        return given
-    if isinstance(given, str | Path):
-        return _demand_of_file(network, way, Path(given))
-    if way != "packets" or not isinstance(given, Demand):
-        raise wrong(way, f"{given!r:.40}")(f"give a file or a Demand, or use route({way}=…).")
-    if given.network != network:
-        raise InputError(f"The packets are for {given.network}, not for {network}.")
-    own = _constant(Demand(network, given.source.copy(), given.destination.copy()))
+    if isinstance(workload, ResolvedDemand):
+        if workload.demand.network == network:
+            return workload
+        workload = workload.file or workload.demand
+    if isinstance(workload, str | Path):
+        return _demand_of_file(network, way, Path(workload))
+    if way != "packets" or not isinstance(workload, Demand):
+        raise wrong(way, f"{workload!r:.40}")(f"give a file or a Demand, or use route({way}=…).")
+    if workload.network != network:
+        raise InputError(f"The packets are for {workload.network}, not for {network}.")
+    own = _constant(Demand(network, workload.source.copy(), workload.destination.copy()))
     return ResolvedDemand(f"demand:{own.digest}", "", own)
 
 

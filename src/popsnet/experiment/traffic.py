@@ -180,8 +180,8 @@ class TrafficExperiment(Experiment):
         broken, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
         broken.require_on(network)
         _require_dead_parts(broken, known_faults)
-        found, name = find_scheduler_variant(scheduler, variant)
-        found.require_wavelengths(network)
+        resolved, name = find_scheduler_variant(scheduler, variant)
+        resolved.require_wavelengths(network)
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
         seed, arrival_seed = seed_number("seed", seed), seed_number("arrival_seed", arrival_seed)
         _require_used(slots, packets, overload, precision=precision, max_slots=max_slots)
@@ -195,11 +195,11 @@ class TrafficExperiment(Experiment):
         named = {key: _named(value) for key, value in kinds.items()}
         arrays = {key: value for key, value in kinds.items() if named[key] == _UNNAMED}
         self._fill(
-            program=found.name, version=found.version, variant=name, workload=arrivals.name,
+            program=resolved.name, version=resolved.version, variant=name, workload=arrivals.name,
             load=float(arrivals.load), buffer=buffer, seed=seed, workload_seed=arrival_seed,
             slots=slots, precision=float(precision), max_slots=max_slots,
-            known_faults=bool(known_faults), given={**named, "scheduler_file": found.file},
-            _parts=_TrafficParts(found, arrivals, arrays), **self.spelling.unused,
+            known_faults=bool(known_faults), given={**named, "scheduler_file": resolved.file},
+            _parts=_TrafficParts(resolved, arrivals, arrays), **self.spelling.unused,
             **medium_fields(network, broken, fault_seed),
         )  # fmt: skip
         if not overload and packets is None:
@@ -225,8 +225,8 @@ class TrafficExperiment(Experiment):
         """The parameters that another process could not find under their names."""
         if self._parts is None:
             return {}
-        found = self._parts.scheduler
-        is_named = found.file or found.is_registered
+        scheduler = self._parts.scheduler
+        is_named = scheduler.file or scheduler.is_registered
         return dict(self._parts.arrays) if is_named else self._objects
 
     @property
@@ -241,11 +241,11 @@ class TrafficExperiment(Experiment):
         arrivals = {key: value for key, value in self.given.items() if key in _ARRIVALS}
         if any(value == _UNNAMED for key, value in arrivals.items() if key not in objects):
             raise InputError("its arrivals were given as an array, which is not kept.")
-        given = {**arrivals, **super()._parameters({}), **objects}
-        unwanted = {"arrivals"} | ({"load"} if given["packets"] else set())
-        if given["packets"] or given["slots"]:
+        parameters = {**arrivals, **super()._parameters({}), **objects}
+        unwanted = {"arrivals"} | ({"load"} if parameters["packets"] else set())
+        if parameters["packets"] or parameters["slots"]:
             unwanted |= {"precision", "max_slots"}
-        return {key: value for key, value in given.items() if key not in unwanted}
+        return {key: value for key, value in parameters.items() if key not in unwanted}
 
     def _decided(self, changes: Mapping[str, Any]) -> set[str]:
         """Return the parameters that are chosen again if others change."""
@@ -351,8 +351,8 @@ class TrafficExperiment(Experiment):
     def resolved_arrivals(self) -> Arrivals:
         """The arrivals themselves, from slot 0 on; a new object, since bursts have a state."""
         parts = self._parts or self.reopened()._parts
-        found: Arrivals = replace(parts.arrivals)
-        return found
+        arrivals: Arrivals = replace(parts.arrivals)
+        return arrivals
 
     @property
     def bounds(self) -> Bounds:

@@ -13,7 +13,7 @@ from popsnet.model.contents import RaggedArray
 from popsnet.model.faults import ActiveFaults
 from popsnet.model.loops import I32, Bools, first_outside, plain
 from popsnet.model.medium import Medium, SlotArrays, SlotOutcome, make_medium
-from popsnet.model.memory import Memory, Tolerant, VisitMarks, first_repeat
+from popsnet.model.memory import FaultTolerance, Memory, VisitMarks, first_repeat
 from popsnet.model.network import Network
 from popsnet.model.slot import NO_PACKET, Inbox, Ints, Kind, Slot
 
@@ -104,8 +104,8 @@ class Machine:
         tolerant: bool = False,
     ) -> None:
         own = np.array(destination, dtype=np.int32)  # routers see another array
-        memory = (Tolerant if tolerant else Memory)(network, own, buffers, start)
-        if isinstance(memory, Tolerant):
+        memory = (FaultTolerance if tolerant else Memory)(network, own, buffers, start)
+        if isinstance(memory, FaultTolerance):
             memory._faults = faults
         self._begin(make_medium(network, faults), memory)
 

@@ -400,7 +400,7 @@ class Memory:
             raise RuleViolation(self._slot, int(processors[at]), rule, text)
 
 
-class Tolerant(Memory):
+class FaultTolerance(Memory):
     """A mixin for memories in runs whose program does not expect the faults.
 
     Such a program may let a processor act on a packet that it missed. A processor without the
@@ -411,8 +411,8 @@ class Tolerant(Memory):
     --------
     >>> import numpy as np
     >>> from popsnet import Network
-    >>> from popsnet.model.memory import Tolerant
-    >>> memory = Tolerant(Network(2, 2), np.array([0, 3, 2, 1]), buffers=2)
+    >>> from popsnet.model.memory import FaultTolerance
+    >>> memory = FaultTolerance(Network(2, 2), np.array([0, 3, 2, 1]), buffers=2)
     >>> memory.store(np.array([3]), np.array([1]))  # it has heard nothing
     >>> memory.deliver(np.array([0, 0]), np.array([0, 0]))
     >>> memory.skipped, memory.duplicated, memory.delivered
@@ -504,7 +504,7 @@ Kept = TypeVar("Kept", bound=Memory)
 
 @cache
 def mixed(mixin: type, memory: type[Kept]) -> type[Kept]:
-    """Return a kind of memory with a mixin, such as :class:`Tolerant`."""
+    """Return a kind of memory with a mixin, such as :class:`FaultTolerance`."""
     return type(f"{mixin.__name__}{memory.__name__}", (mixin, memory), {})
 
 

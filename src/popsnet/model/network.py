@@ -434,27 +434,20 @@ class LastNetwork(Protocol[_A, _B, _P, _R]):
     ) -> _R: ...
 
 
-def on_network(function: Callable[Concatenate[Network, _P], _R]) -> OnNetwork[_P, _R]:
-    """Decorate a function of a network, so that it can be called with d and g as well."""
-    called: OnNetwork[_P, _R] = _of_sizes(function)
-    return called
-
-
-def then_network(function: Callable[Concatenate[_A, Network, _P], _R]) -> ThenNetwork[_A, _P, _R]:
-    """Decorate a function of something and a network like :func:`on_network`."""
-    called: ThenNetwork[_A, _P, _R] = _of_sizes(function)
-    return called
-
-
-def last_network(
+@overload
+def on_network(  # type: ignore[overload-overlap]
+    function: Callable[Concatenate[Network, _P], _R],
+) -> OnNetwork[_P, _R]: ...
+@overload
+def on_network(  # type: ignore[overload-overlap]
+    function: Callable[Concatenate[_A, Network, _P], _R],
+) -> ThenNetwork[_A, _P, _R]: ...
+@overload
+def on_network(
     function: Callable[Concatenate[_A, _B, Network, _P], _R],
-) -> LastNetwork[_A, _B, _P, _R]:
-    """Decorate a function of two things and a network like :func:`on_network`."""
-    called: LastNetwork[_A, _B, _P, _R] = _of_sizes(function)
-    return called
-
-
-def _of_sizes(function: Callable[..., Any]) -> Any:
+) -> LastNetwork[_A, _B, _P, _R]: ...
+def on_network(function: Callable[..., Any]) -> Any:
+    """Decorate a function of a network, so that it can be called with d and g as well."""
     at = list(signature(function).parameters).index("network")
 
     @wraps(function)

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.typing import LineStyleType
 
-from popsnet.model.network import Network, require_one_wavelength, then_network
+from popsnet.model.network import Network, on_network, require_one_wavelength
 from popsnet.plots.style import BLUE, GREY, PALE, VERMILION, add_box, centred
 from popsnet.trace import Listen, Send
 
@@ -131,7 +131,7 @@ _LEFT, _MIDDLE, _RIGHT = 0.0, 5.0, 10.0
 _HEARD, _COLLIDED = Stroke(BLUE), Stroke(VERMILION, (0, (2, 2)))
 
 
-@then_network
+@on_network
 def draw_slot(
     axes: Axes, network: Network, sends: Sequence[Send] = (), listens: Sequence[Listen] = ()
 ) -> None:

@@ -127,9 +127,7 @@ def draw_curves(curves: Curves) -> Figure:
     axes.set_title(curves.title)
     _set_x(axes, curves)
     for look, (label, line) in zip(_looks(curves), curves.lines.items(), strict=True):
-        reach = [
-            0.0 if point.capped or point.runs < 2 else point.high - point.mean for point in line
-        ]
+        reach = [0.0 if dot.capped or dot.runs < 2 else dot.high - dot.mean for dot in line]
         x, means = [float(point.x) for point in line], [point.mean for point in line]
         looks = look.marked(4, linewidth=1.1, **style.BARS)
         drawn = axes.errorbar(x, means, reach, label=escape_controls(label), **looks)

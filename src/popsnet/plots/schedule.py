@@ -92,9 +92,8 @@ def _draw_packets(schedule: Schedule) -> Figure:
     figure, (axes,) = style.row_of_axes(1, 1.3 + max(lines * 0.125, 1.2))
     if schedule.slots:
         extent = 0.5, schedule.slots + 0.5, lines - 0.5, -0.5
-        axes.imshow(
-            _colours(schedule, columns), aspect="auto", interpolation="nearest", extent=extent
-        )
+        colours = _colours(schedule, columns)
+        axes.imshow(colours, aspect="auto", interpolation="nearest", extent=extent)
         _write_packets(axes, schedule)
     _label_slots(axes, schedule)
     _label_couplers(axes, network.g)
@@ -190,9 +189,8 @@ def _draw_use(schedule: Schedule) -> Figure:
     kinds = [kind for kind in _KINDS if use.by_slot[:, kind[0]].any()]
     handles: list[Patch | Line2D] = [Patch(color=colour, label=name) for _, name, colour in kinds]
     if schedule.network.d < schedule.network.g:
-        handles.append(
-            Line2D([], [], color=style.GREY, linestyle="--", label="the most possible, as d < g")
-        )
+        label = "the most possible, as d < g"
+        handles.append(Line2D([], [], color=style.GREY, linestyle="--", label=label))
     if handles:
         style.legend_below(figure, handles, len(handles))
     return style.settled(figure)

@@ -189,13 +189,9 @@ def _entry(figure: Figure, legend: Legend, text: Text) -> BboxBase:
 
 def _part(figure: Figure, name: str, box: BboxBase) -> FigurePart:
     points, height = 72 / figure.dpi, 72 * figure.get_figheight()
-    return FigurePart(
-        name,
-        box.x0 * points - _ROOM,
-        height - box.y1 * points - _ROOM,
-        box.width * points + 2 * _ROOM,
-        box.height * points + 2 * _ROOM,
-    )
+    left, top = box.x0 * points - _ROOM, height - box.y1 * points - _ROOM
+    size = (length * points + 2 * _ROOM for length in (box.width, box.height))
+    return FigurePart(name, left, top, *size)
 
 
 class Columns:

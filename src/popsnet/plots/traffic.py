@@ -58,9 +58,8 @@ def draw_load_curves(
     lines = _lines_of(results)
     points = [point for line in lines.values() for point in line]
     if all(point.delay.mean is None or point.verdict == "unstable" for point in points):
-        raise InputError(
-            "Every point is unstable, and none has a delay to draw; give smaller loads."
-        )
+        text = "Every point is unstable, and none has a delay to draw; give smaller loads."
+        raise InputError(text)
     if len(lines) > len(style.LOOKS) + 1:
         raise InputError(
             f"The figure would have {len(lines)} lines, and {len(style.LOOKS) + 1} can be told "
@@ -115,9 +114,8 @@ def _drawn(point: TrafficResult, timing: Timing | None) -> _ShownDelay:
 def _draw(
     axes: Axes, label: str, line: list[TrafficResult], look: style.Look, timing: Timing | None
 ) -> None:
-    stable = [
-        point for point in line if point.verdict != "unstable" and point.delay.mean is not None
-    ]
+    delayed = [point for point in line if point.delay.mean is not None]
+    stable = [point for point in delayed if point.verdict != "unstable"]
     loads = [point.load for point in stable]
     delays = [_drawn(point, timing) for point in stable]
     means = [delay.mean for delay in delays]

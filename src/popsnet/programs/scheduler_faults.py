@@ -12,7 +12,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults
 from popsnet.model.faults.live_parts import LiveParts
 from popsnet.model.medium import Medium, make_medium
-from popsnet.model.memory import Tolerant, mixed
+from popsnet.model.memory import FaultTolerance, mixed
 from popsnet.model.network import Bools, Ints, Network
 from popsnet.model.traffic_memory import TrafficMemory
 from popsnet.programs.scheduler import Scheduler
@@ -72,7 +72,7 @@ class TrafficFaults:
     @property
     def memory(self) -> type[TrafficMemory]:
         """The kind of memory for the run: a tolerant one if the scheduler does not survive."""
-        return TrafficMemory if self.survives else mixed(Tolerant, TrafficMemory)
+        return TrafficMemory if self.survives else mixed(FaultTolerance, TrafficMemory)
 
     @property
     def paths(self) -> str:

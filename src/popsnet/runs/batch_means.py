@@ -203,13 +203,13 @@ def batch_means(sums: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> Bat
     c = np.ones_like(s) if counts is None else np.asarray(counts, np.float64)
     if len(s) < BATCHES[-1] or not c.sum():
         return None
-    found = None
+    means = None
     for batches in BATCHES:
         if len(s) >= batches:
-            found = _of(grouped(s, batches), grouped(c, batches))
-            if found.independent:
+            means = _of(grouped(s, batches), grouped(c, batches))
+            if means.independent:
                 break
-    return found
+    return means
 
 
 def grouped(values: F64, batches: int) -> F64:

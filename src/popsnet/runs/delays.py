@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from popsnet.base.report import Column, Fact, Report, Row, Table
+from popsnet.base.report.table import NOTHING, ColumnKind
 from popsnet.hardware import INTERLEAVED, ONE_HOP, Propagation, Timing
 from popsnet.hardware.shown import rate_column, shown_time, time_column, timing_notes
 from popsnet.programs.scheduler import all_schedulers
@@ -24,7 +25,7 @@ def propagation_of(result: TrafficResult, timing: Timing) -> Propagation:
     is one; that of bursts is not, so delays are an estimate. So they are with finite buffers,
     except for one hop: propagation fills others longer.
     """
-    known = {one.name: one.propagation for one in all_schedulers()}
+    known = {scheduler.name: scheduler.propagation for scheduler in all_schedulers()}
     rule = INTERLEAVED  # of a function that is not registered, or a file that is not loaded
     if result.scheduler in known:
         rule = known[result.scheduler](result.network, timing.propagation_slots)
@@ -67,7 +68,7 @@ def point_times(result: TrafficResult, timing: Timing) -> dict[str, Any]:
     low, high = result.delay.interval or (None, None)
     means = {"mean": result.delay.mean, "low": low, "high": high}
     return {
-        **{f"delay_{name}_ns": time(one, result.hops) for name, one in means.items()},
+        **{f"delay_{name}_ns": time(delay, result.hops) for name, delay in means.items()},
         **{f"delay_{name}_ns": time(getattr(result.delay, name)) for name in _SHARES},
     }
 
@@ -94,14 +95,19 @@ def _spread(row: Row) -> str:
     return "–" if low is None else f"±{shown_time((high - low) / 2)}"
 
 
-def _late(name: str) -> Column:
-    key, heading = f"delay_{name}_ns", {"p999": "p99.9"}.get(name, name)
-    never = {True: "–", False: "∞"}
+def late_column(key: str, mean: str, kind: ColumnKind, text: Callable[[Any], str]) -> Column:
+    """Return the column of a percentile, which is infinite among undelivered packets."""
+    name = key.split("_")[1]
 
     def show(row: Row) -> str:
-        return never[row["delay_mean_ns"] is None] if row[key] is None else shown_time(row[key])
+        value = "∞" if row[key] is None else text(row[key])
+        return NOTHING if row[mean] is None else value
 
-    return Column(key, heading, "number", show)
+    return Column(key, {"p999": "p99.9"}.get(name, name), kind, show)
+
+
+def _late(name: str) -> Column:
+    return late_column(f"delay_{name}_ns", "delay_mean_ns", "number", shown_time)
 
 
 _DELAYS = (time_column("delay_mean_ns", "mean"), Column("delay_high_ns", "95 %", "text", _spread))
@@ -128,8 +134,8 @@ Rules: TypeAlias = Mapping[str, Propagation]
 
 def with_rules(report: Report, timing: Timing, rules: Rules, *tables: Table) -> Report:
     """Return a report with the timing, the rule of every scheduler, and tables of times as well."""
-    told = {name: rule.to_dict() for name, rule in rules.items()}
-    facts = Fact("timing", timing.to_dict()), Fact("propagation", told)
+    laws = {name: rule.to_dict() for name, rule in rules.items()}
+    facts = Fact("timing", timing.to_dict()), Fact("propagation", laws)
     words = "; ".join(f"{name}: {rule}" for name, rule in rules.items())
     return report.plus(*facts, *tables, *timing_notes(timing, words))
 
@@ -145,5 +151,5 @@ def with_times(
     """Return a report of points with their times as well, if the length of a slot is known."""
     if timing is None:
         return report
-    rules = {one.scheduler: propagation_of(one, timing) for one in results}
+    rules = {result.scheduler: propagation_of(result, timing) for result in results}
     return with_rules(report, timing, rules, *tables)

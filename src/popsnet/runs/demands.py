@@ -13,14 +13,8 @@ from popsnet.base.system import available_memory
 from popsnet.experiment.experiment import ResolvedDemand, named_after, seed_number
 from popsnet.model.coins import Coins
 from popsnet.model.network import Network, require_network
+from popsnet.programs.schedules import files
 from popsnet.programs.schedules.demand import Demand
-from popsnet.programs.schedules.files import (
-    Rounding,
-    demand_of_matrix,
-    read_demand,
-    read_matrix,
-    require_unit,
-)
 from popsnet.workloads.permutations import make_permutation, require_permutation
 
 I64 = npt.NDArray[np.int64]
@@ -32,7 +26,7 @@ _BYTES_PER_COUPLER = 150
 """For the arrays of matrices between groups: measured, rounded up."""
 
 
-class Given(NamedTuple):
+class PacketInput(NamedTuple):
     """The packets that a user has given."""
 
     network: Network
@@ -40,7 +34,7 @@ class Given(NamedTuple):
     """None if the packets are given as counts."""
     counts: I64 | None
     """The packets from each group (row) to each group (column), if their processors are free."""
-    rounding: Rounding | None
+    rounding: files.Rounding | None
     """How amounts became packets, if there was a unit."""
 
     @property
@@ -51,14 +45,14 @@ class Given(NamedTuple):
     def dealt(self) -> Demand:
         """Return the demand, with packets between groups dealt to processors in turn."""
         if self.counts is not None:
-            return demand_of_matrix(self.network, self.counts)
+            return files.demand_of_matrix(self.network, self.counts)
         assert isinstance(self.demand, Demand)
         return self.demand
 
 
-def read_given(
-    network: Network, permutation_seed: int | None = None, unit: float | None = None, **given: Any
-) -> Given:
+def read_packets(
+    network: Network, permutation_seed: int | None = None, unit: float | None = None, **sources: Any
+) -> PacketInput:
     """Return the packets, given in one of several ways.
 
     Parameters
@@ -76,52 +70,54 @@ def read_given(
 
     Returns
     -------
-    Given
+    PacketInput
         The packets.
 
     Examples
     --------
     >>> from popsnet import Network
-    >>> from popsnet.runs.demands import read_given
-    >>> read_given(Network(2, 2), matrix=[[0, 3], [1, 0]]).packets
+    >>> from popsnet.runs.demands import read_packets
+    >>> read_packets(Network(2, 2), matrix=[[0, 3], [1, 0]]).packets
     4
     """
     require_network(network)
     require_room(network, network.n, traced=False)
-    given = {name: value for name, value in given.items() if value is not None}
-    if len(given) > 1:
-        raise InputError(
-            f"{' and '.join(given)} each give the packets to send; give only one of them."
-        )
-    ((name, value),) = given.items() or [("permutation", "random")]
+    sources = {name: value for name, value in sources.items() if value is not None}
+    if len(sources) > 1:
+        names = " and ".join(sources)
+        raise InputError(f"{names} each give the packets to send; give only one of them.")
+    ((name, value),) = sources.items() or [("permutation", "random")]
     if name in ("packets", "matrix") or not isinstance(value, str):
         _require_no_seed(name, permutation_seed)
     if name == "matrix":
         require_room(network, 0, traced=False, couplers=network.couplers)
-        matrix = read_matrix(value, network, unit)
+        matrix = files.read_matrix(value, network, unit)
         require_room(network, int(matrix.counts.sum()), traced=False)
         if len(matrix.counts) != network.g:
-            dealt = demand_of_matrix(network, matrix.counts)
-            return Given(network, dealt, None, matrix.rounding)
-        return Given(network, None, matrix.counts, matrix.rounding)
+            dealt = files.demand_of_matrix(network, matrix.counts)
+            return PacketInput(network, dealt, None, matrix.rounding)
+        return PacketInput(network, None, matrix.counts, matrix.rounding)
     if isinstance(value, list | tuple):
         value = _array(name, value)
     if name == "permutation" and (isinstance(value, Demand) or np.ndim(value) == 2):
         raise InputError("permutation: this is a list of packets; give it as packets instead.")
     if name == "packets" and not isinstance(value, Demand):
-        read = read_demand(value, network, unit)
-        return Given(network, read.demand, None, read.rounding)
+        read = files.read_demand(value, network, unit)
+        return PacketInput(network, read.demand, None, read.rounding)
+    _require_no_unit(unit)
+    return PacketInput(network, _demand(network, permutation_seed, value), None, None)
+
+
+def _require_no_unit(unit: float | None) -> None:
     if unit is not None:
-        require_unit(unit)
+        files.require_unit(unit)
         raise wrong("unit", f"{unit:g}")("a permutation has no amounts. Leave the unit out.")
-    return Given(network, _demand(network, permutation_seed, value), None, None)
 
 
 def _require_no_seed(name: str, permutation_seed: int | None) -> None:
     if permutation_seed is not None:
-        raise wrong("permutation_seed", permutation_seed)(
-            f"it is for a random permutation, and {name} gives the packets; leave it out."
-        )
+        rule = f"it is for a random permutation, and {name} gives the packets; leave it out."
+        raise wrong("permutation_seed", permutation_seed)(rule)
 
 
 def _demand(network: Network, permutation_seed: int | None, value: Any) -> Demand:
@@ -147,19 +143,17 @@ def _array(name: str, value: Any) -> npt.NDArray[Any]:
         raise InputError(f"{name}: its rows must have the same length.") from error
 
 
-def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
+def with_demand(network: Network, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters of an experiment, with ``packets`` or ``matrix`` made a demand.
 
     Here a text is the name of a file. ``unit`` is the amount of one packet. A permutation that is
     ``random``, as it is by default, may be there as well.
     """
-    ways = {name: value for name, value in given.items() if name in ("packets", "matrix")}
-    rest = {name: value for name, value in given.items() if name not in (*ways, "unit")}
-    unit = given.get("unit")
+    ways = {name: value for name, value in parameters.items() if name in ("packets", "matrix")}
+    rest = {name: value for name, value in parameters.items() if name not in (*ways, "unit")}
+    unit = parameters.get("unit")
     if not ways:
-        if unit is not None:
-            require_unit(unit)
-            raise wrong("unit", f"{unit:g}")("a permutation has no amounts. Leave the unit out.")
+        _require_no_unit(unit)
         return rest
     permutation = rest.pop("permutation", "random")
     if not (isinstance(permutation, str) and permutation == "random"):
@@ -172,7 +166,7 @@ def with_demand(network: Network, given: dict[str, Any]) -> dict[str, Any]:
     way, packets = next(iter(ways.items()))
     if isinstance(packets, ResolvedDemand):
         return {**rest, "packets": packets}
-    demand = read_given(network, unit=unit, **ways).dealt()
+    demand = read_packets(network, unit=unit, **ways).dealt()
     is_file = unit is None and isinstance(packets, Path)
     return {**rest, "packets": named_after(way, packets, demand) if is_file else demand}
 

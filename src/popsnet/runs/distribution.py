@@ -17,25 +17,16 @@ from popsnet.base.errors import InputError, as_path, wrong
 from popsnet.base.progress import Progress, duration, patient_progress
 from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of, plural
 from popsnet.base.stats.inference import Summary, binomial_interval, summarize_counts
-from popsnet.engines import Engine, TalliedRuns, Tally, choose_engine
+from popsnet.engines import Engine, Session, TalliedRuns, Tally, choose_engine
 from popsnet.experiment.experiment import Experiment
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
 from popsnet.model.network import Network
+from popsnet.runs import summary
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
-from popsnet.runs.kept import Keeper, read_kept, write_kept
 from popsnet.runs.route import ExperimentParameters, experiment_of, numbers_of, require_known
 from popsnet.runs.run import joined_engines, require_same_experiment
-from popsnet.runs.summary import (
-    about_experiment,
-    facts_of_demand,
-    facts_of_experiment,
-    facts_of_fates,
-    facts_of_faults,
-    raise_max_steps,
-    title_of,
-    verdict_of,
-)
+from popsnet.runs.tally_file import TallyWriter, read_tallies, write_tallies
 from popsnet.runs.times import propagation_of, times_of
 from popsnet.theory import smallest_g
 from popsnet.theory.tails import square_fails
@@ -237,12 +228,12 @@ class RunsDistribution(Reported, Plotted):
         columns = (column.tolist() for column in (wanted, reached, possible, low, high))
         return [
             TailProbability(
-                least, ended[least], there, perhaps, there / self.runs, lowest, highest,
+                least, ended[least], least_runs, perhaps, least_runs / self.runs, lowest, highest,
                 self.expected.exact_tail(measure, least),
                 self.expected.fluid_tail(measure, least),
                 self.expected.bounded_tail(measure, least),
             )
-            for least, there, perhaps, lowest, highest in zip(*columns, strict=True)
+            for least, least_runs, perhaps, lowest, highest in zip(*columns, strict=True)
         ]  # fmt: skip
 
     def __add__(self, other: RunsDistribution) -> RunsDistribution:
@@ -283,7 +274,7 @@ class RunsDistribution(Reported, Plotted):
         >>> popsnet.read_distribution("found.json") == found
         True
         """
-        write_kept(Path(path), self)
+        write_tallies(Path(path), self)
 
     def in_short(self) -> str:
         """Return the experiment, the number of runs and the mean, in a line."""
@@ -298,19 +289,19 @@ class RunsDistribution(Reported, Plotted):
         timing : Timing, optional
             The length of a slot, to print times as well.
         """
-        one = self.experiment
+        experiment = self.experiment
         summaries = {measure: self.summary(measure) for measure in _MEASURES}
-        fates = facts_of_fates(one, self.fault_counts)
-        title = title_of(one, self.runs, self.engine)
+        fates = summary.facts_of_fates(experiment, self.fault_counts)
+        title = summary.title_of(experiment, self.runs, self.engine)
         facts = (
-            *facts_of_experiment(one, self.engine),
-            *facts_of(one, "max_steps"),
+            *summary.facts_of_experiment(experiment, self.engine),
+            *facts_of(experiment, "max_steps"),
             Fact("numbers", [[some.start, some.stop] for some in self.numbers]),
             *facts_of(self, "runs", "capped", "undelivered", "confidence"),
-            *facts_of_faults(one),
+            *summary.facts_of_faults(experiment),
             *([Fact("lost", self.lost)] if fates else []),
             *fates,
-            *facts_of_demand(one),
+            *summary.facts_of_demand(experiment),
             *(Fact(f"{name}_summary", asdict(each)) for name, each in summaries.items()),
             Fact("exact_model", self.expected.exact.model if self.expected.exact else None),
             Fact("theorem", asdict(self.expected.bound) if self.expected.bound else None),
@@ -323,18 +314,18 @@ class RunsDistribution(Reported, Plotted):
         ]
         tables = (self._table(measure) for measure in _MEASURES)
         parts: tuple[Table | str, ...] = (*lines, *tables, *self._notes())
-        cure = raise_max_steps(self._stopped, f"max_steps = {one.max_steps}")
-        ends, same = (self._verdict, not self.failed, cure), about_experiment(one)
+        cure = summary.raise_max_steps(self._stopped, f"max_steps = {experiment.max_steps}")
+        ends, same = (self._verdict, not self.failed, cure), summary.about_experiment(experiment)
         report = Report(title, facts, parts, *ends, ("max_steps",), same)
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with the time of every number of slots."""
         rows, rule = self.tail("slots"), propagation_of(self.experiment)
-        times = times_of(self.experiment, timing, [one.at_least for one in rows])
+        times = times_of(self.experiment, timing, [row.at_least for row in rows])
         records = [
-            {"at_least": one.at_least, "at_least_ns": time, "probability": one.probability}
-            for one, time in zip(rows, times, strict=True)
+            {"at_least": row.at_least, "at_least_ns": time, "probability": row.probability}
+            for row, time in zip(rows, times, strict=True)
         ]
         columns = (
             time_column("at_least_ns", "at least"),
@@ -387,7 +378,7 @@ class RunsDistribution(Reported, Plotted):
     def _verdict(self) -> str:
         lost = f"{self.lost:,} lost" * bool(self.experiment.faults)
         least = ", which count as at least what they had when they were stopped"
-        return verdict_of(self, lost, f"{self.capped:,}{least * bool(self.capped)}")
+        return summary.verdict_of(self, lost, f"{self.capped:,}{least * bool(self.capped)}")
 
 
 class DistributionParameters(ExperimentParameters, total=False):
@@ -484,20 +475,19 @@ def distribution(
     numbers = numbers_of(runs, first, threads)
     experiment.require_run(numbers[-1])
     _require_confidence(confidence)
-    with nullcontext() if keep is None else Keeper.opened(keep, experiment) as keeper:
+    with nullcontext() if keep is None else TallyWriter.opened(keep, experiment) as writer:
         chosen = choose_engine(engine, experiment, runs=len(numbers), threads=threads)
         shown = not callable(progress) and progress is not False
         expected = expected_tails(experiment, exact=exact, shown=shown)
-        found = RunsDistribution(
-            experiment, chosen.name, (), Tally(), Tally(), 0, confidence, expected
-        )
-        if keeper is not None and keeper.before is not None:
-            found = replace(found, **keeper.before.runs)
-        missing = _missing(numbers, found.numbers)
+        nothing = (), Tally(), Tally(), 0
+        result = RunsDistribution(experiment, chosen.name, *nothing, confidence, expected)
+        if writer is not None and writer.before is not None:
+            result = replace(result, **writer.before.runs)
+        missing = _missing(numbers, result.numbers)
         if not missing:
-            return found
-        found = replace(found, engine=joined_engines(found.engine, chosen.name))
-        return _executed(found, chosen, missing, threads, progress, keeper)
+            return result
+        result = replace(result, engine=joined_engines(result.engine, chosen.name))
+        return _executed(result, chosen, missing, threads, progress, writer)
 
 
 def read_distribution(
@@ -534,10 +524,10 @@ def read_distribution(
     """
     _require_confidence(confidence)
     named = as_path("path", path)
-    kept = read_kept(named)
-    experiment = kept.reopened(named)
+    file = read_tallies(named)
+    experiment = file.reopened(named)
     expected = expected_tails(experiment, exact=exact)
-    return RunsDistribution(experiment, confidence=confidence, expected=expected, **kept.runs)
+    return RunsDistribution(experiment, confidence=confidence, expected=expected, **file.runs)
 
 
 def _require_confidence(confidence: float) -> None:
@@ -546,62 +536,58 @@ def _require_confidence(confidence: float) -> None:
 
 
 def _executed(
-    found: RunsDistribution,
+    result: RunsDistribution,
     engine: Engine,
     missing: Sequence[range],
     threads: int | None,
     progress: Progress,
-    keeper: Keeper | None,
+    writer: TallyWriter | None,
 ) -> RunsDistribution:
     """Execute runs, and add them to a distribution block by block."""
-    experiment, before, wanted = found.experiment, found.runs, sum(map(len, missing))
+    experiment, before, wanted = result.experiment, result.runs, sum(map(len, missing))
     what = f"{experiment.router} on {experiment.network}"
     begin = time.monotonic()
     with patient_progress(what, wanted, progress) as report:
 
         def words() -> str:
-            return _pace_in_words(found.runs - before, wanted, time.monotonic() - begin)
+            return _pace_in_words(result.runs - before, wanted, time.monotonic() - begin)
 
         def observe(event: Event) -> None:
             report(detail=f"{words()}, step {event.step + 1}, slot {event.slot:,}")
 
         watching = [] if callable(progress) or progress is False else [observe]
         try:
-            for block, some, seconds in _blocks(engine, experiment, missing, threads, watching):
-                found = _with_block(found, block, some, seconds)  # at once, or not at all
-                if keeper is not None and keeper.is_due():
-                    keeper.write(found)
-                report(found.runs - before, words())
+            with engine.open(experiment, threads) as session:
+                for block, some, seconds in _blocks(session, missing, watching):
+                    result = _with_block(result, block, some, seconds)  # at once, or not at all
+                    if writer is not None and writer.is_due():
+                        writer.write(result)
+                    report(result.runs - before, words())
         except KeyboardInterrupt as stop:
-            if found.runs:
-                stop.distribution = found  # type: ignore[attr-defined]
+            if result.runs:
+                stop.distribution = result  # type: ignore[attr-defined]
             stop.add_note(
-                f"{found.runs - before:,} of {wanted:,} runs were finished; the attribute "
+                f"{result.runs - before:,} of {wanted:,} runs were finished; the attribute "
                 "distribution has them, if there are any."
             )
             raise
         finally:
-            if keeper is not None and found.runs > before:
-                keeper.write(found)
-    return found
+            if writer is not None and result.runs > before:
+                writer.write(result)
+    return result
 
 
 def _blocks(
-    engine: Engine,
-    experiment: Experiment,
-    missing: Sequence[range],
-    threads: int | None,
-    watching: Sequence[Observer],
+    session: Session, missing: Sequence[range], watching: Sequence[Observer]
 ) -> Iterator[tuple[TalliedRuns, range, float]]:
-    """Yield some runs at a time, their numbers, and the seconds that they took."""
-    with engine.open(experiment, threads) as session:
-        begin = time.perf_counter()
-        for numbers in missing:
-            left = numbers
-            for block in session.tallies(numbers, watching):
-                now = time.perf_counter()
-                yield block, left[: block.tally.runs], now - begin
-                left, begin = left[block.tally.runs :], now
+    """Yield blocks of runs, which of them they are, and how long they took."""
+    begin = time.perf_counter()
+    for numbers in missing:
+        left = numbers
+        for block in session.tallies(numbers, watching):
+            now = time.perf_counter()
+            yield block, left[: block.tally.runs], now - begin
+            left, begin = left[block.tally.runs :], now
 
 
 def _pace_in_words(done: int, wanted: int, seconds: float) -> str:
@@ -613,10 +599,10 @@ def _pace_in_words(done: int, wanted: int, seconds: float) -> str:
     return f"{words}, {rate:,.{0 if rate >= 10 else 2}f} per second, {left} left"
 
 
-def _missing(wanted: range, there: Sequence[range]) -> list[range]:
+def _missing(wanted: range, parts: Sequence[range]) -> list[range]:
     """Return the wanted numbers that are not there; those that are there are in ascending order."""
     missing, start = [], wanted.start
-    for some in there:
+    for some in parts:
         if some.start >= wanted.stop:
             break
         if some.start > start:
@@ -626,35 +612,30 @@ def _missing(wanted: range, there: Sequence[range]) -> list[range]:
 
 
 def _with_block(
-    found: RunsDistribution, block: TalliedRuns, numbers: range, seconds: float
+    result: RunsDistribution, block: TalliedRuns, numbers: range, seconds: float
 ) -> RunsDistribution:
     """Return the distribution with some more runs."""
-    return found + replace(
-        found,
-        numbers=(numbers,),
-        tally=block.tally,
-        capped_tally=block.capped,
-        undelivered=len(numbers) * found.experiment.packets - block.delivered,
-        seconds=seconds,
-        fault_counts=block.fault_counts,
-    )
+    undelivered = len(numbers) * result.experiment.packets - block.delivered
+    counts = (numbers,), block.tally, block.capped, undelivered
+    rest = result.confidence, result.expected, seconds, block.fault_counts
+    return result + RunsDistribution(result.experiment, result.engine, *counts, *rest)
 
 
 def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, ...]:
     """Return the numbers of both, with ranges that follow each other joined."""
     united: list[range] = []
-    for one in sorted((*some, *others), key=lambda numbers: numbers.start):
+    for part in sorted((*some, *others), key=lambda numbers: numbers.start):
         before = united[-1] if united else range(0)
-        if one.start < before.stop:
-            again = min(before.stop, one.stop) - one.start
+        if part.start < before.stop:
+            again = min(before.stop, part.stop) - part.start
             raise InputError(
-                f"{plural(again, 'run')} from number {one.start:,} on would be counted twice; "
+                f"{plural(again, 'run')} from number {part.start:,} on would be counted twice; "
                 "give each part its own runs by first."
             )
-        if united and one.start == before.stop:
-            united[-1] = range(before.start, one.stop)
+        if united and part.start == before.stop:
+            united[-1] = range(before.start, part.stop)
         else:
-            united.append(one)
+            united.append(part)
     return tuple(united)
 
 
@@ -667,7 +648,7 @@ def _known(measure: Measure) -> Measure:
 def _columns(histogram: Counter[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the values of a histogram in ascending order, and their frequencies."""
     values = sorted(histogram)
-    return np.array(values, np.int64), np.array([histogram[one] for one in values], np.int64)
+    return np.array(values, np.int64), np.array([histogram[value] for value in values], np.int64)
 
 
 def _below(

@@ -70,8 +70,8 @@ class ExpectedTails:
         if self.exact is None or (measure == "slots" and not self.exact_slots):
             return None
         tail = self.exact.at_least if measure == "steps" else self.exact.slots_at_least
-        found = tail(least)
-        return None if found is None else float(found)
+        probability = tail(least)
+        return None if probability is None else float(probability)
 
     def fluid_tail(self, measure: Measure, least: int) -> float | None:
         """Return the same probability in the fluid limit, if there is one."""
@@ -126,20 +126,15 @@ def expected_tails(
     if router != "mei-rizzi" or not _steps_are_modelled(network, variant):
         return ExpectedTails()
     five = variant != "deferred" or network.d == network.g
-    return ExpectedTails(
-        (0, 5) if five else None,
-        _exact(experiment, shown) if exact else None,
-        five,
-        _listed(network, "steps") if uniform else (),
-        _bound(network),
-    )
+    chain = _exact(experiment, shown) if exact else None
+    fluid = _listed(network, "steps") if uniform else ()
+    return ExpectedTails((0, 5) if five else None, chain, five, fluid, _bound(network))
 
 
 def _steps_are_modelled(network: Network, variant: str) -> bool:
     """Whether a variant of mei-rizzi takes the steps of the one that chain and limit describe."""
-    return variant in ("published", "idealized") or (
-        variant == "deferred" and network.d % network.g == 0
-    )
+    whole = network.d % network.g == 0
+    return variant in ("published", "idealized") or (variant == "deferred" and whole)
 
 
 def _listed(network: Network, what: Literal["steps", "sweeps"]) -> tuple[float, ...]:

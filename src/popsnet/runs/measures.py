@@ -331,15 +331,14 @@ class Window:
         mark = min(self._marks, key=lambda mark: abs(2 * mark.slots - self.slots), default=None)
         if mark is None or not self.slots <= 3 * mark.slots <= 2 * self.slots:
             return None
-        return self._worst_of(
-            [
-                _enough(counts)
-                & (counts[:, 0] - counts[:, 1] > usual(counts[:, 0].astype(np.int64)))
-                & (first[:, 1] < least_share * first[:, 0])
-                & (counts[:, 1] - first[:, 1] < least_share * (counts[:, 0] - first[:, 0]))
-                for counts, first in zip(self._tables, mark.tables, strict=True)
-            ]
-        )
+        starved = [
+            _enough(counts)
+            & (counts[:, 0] - counts[:, 1] > usual(counts[:, 0].astype(np.int64)))
+            & (first[:, 1] < least_share * first[:, 0])
+            & (counts[:, 1] - first[:, 1] < least_share * (counts[:, 0] - first[:, 0]))
+            for counts, first in zip(self._tables, mark.tables, strict=True)
+        ]
+        return self._worst_of(starved)
 
     @property
     def _tables(self) -> tuple[Counts, Counts, Counts]:

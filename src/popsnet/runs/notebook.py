@@ -27,7 +27,7 @@ _MOST_INLINE = 16_000_000
 def record(experiment: Experiment, number: int, room: int = MOST_TEXT) -> tuple[Run, Recording]:
     """Run an experiment and record its messages, in at most ``room`` bytes."""
     require_showable(experiment.network)
-    file = _Bounded(f"{experiment.router} ({experiment.variant})", room)
+    file = _BoundedText(f"{experiment.router} ({experiment.variant})", room)
     with patient_progress(f"{experiment.router} on {experiment.network}") as report:
 
         def watch(event: Event) -> None:
@@ -121,20 +121,20 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     >>> report.to_dict()["outcomes"][0]["slots"]
     4
     """
-    traces = [_require(one) for one in runs]
-    if found := [one for one in traces if one is not None]:
-        Page.require(found)
-    _require_distinct([one for one in runs if isinstance(one, Experiment)])
+    traces = [_require(run) for run in runs]
+    if shown := [trace for trace in traces if trace is not None]:
+        Page.require(shown)
+    _require_distinct([run for run in runs if isinstance(run, Experiment)])
     recordings: list[Recording] = []
     rows: list[dict[str, object]] = []
     room, stopped = MOST_TEXT, list[int]()
-    for one, trace in zip(runs, traces, strict=True):
-        if isinstance(one, Path | str):
+    for entry, trace in zip(runs, traces, strict=True):
+        if isinstance(entry, Path | str):
             assert trace is not None
-            recording, row = trace, _checked(Path(one))
+            recording, row = trace, _checked(Path(entry))
         else:
             run, recording = (
-                (one, recorded(one, room)) if isinstance(one, Run) else record(one, 0, room)
+                (entry, recorded(entry, room)) if isinstance(entry, Run) else record(entry, 0, room)
             )
             row = _row(run.experiment, run.outcome)
             most = run.experiment.max_steps
@@ -142,7 +142,7 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
         room -= len(recording.text)
         recordings.append(recording)
         rows.append(row)
-    page, hidden = Page.of(recordings), set() if found else {"trace"}
+    page, hidden = Page.of(recordings), set() if shown else {"trace"}
     hidden |= set() if any("unreachable" in row for row in rows) else {"unreachable"}
     columns = tuple(column for column in _COLUMNS if column.key not in hidden)
     notes = (_violations(row) for row in rows if row.get("violation_count"))
@@ -189,21 +189,22 @@ def _require(run: Run | Experiment | Path | str) -> Recording | None:
 
 
 def _require_distinct(experiments: Sequence[Experiment]) -> None:
-    for one in experiments:
-        if experiments.count(one) > 1:
-            raise InputError(f"{one.router} ({one.variant}) is given twice; give it once.")
+    for experiment in experiments:
+        if experiments.count(experiment) > 1:
+            program = f"{experiment.router} ({experiment.variant})"
+            raise InputError(f"{program} is given twice; give it once.")
 
 
-def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, object]:
+def _row(of: Experiment | TraceCheck, result: Outcome | TraceCheck) -> dict[str, object]:
     """Return the router, network and counts of a run, or of a trace that was checked."""
     network = of.network
     whose = {"router": of.router, "variant": of.variant, **network.columns()}
-    counts = {name: getattr(found, name) for name in ("slots", "delivered", "lost", "collisions")}
+    counts = {name: getattr(result, name) for name in ("slots", "delivered", "lost", "collisions")}
     of_faults = {}
-    if isinstance(found, Outcome) and found.faulty is not None:
-        of_faults = {"unreachable": found.faulty.unreachable, "held": found.faulty.held}
-    elif isinstance(found, TraceCheck) and found.faulty:
-        of_faults = {"unreachable": found.unreachable}
+    if isinstance(result, Outcome) and result.faulty is not None:
+        of_faults = {"unreachable": result.faulty.unreachable, "held": result.faulty.held}
+    elif isinstance(result, TraceCheck) and result.faulty:
+        of_faults = {"unreachable": result.unreachable}
     seeds = seeds_of(of) if isinstance(of, Experiment) else {}
     return {**whose, **seeds, "packets": of.packets, **counts, **of_faults}
 
@@ -211,15 +212,15 @@ def _row(of: Experiment | TraceCheck, found: Outcome | TraceCheck) -> dict[str, 
 def _checked(path: Path) -> dict[str, object]:
     """Check a trace in a file, and refuse one that is torn."""
     with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
-        found = check_trace(path, update)
-    return _row(found, found) | {
-        "packets": found.packets,
-        **({"held": found.held, "refused": found.refused} if found.traffic else {}),
-        "lost": len(found.lost) if found.tells_holdings else None,
+        check = check_trace(path, update)
+    return _row(check, check) | {
+        "packets": check.packets,
+        **({"held": check.held, "refused": check.refused} if check.traffic else {}),
+        "lost": len(check.lost) if check.tells_holdings else None,
         "trace": str(path),
-        "ok": found.ok,
-        "violation_count": found.violation_count,
-        "first_violation": None if found.ok else str(found.violations[0]),
+        "ok": check.ok,
+        "violation_count": check.violation_count,
+        "first_violation": None if check.ok else str(check.violations[0]),
     }
 
 
@@ -237,11 +238,11 @@ def _verdict(rows: Sequence[Row]) -> str:
 
 
 def _violations(row: Row) -> str:
-    found = f"{plural(row['violation_count'], 'violation')} in {row['trace']}"
-    return f"popsnet check finds {found}, the first: {row['first_violation']}"
+    violations = f"{plural(row['violation_count'], 'violation')} in {row['trace']}"
+    return f"popsnet check finds {violations}, the first: {row['first_violation']}"
 
 
-class _Bounded(io.StringIO):
+class _BoundedText(io.StringIO):
     """A text of limited length."""
 
     def __init__(self, name: str, room: int) -> None:

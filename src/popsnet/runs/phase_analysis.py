@@ -11,14 +11,8 @@ from popsnet.model.coins import Coins
 from popsnet.model.network import Network
 from popsnet.model.slot import Ints
 from popsnet.programs.routers.mei_rizzi import INTERMEDIATE_GROUP, participation
-from popsnet.theory.conflict_graph import (
-    ConflictGraph,
-    Phase,
-    large_degree,
-    least_share,
-    lucky_share,
-    phase_of,
-)
+from popsnet.theory import conflict_graph
+from popsnet.theory.conflict_graph import ConflictGraph, Phase
 
 MOST_STEPS = 1000
 """The analysis ends after this many steps, even if packets are still pending."""
@@ -42,18 +36,18 @@ class StepAnalysis:
     @property
     def phase(self) -> Phase:
         """The phase of the proof that the step belongs to."""
-        return phase_of(self.graph.network.g, self.graph.max_degree)
+        return conflict_graph.phase_of(self.graph.network.g, self.graph.max_degree)
 
     @property
     def wanted(self) -> float | None:
         """The share of each large group that a lucky step delivers, as the proof defines it."""
-        return lucky_share(self.graph.network, self.graph.max_degree, self.step)
+        return conflict_graph.lucky_share(self.graph.network, self.graph.max_degree, self.step)
 
     @property
     def least(self) -> float | None:
         """The smallest share of a large group that was delivered."""
-        large = large_degree(self.graph.network, self.graph.max_degree, self.step)
-        return least_share(large, self.graph.degrees, self.after.degrees)
+        large = conflict_graph.large_degree(self.graph.network, self.graph.max_degree, self.step)
+        return conflict_graph.least_share(large, self.graph.degrees, self.after.degrees)
 
     @property
     def lucky(self) -> bool | None:

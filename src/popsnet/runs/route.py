@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
@@ -15,7 +15,7 @@ from popsnet.base.errors import InputError, as_path, unexpected, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.progress import Progress, Update, patient_progress
 from popsnet.base.spellings import renamed
-from popsnet.engines import Engine, Outcomes, choose_engine
+from popsnet.engines import Outcomes, choose_engine
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.network import Network, network_of
@@ -53,14 +53,14 @@ class ExperimentParameters(SharedParameters, total=False):
     variant: str | None
 
 
-def require_known(function: str, known: type, given: Mapping[str, object]) -> None:
+def require_known(function: str, known: type, parameters: Mapping[str, object]) -> None:
     """Refuse a parameter that a function does not take, as Python 3.13 does."""
-    if old := renamed(function, given):
+    if old := renamed(function, parameters):
         raise old
     code = sys._getframe(1).f_code  # the function itself, which has parameters of its own
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     names = [*own, *get_type_hints(known)]
-    for name in sorted(given.keys() - {*names}):
+    for name in sorted(parameters.keys() - {*names}):
         raise unexpected(function, name, names)
 
 
@@ -163,15 +163,19 @@ def route(
     experiment.require_run(numbers[-1])
     if trace is not None:
         if runs != 1:
-            raise wrong("trace", trace, "runs")(
-                f"a trace records one run, not runs = {runs}; give runs = 1."
-            )
+            rule = f"a trace records one run, not runs = {runs}; give runs = 1."
+            raise wrong("trace", trace, "runs")(rule)
         require_writable(as_path("trace", trace))
         require_traceable(experiment)
-    chosen = choose_engine(
-        engine, experiment, runs=len(numbers), threads=threads, traced=trace is not None
-    )
-    done, seconds, finished = [], [], 0
+    traced = trace is not None
+    chosen = choose_engine(engine, experiment, runs=len(numbers), threads=threads, traced=traced)
+    done, seconds, count = list[Outcomes](), [np.empty(0)], 0
+
+    def finished() -> Runs:
+        outcomes = Outcomes.joined(done)
+        shares = np.concatenate(seconds)
+        return Runs(experiment, chosen.name, numbers[: len(outcomes)], outcomes, shares)
+
     what = f"{experiment.router} on {experiment.network}"
     with patient_progress(what, runs, progress) as report:
         shown = not callable(progress) and progress is not False
@@ -181,19 +185,19 @@ def route(
                 run = run_traced(experiment, numbers[0], Path(trace), watching, chosen)
                 done, seconds = [Outcomes.of([run.outcome])], [np.array([run.seconds])]
             else:
-                for block, share in _blocks(experiment, chosen, numbers, watching, threads):
-                    done.append(block)
-                    seconds.append(share)
-                    finished += len(block)
-                    report(finished)
+                with chosen.open(experiment, threads) as session:
+                    for block, share in _timed(session.run(numbers, watching)):
+                        done.append(block)
+                        seconds.append(share)
+                        count += len(block)
+                        report(count)
         except KeyboardInterrupt as stop:
-            kept = _runs(experiment, chosen, numbers, done, seconds)
-            stop.runs = kept  # type: ignore[attr-defined]
-            stop.add_note(
-                f"{len(kept):,} of {runs:,} runs were finished; the attribute runs has them."
-            )
+            result = finished()
+            stop.runs = result  # type: ignore[attr-defined]
+            text = f"{len(result):,} of {runs:,} runs were finished"
+            stop.add_note(f"{text}; the attribute runs has them.")
             raise
-    return _runs(experiment, chosen, numbers, done, seconds)
+    return finished()
 
 
 def numbers_of(runs: int, first: int, threads: int | None) -> range:
@@ -205,38 +209,28 @@ def numbers_of(runs: int, first: int, threads: int | None) -> range:
     return range(first, first + runs)
 
 
-def experiment_of(
-    network: Network | Experiment | int, g: int | None, **parameters: Any
-) -> Experiment:
+def experiment_of(network: Network | Experiment | int, g: int | None, **values: Any) -> Experiment:
     """Return the experiment of parameters that are not None, or the one that is given alone."""
-    given = {name: value for name, value in parameters.items() if value is not None}
+    values = {name: value for name, value in values.items() if value is not None}
     if not isinstance(network, Experiment):
-        whole = network_of(network, g, given.pop("wavelengths", None))
-        return Experiment(
-            whole.d, whole.g, wavelengths=whole.wavelengths, **with_demand(whole, given)
-        )
-    if given := given if g is None else {"g": g, **given}:
+        whole = network_of(network, g, values.pop("wavelengths", None))
+        packets = with_demand(whole, values)
+        return Experiment(whole.d, whole.g, wavelengths=whole.wavelengths, **packets)
+    if values := values if g is None else {"g": g, **values}:
         raise InputError(
-            f"The experiment already has its parameters; leave out {', '.join(given)}, or use "
+            f"The experiment already has its parameters; leave out {', '.join(values)}, or use "
             "experiment.replaced(...)."
         )
     return network
 
 
-def _blocks(
-    experiment: Experiment,
-    engine: Engine,
-    numbers: range,
-    observers: Sequence[Observer],
-    threads: int | None,
-) -> Iterator[tuple[Outcomes, npt.NDArray[np.float64]]]:
-    """Yield some runs at a time, with the time that each took."""
-    with engine.open(experiment, threads) as session:
+def _timed(blocks: Iterable[Outcomes]) -> Iterator[tuple[Outcomes, npt.NDArray[np.float64]]]:
+    """Yield outcomes of consecutive runs, and a share of their time for each."""
+    begin = time.perf_counter()
+    for block in blocks:
+        now = time.perf_counter()
+        yield block, np.full(len(block), (now - begin) / max(len(block), 1))
         begin = time.perf_counter()
-        for block in session.run(numbers, observers):
-            now = time.perf_counter()
-            yield block, np.full(len(block), (now - begin) / max(len(block), 1))
-            begin = time.perf_counter()
 
 
 def shown_by(report: Update) -> Observer:
@@ -247,15 +241,3 @@ def shown_by(report: Update) -> Observer:
         report(detail=f"{where}, {event.pending:,} packets pending")
 
     return observe
-
-
-def _runs(
-    experiment: Experiment,
-    engine: Engine,
-    numbers: range,
-    done: Sequence[Outcomes],
-    seconds: Sequence[npt.NDArray[np.float64]],
-) -> Runs:
-    outcomes = Outcomes.joined(done)
-    shares = np.concatenate([np.empty(0), *seconds])
-    return Runs(experiment, engine.name, numbers[: len(outcomes)], outcomes, shares)

@@ -235,14 +235,15 @@ def run_traced(
         return write_trace(experiment, number, file, observers, engine)
 
 
-def require_same_experiment(one: Experiment, other: Experiment) -> None:
+def require_same_experiment(first: Experiment, other: Experiment) -> None:
     """Refuse to join results of two experiments."""
-    if one != other:
-        values, others = one.identity, other.identity
+    if first != other:
+        values, others = first.identity, other.identity
         keys = [key for key in {**values, **others} if values.get(key) != others.get(key)]
         differ = ", ".join(f"{key} {values.get(key)!r} and {others.get(key)!r}" for key in keys)
         raise InputError(
-            f"{one} and {other} are two experiments ({differ}); add results of one experiment only."
+            f"{first} and {other} are two experiments ({differ}); "
+            "add results of one experiment only."
         )
 
 
@@ -340,7 +341,7 @@ class Runs(Plotted, Sequence[Run]):
 
     def __iter__(self) -> Iterator[Run]:
         rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
-        return (Run(self.experiment, *one) for one in rest)
+        return (Run(self.experiment, *row) for row in rest)
 
     def __add__(self, more: Runs) -> Runs:
         """Return these runs and more of the same experiment, with other numbers."""
@@ -352,13 +353,10 @@ class Runs(Plotted, Sequence[Run]):
                 f"Run {min(both):,} is in both; add runs of other numbers, such as those of "
                 f"route(experiment, runs=…, first={max(*self.numbers, *more.numbers) + 1})."
             )
-        return Runs(
-            self.experiment,
-            joined_engines(self.engine, more.engine),
-            (*self.numbers, *more.numbers),
-            Outcomes.joined([self.outcomes, more.outcomes]),
-            np.concatenate([self.seconds, more.seconds]),
-        )
+        engine, numbers = joined_engines(self.engine, more.engine), (*self.numbers, *more.numbers)
+        outcomes = Outcomes.joined([self.outcomes, more.outcomes])
+        seconds = np.concatenate([self.seconds, more.seconds])
+        return Runs(self.experiment, engine, numbers, outcomes, seconds)
 
     slots = _CountOfRuns()
     """The slots of each run, until the router ended or was stopped."""
@@ -476,8 +474,8 @@ class Runs(Plotted, Sequence[Run]):
         if not len(self):
             raise InputError("There are no runs to summarize; give at least one.")
         absent = set(FaultCounts._fields) - set(self._names)
-        kept = [name for name in LABELS if self._known(name) is not None and name not in absent]
-        figures = {name: summarize_array(self.outcomes.column(name)) for name in kept}
+        names = [name for name in LABELS if self._known(name) is not None and name not in absent]
+        figures = {name: summarize_array(self.outcomes.column(name)) for name in names}
         return RunsSummary(self, figures)
 
     def report(self, timing: Timing | None = None) -> Report:
@@ -555,9 +553,8 @@ class Runs(Plotted, Sequence[Run]):
             if self._known(name) is None:
                 del columns[name]
         same = experiment_columns(self.experiment)
-        return data_frame(
-            {**{name: [value] * len(self) for name, value in same.items()}, **columns}
-        )
+        counts = {name: [value] * len(self) for name, value in same.items()}
+        return data_frame({**counts, **columns})
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         counts = {name: self.outcomes.column(name) for name in self._names}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from popsnet.model.faults import ActiveFaults, Faults, WorkingParts
 from popsnet.model.faults.faults import PARTS, faults_of
 from popsnet.model.network import Network, about, on_network, require_network
 from popsnet.programs.router import get_router
+from popsnet.programs.schedules import shortest
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.detours import live_capacities, make_detours, with_live_ends
 from popsnet.programs.schedules.exports import hop_records, write_hops, write_ports
@@ -33,15 +34,9 @@ from popsnet.programs.schedules.files import Rounding
 from popsnet.programs.schedules.fixed import MOST_PACKETS
 from popsnet.programs.schedules.linear_program import linear_bound, whole_slots
 from popsnet.programs.schedules.schedule import Schedule
-from popsnet.programs.schedules.shortest import (
-    MOST_GROUPS,
-    Hops,
-    make_schedule,
-    require_hops,
-    schedule_matrix,
-)
+from popsnet.programs.schedules.shortest import Hops
 from popsnet.programs.schedules.slots_needed import lower_bound, matrix_bound
-from popsnet.runs.demands import Given, read_given, require_room
+from popsnet.runs.demands import PacketInput, read_packets, require_room
 from popsnet.runs.route import require_known
 from popsnet.runs.run import trace_instance
 from popsnet.trace import Event, Observer
@@ -50,6 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 I64 = npt.NDArray[np.int64]
+
+_Made: TypeAlias = tuple[Demand, Schedule, int]
 
 _ROUTER = "offline"
 _VARIANT = "standard"
@@ -103,7 +100,7 @@ class ScheduleFaults:
         source, destination = demand.source[packets], demand.destination[packets]
         by, to = demand.network.group(source), demand.network.group(destination)
         names = "packet", "from_group", "to_group", "source", "destination"
-        values = zip(*(one.tolist() for one in (packets, by, to, source, destination)), strict=True)
+        values = np.stack([packets, by, to, source, destination], axis=1).tolist()
         rows = [dict(zip(names, row, strict=True)) for row in values]
         columns = tuple(Column(name, kind="integer") for name in names)
         title = f"Packets without a {self.path} to their destinations"
@@ -194,7 +191,7 @@ class Scheduled(Reported, Plotted):
         network has more than 64 groups.
         """
         network, capacities = self.demand.network, None
-        if self.counted_bound >= self.slots or network.g > MOST_GROUPS:
+        if self.counted_bound >= self.slots or network.g > shortest.MOST_GROUPS:
             return None
         counts = self._reachable.moving_counts()
         if self.faults is not None:
@@ -214,7 +211,7 @@ class Scheduled(Reported, Plotted):
         """The packets that have a path."""
         demand = self.demand
         ends = demand.source, demand.destination
-        source, destination = (np.delete(one, self.unreachable) for one in ends)
+        source, destination = (np.delete(end, self.unreachable) for end in ends)
         return Demand(demand.network, source, destination)
 
     def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
@@ -328,8 +325,8 @@ class Scheduled(Reported, Plotted):
         )
         title = f"Schedule on {network}: {network.g:,} groups of {network.d:,}"
         if self.rounding is not None:
-            parts.append(f"{self.rounding}.")
-        if several and self.slots > bound:
+            text = "With several wavelengths no mixtures of one and two hops are searched for."
+            parts.append(text)
             parts.append(
                 "With several wavelengths no mixtures of one and two hops are searched for."
             )
@@ -391,11 +388,11 @@ class Scheduled(Reported, Plotted):
         buffers = offline.buffers_on(network, _VARIANT)
         if demand.h > 1 or not self.schedule.in_rounds:
             buffers = max(buffers, self.schedule.peak_buffers(demand.source))
-        one = offline.variant(_VARIANT)
+        variant = offline.variant(_VARIANT)
         mixed = {} if self.schedule.in_rounds else _MIXED
-        words = replace(one.words, phases={**one.words.phases, **mixed})
+        words = replace(variant.words, phases={**variant.words.phases, **mixed})
         route, survives = self.schedule.route, frozenset(PARTS)
-        variant = replace(one, route=route, buffers=buffers, words=words, survives=survives)
+        variant = replace(variant, route=route, buffers=buffers, words=words, survives=survives)
         router = replace(offline, variants={_VARIANT: variant})
         start = None if demand.is_permutation else demand.source
         active = getattr(self.faults, "active", None)
@@ -495,55 +492,59 @@ def schedule(
     seed_number("seed", seed)
     if trace is not None:
         require_writable(as_path("trace", trace))
-    kind = require_hops(hops)
+    kind = shortest.require_hops(hops)
     seeds = {"permutation_seed": parameters.get("permutation_seed") or 0}
     faults, fault_seed = parameters.pop("faults", None), parameters.pop("fault_seed", 0)
     active = _active(network, faults, fault_seed)
     if active is not None:
         seeds["fault_seed"] = fault_seed
-    given = read_given(network, permutation=permutation, **parameters)
-    require_room(network, given.packets, traced=trace is not None)
+    source = read_packets(network, permutation=permutation, **parameters)
+    require_room(network, source.packets, traced=trace is not None)
     begin = time.perf_counter()
-    with patient_progress(f"scheduling {given.packets:,} packets on {network}", None):
-        wanted, made, bound = _made(network, given, kind, seed)
+    with patient_progress(f"scheduling {source.packets:,} packets on {network}", None):
+        wanted, made, bound = _made(network, source, kind, seed)
         around = None
         if active is not None:
-            wanted, made, bound, around = _around(wanted, made, active, given, kind, seed)
+            wanted, made, bound, around = _around(wanted, made, active, source, kind, seed)
     seconds = time.perf_counter() - begin
-    done = Scheduled(
-        wanted, made, seed, seconds, None, given.counts, given.rounding, around, bound, seeds
-    )
+    rest = source.counts, source.rounding, around, bound, seeds
+    done = Scheduled(wanted, made, seed, seconds, None, *rest)
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
-def _made(network: Network, given: Given, hops: Hops, seed: int) -> tuple[Demand, Schedule, int]:
+def _made(network: Network, source: PacketInput, hops: Hops, seed: int) -> _Made:
     """Return the packets, their schedule, and the lower bound by counting."""
-    if given.counts is not None:
-        bound = matrix_bound(given.counts, network.d, network.wavelengths)
-        return *schedule_matrix(network, given.counts, hops=hops, seed=seed), bound
-    demand = given.dealt()
-    return demand, make_schedule(demand, hops=hops, seed=seed), lower_bound(demand)
+    if source.counts is not None:
+        bound = matrix_bound(source.counts, network.d, network.wavelengths)
+        return *shortest.schedule_matrix(network, source.counts, hops=hops, seed=seed), bound
+    demand = source.dealt()
+    return demand, shortest.make_schedule(demand, hops=hops, seed=seed), lower_bound(demand)
 
 
 def _active(network: Network, faults: Faults | str | None, fault_seed: int) -> ActiveFaults | None:
     """Return the dead parts with the random ones drawn, None if there are none."""
-    given, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
+    chosen, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
     require_network(network)
-    given.require_on(network)
-    if given.loss:
+    chosen.require_on(network)
+    if chosen.loss:
         raise InputError(
-            f"faults: loss:{given.loss:g}: a schedule is made before it is known which messages "
+            f"faults: loss:{chosen.loss:g}: a schedule is made before it is known which messages "
             "are lost. Leave the loss out, or use the variant survive of router relay."
         )
-    return ActiveFaults(network, given, Coins(fault_seed).for_run(0)) if given else None
+    return ActiveFaults(network, chosen, Coins(fault_seed).for_run(0)) if chosen else None
 
 
 def _around(
-    demand: Demand, intact: Schedule, active: ActiveFaults, given: Given, hops: Hops, seed: int
+    demand: Demand,
+    intact: Schedule,
+    active: ActiveFaults,
+    source: PacketInput,
+    hops: Hops,
+    seed: int,
 ) -> tuple[Demand, Schedule, int, ScheduleFaults]:
     """Return a schedule around dead parts, for live processors if they are free to choose."""
     parts = WorkingParts(demand.network, active.faults)
-    free = given.counts is not None and demand.network.d > 1
+    free = source.counts is not None and demand.network.d > 1
     if free:
         demand = with_live_ends(demand, parts)
     made, unreachable, bound = make_detours(demand, intact, parts, hops=hops, seed=seed, free=free)

@@ -87,16 +87,15 @@ def simulate(
     if trace is not None:
         write_trace(experiment, trace, trace_slots)
     elif trace_slots is not None:
-        raise wrong("trace_slots", trace_slots)(
-            "it is the length of a trace; give trace as well, or leave it out."
-        )
+        rule = "it is the length of a trace; give trace as well, or leave it out."
+        raise wrong("trace_slots", trace_slots)(rule)
     name = choose_traffic_engine(engine, experiment)
     session = open_session(experiment, name)
     faults = experiment.open_faults()
     setting = Setting(
         scheduler=experiment.scheduler, variant=experiment.variant, seed=experiment.seed,
         arrival_seed=experiment.arrival_seed, engine=name, buffer=experiment.buffer,
-        bounds={one.name: one.load for one in experiment.bounds.report_rows()},
+        bounds={bound.name: bound.load for bound in experiment.bounds.report_rows()},
         faults=experiment.faults, fault_seed=experiment.fault_seed,
         known_faults=experiment.known_faults,
         drawn_faults=str(faults.active.faults), survives=faults.survives,
@@ -125,9 +124,8 @@ def _experiment(
         parameters = {**parameters, "wavelengths": network.wavelengths}
         return TrafficExperiment(network.d, network.g, **parameters)
     if g is not None or parameters:
-        raise InputError(
-            "A traffic experiment has all parameters already; change them with replaced(...)."
-        )
+        text = "A traffic experiment has all parameters already; change them with replaced(...)."
+        raise InputError(text)
     return d
 
 

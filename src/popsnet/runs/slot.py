@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -100,38 +101,30 @@ class RunSlot(Reported):
     def couplers(self) -> list[CouplerUse]:
         """Return the couplers that a processor sends on or listens to, by number."""
         network, line = self.header.network, self.line
-        d, g = network.d, network.g
+        d, g, several = network.d, network.g, network.wavelengths
         faults = FaultyParts(network, self.header.faults) if self.header.faults else None
-        sent: dict[int, list[Any]] = {}
+        sent, listeners, heard = (defaultdict[int, list[Any]](list) for _ in range(3))
         tuned = line.send_wavelengths or [0] * len(line.sends)
         for send, wavelength in zip(line.sends, tuned, strict=True):
             if faults is None or faults.sends(line.slot, send[0]):
                 for group in send[1]:
-                    channel = (group * g + send[0] // d) * network.wavelengths + wavelength
-                    sent.setdefault(channel, []).append(send)
-        listens = [
-            (processor, group, wavelength)
-            for (processor, group), wavelength in zip(
-                line.listens, line.listen_wavelengths or [0] * len(line.listens), strict=True
-            )
-        ]
+                    sent[(group * g + send[0] // d) * several + wavelength].append(send)
+        tuned = line.listen_wavelengths or [0] * len(line.listens)
+        listens = [(*ends, wave) for ends, wave in zip(line.listens, tuned, strict=True)]
         hears = listens
         if faults is not None:
-            alone = {one: sends[0] if len(sends) == 1 else None for one, sends in sent.items()}
+            alone = {at: sends[0] if len(sends) == 1 else None for at, sends in sent.items()}
             hears = faults.silence(line, listens, alone)[0]
-        heard, listeners = dict[int, list[int]](), dict[int, list[int]]()
-        for among, these in ((listeners, listens), (heard, hears)):
+        for processors, these in ((listeners, listens), (heard, hears)):
             for processor, group, wavelength in these:
-                channel = (processor // d * g + group) * network.wavelengths + wavelength
-                among.setdefault(channel, []).append(processor)
+                processors[(processor // d * g + group) * several + wavelength].append(processor)
         return [
             CouplerUse(
-                channel // network.wavelengths // g,
-                channel // network.wavelengths % g,
-                channel % network.wavelengths,
-                tuple(f"{one[0]}: {_message(one)}" for one in sent.get(channel, ())),
-                tuple(listeners.get(channel, ())),
-                tuple(heard.get(channel, ()) if len(sent.get(channel, ())) == 1 else ()),
+                *divmod(channel // several, g),
+                channel % several,
+                tuple(f"{send[0]}: {_message(send)}" for send in sent[channel]),
+                tuple(listeners[channel]),
+                tuple(heard[channel] if len(sent[channel]) == 1 else ()),
             )
             for channel in sorted({*sent, *listeners})
         ]
@@ -165,15 +158,10 @@ class RunSlot(Reported):
         network, first = header.network, slots[0].slot
         destination = np.array(header.destination)
         start = np.arange(len(destination)) if header.start is None else np.array(header.start)
-        ends = course.delivered, course.lost
-        pending = np.array(
-            [
-                packet
-                for packet in range(len(destination))
-                if all(end.get(packet, first) >= first for end in ends)
-            ],
-            dtype=np.int64,
-        )
+        gone = {
+            p for end in (course.delivered, course.lost) for p, slot in end.items() if slot < first
+        }
+        pending = np.delete(np.arange(len(destination)), sorted(gone))
         by_residue = header.conflict_graph == "residue"
         targets = destination % network.g if by_residue else destination // network.d
         right = "temporary group" if by_residue else "destination group"
@@ -191,10 +179,10 @@ class RunSlot(Reported):
         """Return the report of the slot: counts, and a row per coupler that is in use."""
         header, uses = self.header, self.couplers()
         several = header.network.wavelengths > 1
-        used = [one for one in uses if one.messages]
-        collisions = sum(len(one.messages) > 1 for one in used)
-        where = [f"packet {one} at processor {header.destination[one]}" for one in self.delivered]
-        silent = [one for use in uses if not use.messages for one in use.listeners]
+        used = [use for use in uses if use.messages]
+        collisions = sum(len(use.messages) > 1 for use in used)
+        where = [f"packet {p} at processor {header.destination[p]}" for p in self.delivered]
+        silent = [listener for use in uses if not use.messages for listener in use.listeners]
         facts = (
             Fact("messages", len(self.line.sends), "messages"),
             Fact("collisions", collisions, "collisions"),
@@ -207,9 +195,9 @@ class RunSlot(Reported):
             if some
         ]
         columns = (
-            Column("coupler", kind="text", show=lambda one: _name(one, several)),
-            Column("messages", "sent", "text", lambda one: _some(one.messages, 3)),
-            Column("listeners", "listens", "text", lambda one: _some(one.listeners)),
+            Column("coupler", kind="text", show=lambda use: _name(use, several)),
+            Column("messages", "sent", "text", lambda use: _some(use.messages, 3)),
+            Column("listeners", "listens", "text", lambda use: _some(use.listeners)),
             Column("result", "result", "text"),
         )
         title = f"Slot {self.number} of {len(self.course.slots)} of {header.name} on "
@@ -231,7 +219,7 @@ def _course(header: Header, lines: list[SlotLine]) -> _Course:
     destination = header.destination
     start = range(len(destination)) if header.start is None else header.start
     copies = dict.fromkeys(range(len(destination)), 1)
-    delivered = {i: 0 for i, one in enumerate(start) if one == destination[i]}
+    delivered = {i: 0 for i, processor in enumerate(start) if processor == destination[i]}
     lost: dict[int, int] = {}
     for line in lines:
         for processor, packet in line.drops:
@@ -250,9 +238,9 @@ def _course(header: Header, lines: list[SlotLine]) -> _Course:
     return _Course(lines, delivered, lost)
 
 
-def _same_step(one: SlotLine, following: SlotLine) -> bool:
-    if one.step is not UNSET and following.step is not UNSET:
-        return one.step == following.step
+def _same_step(line: SlotLine, following: SlotLine) -> bool:
+    if line.step is not UNSET and following.step is not UNSET:
+        return line.step == following.step
     return bool(re.match(r"\d", following.phase)) and not re.match(r"1\b", following.phase)
 
 

@@ -68,16 +68,16 @@ class RunsSummary(Reported, dict[str, Summary]):
         timing : Timing, optional
             The length of a slot, to print times as well.
         """
-        runs, one = self._runs, self._runs.experiment
-        title = f"{title_of(one, len(runs), runs.engine)}{_drawn_faults(runs)}"
+        runs, experiment = self._runs, self._runs.experiment
+        title = f"{title_of(experiment, len(runs), runs.engine)}{_drawn_faults(runs)}"
         facts = (
-            *facts_of_experiment(one, runs.engine),
-            *facts_of_faults(one),
+            *facts_of_experiment(experiment, runs.engine),
+            *facts_of_faults(experiment),
             Fact("runs", len(runs)),
             Fact("lost", int(runs.lost.sum())),
-            *facts_of_fates(one, runs.fault_counts),
+            *facts_of_fates(experiment, runs.fault_counts),
             Fact("capped", self.capped),
-            *facts_of_demand(one),
+            *facts_of_demand(experiment),
         )
         steps = [_steps(runs)] if len(runs) == 1 else []
         records = runs.to_records()
@@ -85,14 +85,12 @@ class RunsSummary(Reported, dict[str, Summary]):
             add_times(records, runs, timing)
         tables = Table("outcomes", "", (), records), *steps, self._table()
         parts: tuple[Table | str, ...] = (*tables, *_bound(facts))
-        ok, cure = not runs.failed, cure_of([runs])
-        report = Report(
-            title, facts, parts, self._verdict, ok, cure, ("max_steps",), about_experiment(one)
-        )
+        ends, same = (self._verdict, not runs.failed, cure_of([runs])), about_experiment(experiment)
+        report = Report(title, facts, parts, *ends, ("max_steps",), same)
         return report if timing is None else with_times(report, runs, timing)
 
     def _table(self) -> Table:
-        rows = [{"count": name, **asdict(one)} for name, one in self.items()]
+        rows = [{"count": name, **asdict(figures)} for name, figures in self.items()]
         least = "≥ " if self.capped else ""  # a capped run is cut short
 
         def longest(row: Row) -> str:
@@ -141,11 +139,11 @@ def seeds_of(experiment: Experiment) -> dict[str, int]:
 
 def title_of(experiment: Experiment, runs: int, engine: str) -> str:
     """Return what was run, and by what, in a few lines."""
-    one, n = experiment, experiment.network.n
+    network, program = experiment.network, f"{experiment.router} ({experiment.variant})"
     return (
-        f"{one.network}: {n:,} processors in {one.g:,} groups of {one.d:,}\n"
-        f"{plural(runs, 'run')} of {one.router} ({one.variant}), engine {engine}\n"
-        f"{packets_in_words(one)}{faults_in_words(one)}"
+        f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
+        f"{plural(runs, 'run')} of {program}, engine {engine}\n"
+        f"{packets_in_words(experiment)}{faults_in_words(experiment)}"
     )
 
 
@@ -189,9 +187,9 @@ def faults_in_words(experiment: Experiment) -> str:
 
 def _drawn_faults(runs: Runs) -> str:
     """Return the faults that were drawn for a single run, in a line of their own."""
-    one = runs.experiment
-    active = one.faults_of(runs.numbers[0]) if len(runs) == 1 else None
-    if active is None or str(active.faults) == one.faults:
+    experiment = runs.experiment
+    active = experiment.faults_of(runs.numbers[0]) if len(runs) == 1 else None
+    if active is None or str(active.faults) == experiment.faults:
         return ""
     return f"\nfaults of this run: {active.faults}"
 
@@ -239,7 +237,7 @@ def facts_of_demand(experiment: Experiment) -> list[Fact]:
 
 
 def _bound(facts: Iterable[Fact]) -> list[str]:
-    bounds = (one.value for one in facts if one.key == "lower_bound")
+    bounds = (fact.value for fact in facts if fact.key == "lower_bound")
     return [f"Lower bound for any schedule of these packets: {bound:,} slots" for bound in bounds]
 
 

@@ -27,8 +27,8 @@ def times_of(experiment: Experiment, timing: Timing, slots: npt.ArrayLike) -> li
     """Return the time of each number of slots in nanoseconds, propagation included."""
     rule, tau = propagation_of(experiment), timing.propagation_slots
     return [
-        timing.nanoseconds(rule.slots(experiment.network, one, tau=tau)) or 0.0 if one else 0.0
-        for one in np.asarray(slots).tolist()
+        timing.nanoseconds(rule.slots(experiment.network, count, tau=tau)) or 0.0 if count else 0.0
+        for count in np.asarray(slots).tolist()
     ]
 
 
@@ -59,14 +59,10 @@ def run_times(runs: Runs, timing: Timing, count: str = "slots") -> npt.NDArray[n
 def with_times(report: Report, runs: Runs, timing: Timing) -> Report:
     """Return the report of runs with their times."""
     times = {count: run_times(runs, timing, count) for count in _COUNTS}
+    functions: dict[str, Any] = {"mean_ns": np.mean, "min_ns": np.min, "max_ns": np.max}
     rows = [
-        {
-            "count": count,
-            "mean_ns": float(one.mean()),
-            "min_ns": float(one.min()),
-            "max_ns": float(one.max()),
-        }
-        for count, one in times.items()
+        {"count": count, **{name: float(function(values)) for name, function in functions.items()}}
+        for count, values in times.items()
     ]
     least = "≥ " if runs.capped.any() else ""  # a capped run is cut short
     label = Column("count", " ", "text", lambda row: _COUNTS[row["count"]])
@@ -91,5 +87,5 @@ def _goodput(runs: Runs, timing: Timing, times: npt.NDArray[np.float64]) -> floa
 def add_times(records: list[dict[str, Any]], runs: Runs, timing: Timing) -> None:
     """Add the times of every run to its record."""
     for key, count in (("elapsed_ns", "slots"), ("delivered_ns", "slots_delivered")):
-        for record, one in zip(records, run_times(runs, timing, count).tolist(), strict=True):
-            record[key] = one
+        for record, time in zip(records, run_times(runs, timing, count).tolist(), strict=True):
+            record[key] = time

@@ -136,9 +136,8 @@ def run_point(
             point.run()
         except KeyboardInterrupt as stop:
             stop.result = point.interrupted()  # type: ignore[attr-defined]
-            stop.add_note(
-                f"{point.slot:,} slots were done; the attribute result has what was measured."
-            )
+            text = f"{point.slot:,} slots were done; the attribute result has what was measured."
+            stop.add_note(text)
             raise
     return point.result()
 
@@ -264,11 +263,11 @@ class _Point:
     def _is_enough(self, window: Window) -> bool:
         if self.plan.slots is not None or window.inside > (1 - _DELIVERED_PART) * window.tagged:
             return False
-        found = window.delays(_DELIVERED_PART)
-        if found is None:
+        delay = window.delays(_DELIVERED_PART)
+        if delay is None:
             return False
-        share = 1.0 if found.independent else _CORRELATED_PART
-        return found.half_width <= share * self.plan.precision * found.mean
+        share = 1.0 if delay.independent else _CORRELATED_PART
+        return delay.half_width <= share * self.plan.precision * delay.mean
 
     def _drain(self, window: Window) -> None:
         """Let packets of the window be delivered. How long is found out in short steps."""
@@ -288,16 +287,11 @@ class _Point:
         window = self.window
         assert window is not None
         drain = 0 if self.plan.until_delivered else max(0, self.slot - window.end)
-        seen = RunConditions(
-            least_slots=self.plan.first_warm_up,
-            is_warm=self.is_warm,
-            precision=None if self.is_precise else self.plan.precision,
-            growth=self.growth,
-            limit=self.limit,
-            has_drained=self.has_drained,
-            is_list=self.plan.is_list,
-            may_lose=bool(self.setting.faults) and not self.setting.buffer,
-        )
+        precision = None if self.is_precise else self.plan.precision
+        may_lose = bool(self.setting.faults) and not self.setting.buffer
+        warm_up = self.plan.first_warm_up, self.is_warm, precision
+        ends = self.growth, self.limit, self.has_drained
+        seen = RunConditions(*warm_up, *ends, self.plan.is_list, may_lose)
         return TrafficResult.of(
             window, judge(window, seen), arrivals=self.arrivals.name, load=self.arrivals.load,
             setting=self.setting, drain=drain, held=self.inside,

@@ -7,21 +7,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import popsnet
-from popsnet.base.report import (
-    Column,
-    Fact,
-    Plotted,
-    Report,
-    Reported,
-    Row,
-    Table,
-    facts_of,
-    plural,
-)
-from popsnet.base.report.table import NOTHING, nest
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Row, Table, facts_of
+from popsnet.base.report.table import NOTHING, nest, plural
 from popsnet.hardware import Timing
 from popsnet.model.network import Network, about
 from popsnet.programs.scheduler import scheduler_label
+from popsnet.runs import delays
 from popsnet.runs.delays import POINT_COLUMNS, point_rates, point_times, time_table, with_times
 from popsnet.runs.measures import Window, Worst
 from popsnet.runs.verdict import Kind, Verdict
@@ -133,18 +124,18 @@ class Delay:
     @classmethod
     def of(cls, window: Window) -> Delay:
         """Return the delays of a window."""
-        counts, found = window.counts, window.delays()
+        counts, means = window.counts, window.delays()
         if not counts.delivered:
             return cls()
         mean = counts.delay / counts.delivered
         p50, p90, p95, p99, p999 = map(window.percentile, SHARES.values())
         whole = cls(mean, None, p50, p90, p95, p99, p999, counts.longest)
-        if found is None:
+        if means is None:
             return whole
-        interval = mean - found.half_width, mean + found.half_width
+        interval = mean - means.half_width, mean + means.half_width
         return replace(
-            whole, interval=interval, batches=found.batches, lag1=found.lag1,
-            independent=found.independent,
+            whole, interval=interval, batches=means.batches, lag1=means.lag1,
+            independent=means.independent,
         )  # fmt: skip
 
 
@@ -325,15 +316,14 @@ class TrafficResult(Reported, Plotted):
         """
         counts, sent = window.counts, window.deliveries
         cells = max(1, window.slots * window.network.n)
+        own = window.own / cells
         return cls(
             network=window.network, arrivals=arrivals, load=load, setting=setting,
             offered=window.arrived / cells, accepted=sent / cells, delay=Delay.of(window),
             hops=counts.hops / counts.delivered if counts.delivered else None,
             messages=window.messages / sent if sent else None,
             collisions=window.collisions / sent if sent else None,
-            buffers=Buffers(
-                window.own / cells, window.most_own, window.relayed / cells, window.most_relayed
-            ),
+            buffers=Buffers(own, window.most_own, window.relayed / cells, window.most_relayed),
             out_of_order=window.out_of_order, followed=window.every, fairness=window.fairness,
             worst=window.worst, little=window.little, arrived=window.arrived, delivered=sent,
             refused=window.refused, lost=window.lost, destroyed=window.destroyed,
@@ -370,8 +360,8 @@ class TrafficResult(Reported, Plotted):
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         setting = {**asdict(self.setting), "bounds": dict(self.setting.bounds)}
         if not self.setting.faults:
-            fields = {name: one for name, one in fields.items() if name not in OF_FAULTS}
-            setting = {name: one for name, one in setting.items() if name not in _FAULTS}
+            fields = {name: value for name, value in fields.items() if name not in OF_FAULTS}
+            setting = {name: value for name, value in setting.items() if name not in _FAULTS}
         worst = None if self.worst is None else {**self.worst._asdict(), "share": self.worst.share}
         interval = None if self.delay.interval is None else list(self.delay.interval)
         return {
@@ -441,11 +431,12 @@ class TrafficResult(Reported, Plotted):
             "undelivered", "warm_up", "slots", "drain", "verdict", "reason",
         )  # fmt: skip
         if self.setting.faults:
-            rest += "fault_seed", *OF_FAULTS
+            rest += "faults", "fault_seed", *OF_FAULTS
         return {
             "scheduler": self.setting.scheduler,
             "variant": self.setting.variant,
             "scheduler_label": self.label,
+            "arrivals": self.arrivals,
             **self.columns(),
             **{name: getattr(self, name) for name in same},
             **self._delays(timing),
@@ -479,14 +470,14 @@ class TrafficResult(Reported, Plotted):
         >>> report.to_dict()["propagation"]["tdm"]["rule"]
         'one hop, nothing waits: + τ'
         """
-        one, network = self.setting, self.network
-        variant = f" ({one.variant})" if one.variant else ""
+        setting, network = self.setting, self.network
+        variant = f" ({setting.variant})" if setting.variant else ""
         title = (
             f"{network}: {network.n:,} processors in {plural(network.g, 'group')} of "
             f"{network.d:,}\n"
-            f"{one.scheduler}{variant}, engine {one.engine}, seed {one.seed}\n"
-            f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {one.arrival_seed}"
-            f"{faults_in_words(one)}"
+            f"{setting.scheduler}{variant}, engine {setting.engine}, seed {setting.seed}\n"
+            f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {setting.arrival_seed}"
+            f"{faults_in_words(setting)}"
         )
         verdict = f"{self.verdict.capitalize()}: {self.reason}"
         same = about(self.network, **self._seeds)
@@ -494,11 +485,11 @@ class TrafficResult(Reported, Plotted):
         return with_times(report, timing, [self], time_table(POINT_COLUMNS, [self.row(timing)]))
 
     def _facts(self, timing: Timing | None) -> tuple[Fact, ...]:
-        one = self.setting
+        setting = self.setting
         batches = {name: getattr(self.delay, name) for name in ("batches", "lag1", "independent")}
         held = self.buffers
         plain = (
-            *facts_of(one, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),
+            *facts_of(setting, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),
             *facts_of(self, "network", "arrivals", "load", "accepted", "arrived", "delivered"),
             *facts_of(self, "destroyed", "verdict", "reason"),
         )
@@ -507,43 +498,38 @@ class TrafficResult(Reported, Plotted):
             *plain,
             Fact("delay", nest(self._delays(timing), NESTED)["delay"] | batches),
             Fact("followed", self.followed),
-            Fact("bounds", keys_of_bounds(one.bounds), "largest load" * bool(one.bounds),
-                 text=bounds_in_words(one.bounds)),
-            Fact("offered", self.offered, "load offered, accepted", text=(
-                f"{self.offered:.4f}, {self.accepted:.4f}"
-            )),
+            Fact("bounds", keys_of_bounds(setting.bounds), "largest load" * bool(setting.bounds),
+                 text=bounds_in_words(setting.bounds)),
+            Fact("offered", self.offered, "load offered, accepted",
+                 text=f"{self.offered:.4f}, {self.accepted:.4f}"),
             Fact("little", self.little, "mean delay by Little's law", "number"),
             Fact("hops_per_packet", self.hops, "hops per packet", "number"),
             Fact("messages_per_packet", self.messages, "messages per packet", "number"),
             Fact("collisions_per_packet", self.collisions, "collisions per packet", "number"),
-            Fact("buffers", parts["buffers"], "own packets held", text=(
-                f"{held.own_mean:,.2f} on average, at most {held.own_most:,}"
-            )),
-            Fact("buffers", parts["buffers"], "packets held as a relay", text=(
-                f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"
-            )),
+            Fact("buffers", parts["buffers"], "own packets held",
+                 text=f"{held.own_mean:,.2f} on average, at most {held.own_most:,}"),
+            Fact("buffers", parts["buffers"], "packets held as a relay",
+                 text=f"{held.relayed_mean:,.2f} on average, at most {held.relayed_most:,}"),
             Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
-            Fact("fairness", self.fairness, "Jain's index over sources", text=(
-                NOTHING if self.fairness is None else f"{self.fairness:.4f}"
-            )),
+            Fact("fairness", self.fairness, "Jain's index over sources",
+                 text=NOTHING if self.fairness is None else f"{self.fairness:.4f}"),
             Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
             Fact("undelivered", self.undelivered, "packets not delivered"),
-            Fact("refused", self.refused, "packets refused" * bool(one.buffer)),
-            Fact("lost", self.lost, "packets lost" * bool(one.buffer or one.faults)),
-            *(self._facts_of_faults() if one.faults else ()),
+            Fact("refused", self.refused, "packets refused" * bool(setting.buffer)),
+            Fact("lost", self.lost, "packets lost" * bool(setting.buffer or setting.faults)),
+            *(self._facts_of_faults() if setting.faults else ()),
             Fact("warm_up", self.warm_up, "slots of warm-up"),
             Fact("window_slots", self.slots, "slots measured"),
             Fact("drain", self.drain, "slots of drain"),
         )  # fmt: skip
 
     def _facts_of_faults(self) -> tuple[Fact, ...]:
-        one = self.setting
+        setting = self.setting
         share = self.unreachable / self.arrived if self.arrived else 0.0
         return (
-            *facts_of(one, "faults", "fault_seed", "known_faults", "drawn_faults", "survives"),
-            Fact("unreachable", self.unreachable, "packets unreachable", text=(
-                f"{self.unreachable:,} ({share:.2%})"
-            )),
+            *facts_of(setting, "faults", "fault_seed", "known_faults", "drawn_faults", "survives"),
+            Fact("unreachable", self.unreachable, "packets unreachable",
+                 text=f"{self.unreachable:,} ({share:.2%})"),
             Fact("held", self.held, "packets held at the end"),
             Fact("duplicated", self.duplicated, "deliveries repeated"),
             Fact("skipped", self.skipped, "actions skipped" * bool(self.skipped)),
@@ -553,9 +539,8 @@ class TrafficResult(Reported, Plotted):
     def _table(self, timing: Timing | None) -> Table:
         left = f"{self.undelivered:,} packets not delivered count as longer than all others."
         caption = left * bool(self.undelivered)
-        return Table(
-            "points", "Delay in slots", DELAY_COLUMNS, [self.row(timing)], caption, nested=NESTED
-        )
+        rows = [self.row(timing)]
+        return Table("points", "Delay in slots", DELAY_COLUMNS, rows, caption, nested=NESTED)
 
 
 NESTED = ("delay",)
@@ -592,12 +577,12 @@ def faults_in_words(setting: Setting) -> str:
     """
     if not setting.faults:
         return ""
-    said = f"\nfaults {setting.faults}, fault seed {setting.fault_seed}"
-    said += ", known to every processor" if setting.known_faults else ""
-    said += "" if setting.survives else f"; {setting.scheduler} is not built for them"
+    text = f"\nfaults {setting.faults}, fault seed {setting.fault_seed}"
+    text += ", known to every processor" if setting.known_faults else ""
+    text += "" if setting.survives else f"; {setting.scheduler} is not built for them"
     if setting.drawn_faults not in ("", setting.faults):
-        said += f"\nfaults drawn: {setting.drawn_faults}"
-    return said
+        text += f"\nfaults drawn: {setting.drawn_faults}"
+    return text
 
 
 def bounds_in_words(bounds: Mapping[str, float]) -> str:
@@ -623,22 +608,13 @@ def _spread(row: Row) -> str:
     return NOTHING if low is None else f"±{(high - low) / 2:,.2f}"
 
 
-def _late(key: str) -> Column:
-    """Return the column of a percentile, which is infinite among undelivered packets."""
-
-    def show(row: Row) -> str:
-        if row["delay_mean"] is None:
-            return NOTHING
-        return "∞" if row[key] is None else f"{row[key]:,}"
-
-    names = {"delay_p999": "p99.9"}
-    return Column(key, names.get(key, key.removeprefix("delay_")), "integer", show)
-
-
 DELAY_COLUMNS: tuple[Column, ...] = (
     Column("delay_mean", "mean"),
     Column("delay_high", "95 %", "text", _spread),
-    *(_late(f"delay_{name}") for name in SHARES),
+    *(
+        delays.late_column(f"delay_{name}", "delay_mean", "integer", "{:,}".format)
+        for name in SHARES
+    ),
     Column("delay_max", "max", "integer"),
 )
 """The columns of delays."""
@@ -647,7 +623,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("scheduler_label", "scheduler", "text"),
     Column("load", show=lambda row: f"{row['load']:.4g}"),
     Column("accepted", show=lambda row: f"{row['accepted']:.4f}"),
-    *(one for one in DELAY_COLUMNS if one.key not in ("delay_p90", "delay_p95")),
+    *(column for column in DELAY_COLUMNS if column.key not in ("delay_p90", "delay_p95")),
     Column("verdict", kind="text"),
 )
 """The columns of a table of points, which fit in a terminal of 80 columns."""

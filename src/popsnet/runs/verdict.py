@@ -303,8 +303,8 @@ def _doubt(window: Window, seen: RunConditions) -> str:
         return f"{start or 'The backlog '}may have grown by up to {most}."
     if reason := _behind(window):
         return reason
-    found = window.delays()
-    if found is None or found.half_width > WIDEST * found.mean:
+    delay = window.delays()
+    if delay is None or delay.half_width > WIDEST * delay.mean:
         return "The interval of the mean delay is wider than half of the mean."
     left = window.inside - window.lost - window.lost_later
     if left <= FEW_LEFT * window.tagged:
@@ -313,10 +313,10 @@ def _doubt(window: Window, seen: RunConditions) -> str:
 
 
 def _imprecise(window: Window, precision: float) -> str:
-    found, after = window.delays(), f"after {window.slots:,} slots"
-    if found is None or found.half_width > precision * found.mean:
+    delay, after = window.delays(), f"after {window.slots:,} slots"
+    if delay is None or delay.half_width > precision * delay.mean:
         return f"The interval of the mean delay is wider than ±{precision:.1%} {after}."
-    reached = found.half_width / found.mean
+    reached = delay.half_width / delay.mean
     return (
         f"The interval of ±{reached:.1%} may be too narrow {after}: batches of delays are "
         "correlated, or it was narrow at the last look only."

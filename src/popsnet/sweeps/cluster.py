@@ -28,7 +28,7 @@ from popsnet.engines import Engine, find_engine
 from popsnet.engines.plugins import usable
 from popsnet.experiment.experiment import Experiment, opened_once
 from popsnet.programs.register import forget_file
-from popsnet.sweeps.kind import ANYWHERE, Finished
+from popsnet.sweeps.kind import ANYWHERE, ResultBatch
 from popsnet.sweeps.rows import kind_of
 from popsnet.sweeps.work import Work
 
@@ -43,8 +43,8 @@ class File(NamedTuple):
     digest: str
 
 
-class Sent(NamedTuple):
-    """A subject as it travels: its names, its files by use, and what has no name."""
+class Record(NamedTuple):
+    """An experiment as it travels: its names, its files by use, and what has no name."""
 
     recorded: Experiment
     files: Mapping[str, File]
@@ -52,13 +52,13 @@ class Sent(NamedTuple):
 
 
 class Sender:
-    """Packs work. Every file is read once, and its contents are kept."""
+    """The side that packs work. Every file is read once, and its contents are kept."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
         """The contents of files by digest."""
         self._files: dict[str, File] = {}
-        self._sent: dict[Experiment, Sent] = {}
+        self._sent: dict[Experiment, Record] = {}
 
     def pack(self, work: Sequence[Work], engine: str = ANYWHERE) -> tuple[bytes, list[str]]:
         """Return a parcel for an engine, and the digests of the files that it needs."""
@@ -66,11 +66,11 @@ class Sender:
         needed = {file.digest: None for sent, _ in pieces for file in sent.files.values()}
         return pickle.dumps((engine, pieces)), list(needed)
 
-    def _packed(self, subject: Experiment) -> Sent:
+    def _packed(self, subject: Experiment) -> Record:
         if subject not in self._sent:
-            files = {use: self._file(*one) for use, one in subject.files.items()}
+            files = {use: self._file(*file) for use, file in subject.files.items()}
             recorded = subject.recorded(subject.identity, subject.given)
-            self._sent[subject] = Sent(recorded, files, subject.unnamed)
+            self._sent[subject] = Record(recorded, files, subject.unnamed)
         return self._sent[subject]
 
     def _file(self, path: str, identity: str) -> File:
@@ -93,11 +93,11 @@ def execute_parcel(version: str, parcel: bytes, digests: Sequence[str], *content
     """Do the work of a parcel on the calling thread, and return the results as bytes."""
     if version != popsnet.__version__:
         raise InputError(different_versions({platform.node(): popsnet.__version__}, version))
-    there = dict(zip(digests, contents, strict=True))
+    by_digest = dict(zip(digests, contents, strict=True))
     results: list[tuple[Any, Any]] = []
     engine, pieces = pickle.loads(parcel)  # noqa: S301 - as trusted as the scheduler
     for sent, shards in pieces:
-        experiment = _opened(sent, there)
+        experiment = _opened(sent, by_digest)
         if engine != ANYWHERE:
             _require(engine, experiment)
         done = kind_of(experiment).execute(experiment, shards, engine=engine)
@@ -118,20 +118,20 @@ def _require(name: str, experiment: Experiment) -> None:
         )
 
 
-def unpack(work: Sequence[Work], results: bytes) -> list[Finished]:
+def unpack(work: Sequence[Work], results: bytes) -> list[ResultBatch]:
     """Return the results of a parcel, with the experiments and the names of files from here."""
     received: Any = pickle.loads(results)  # noqa: S301 - as trusted as the scheduler
     return [
-        kind_of(one).finished(one, numbers, outcome, replace(origin, given=dict(one.given)))
-        for (one, numbers), (outcome, origin) in zip(work, received, strict=True)
+        kind_of(e).batch_type(e, numbers, outcome, replace(origin, given=dict(e.given)))
+        for (e, numbers), (outcome, origin) in zip(work, received, strict=True)
     ]
 
 
-def different_versions(there: Mapping[str, str], here: str) -> str:
+def different_versions(versions: Mapping[str, str], here: str) -> str:
     """Say which workers have another version of popsnet."""
-    found = ", ".join(f"{version} on {name}" for name, version in sorted(there.items()))
+    others = ", ".join(f"{version} on {name}" for name, version in sorted(versions.items()))
     return (
-        f"Workers have other versions of popsnet: {found}, and {here} here. Install the same "
+        f"Workers have other versions of popsnet: {others}, and {here} here. Install the same "
         "version everywhere."
     )
 
@@ -140,7 +140,7 @@ _files_by_name: dict[tuple[str, str], Path] = {}
 """The file of each router and scheduler that came in a parcel."""
 
 
-def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
+def _opened(sent: Record, contents: Mapping[str, bytes]) -> Experiment:
     """Return the subject that was sent; one with files is opened once."""
     files = tuple(sorted((use, file.digest) for use, file in sent.files.items()))
     try:
@@ -149,7 +149,7 @@ def _opened(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
         raise InputError(f"Worker {platform.node()} cannot do the work: {error}") from error
 
 
-def _open(sent: Sent, contents: Mapping[str, bytes]) -> Experiment:
+def _open(sent: Record, contents: Mapping[str, bytes]) -> Experiment:
     paths = {use: _written(file, contents[file.digest]) for use, file in sent.files.items()}
     for use in paths.keys() & {"router", "scheduler"}:
         name = use, sent.recorded.program
@@ -287,13 +287,13 @@ def describe_workers(address: str) -> list[WorkerStatus]:
     with _connected(address) as (client, _):
         popsnet_there = _evaluated(client, address, _VERSION)
         python_there = _evaluated(client, address, "__import__('platform').python_version()")
-        there = client.scheduler_info(n_workers=-1)["workers"]
+        workers = client.scheduler_info(n_workers=-1)["workers"]
         return [
             WorkerStatus(
-                name, popsnet_there.get(name), python_there.get(name), one["nthreads"],
-                one["memory_limit"] or None, stated(one["resources"]),
+                name, popsnet_there.get(name), python_there.get(name), worker["nthreads"],
+                worker["memory_limit"] or None, stated(worker["resources"]),
             )
-            for name, one in sorted(there.items())
+            for name, worker in sorted(workers.items())
         ]  # fmt: skip
 
 
@@ -348,8 +348,8 @@ async def _identity(address: str) -> dict[str, Any]:
     from distributed.security import Security
 
     async with asyncio.timeout(_SECONDS_TO_CONNECT + 1):
-        given = Security().get_connection_args("client")
-        comm = await connect(address, timeout=_SECONDS_TO_CONNECT, **given)
+        options = Security().get_connection_args("client")
+        comm = await connect(address, timeout=_SECONDS_TO_CONNECT, **options)
         try:
             await comm.write({"op": "identity", "reply": True})
             answer: dict[str, Any] = await comm.read()
@@ -368,10 +368,10 @@ def _reason(error: BaseException) -> str:
     return str(causes[-1]) or type(causes[-1]).__name__
 
 
-def _close(one: Any) -> None:
+def _close(client: Any) -> None:
     """Close a client or a cluster; busy workers that take too long end with this program."""
     with suppress(OSError, TimeoutError):
-        one.close(timeout=_SECONDS_TO_CLOSE)
+        client.close(timeout=_SECONDS_TO_CLOSE)
 
 
 def local_workers(address: str) -> int | None:
@@ -379,10 +379,10 @@ def local_workers(address: str) -> int | None:
     refused = wrong("cluster", repr(address))
     if not isinstance(address, str):
         raise refused("give the address of a Dask scheduler as a text, or local:N.")
-    if found := re.fullmatch(r"local:(\d{1,9})", address):
-        if not 1 <= int(found[1]) <= MOST_WORKERS:
+    if match := re.fullmatch(r"local:(\d{1,9})", address):
+        if not 1 <= int(match[1]) <= MOST_WORKERS:
             raise refused(f"the number of workers must be from 1 to {MOST_WORKERS:,}.")
-        return int(found[1])
+        return int(match[1])
     if not re.fullmatch(rf"(?!local)({_PROTOCOLS})?[^\s/]+:\d{{1,5}}", address):
         raise refused(
             "give the address of a Dask scheduler, such as tcp://host:8786, or local:N "
@@ -397,16 +397,16 @@ def _quiet() -> Iterator[None]:
 
     Dask gives some of its loggers levels of their own. What its tasks raise goes to asyncio's.
     """
-    names = [one for one in logging.root.manager.loggerDict if one.startswith("distributed.")]
-    loggers = [logging.getLogger(one) for one in ("asyncio", "distributed", *names)]
-    before = [one.level for one in loggers]
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed.")]
+    loggers = [logging.getLogger(name) for name in ("asyncio", "distributed", *names)]
+    before = [logger.level for logger in loggers]
     try:
-        for one in loggers:
-            one.setLevel(logging.CRITICAL)
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
         yield
     finally:
-        for one, level in zip(loggers, before, strict=True):
-            one.setLevel(level)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _evaluated(client: Client, address: str, expression: str) -> dict[str, str | None]:
@@ -415,7 +415,7 @@ def _evaluated(client: Client, address: str, expression: str) -> dict[str, str |
     It is a text, since a worker without popsnet cannot receive a function of popsnet.
     """
     try:
-        found = client.sync(
+        values = client.sync(
             client._run, eval, expression, on_error="return", callback_timeout=_SECONDS_TO_ANSWER
         )
     except (OSError, TimeoutError) as error:
@@ -423,12 +423,12 @@ def _evaluated(client: Client, address: str, expression: str) -> dict[str, str |
             f"not every worker answers within {_SECONDS_TO_ANSWER} s. End those that hang, and try "
             "again."
         ) from error
-    return {name: None if isinstance(one, Exception) else one for name, one in found.items()}
+    return {name: None if isinstance(value, Exception) else value for name, value in values.items()}
 
 
 def _require_same_version(client: Client, address: str) -> None:
-    here, found = popsnet.__version__, _evaluated(client, address, _VERSION)
-    if others := {name: one or "none" for name, one in found.items() if one != here}:
+    here, versions = popsnet.__version__, _evaluated(client, address, _VERSION)
+    if others := {name: version or "none" for name, version in versions.items() if version != here}:
         raise InputError(different_versions(others, here))
 
 
@@ -457,10 +457,10 @@ class ClusterExecutor(Executor):
     def __init__(self, client: Client, address: str, is_local: bool = False) -> None:
         self.address = address
         self._client, self._is_local = client, is_local
-        self._engines = {name: one for name, one in usable().items() if one.resources}
+        self._engines = {name: engine for name, engine in usable().items() if engine.resources}
         self._executors = {ANYWHERE: client.get_executor(pure=False)} | {
-            name: client.get_executor(pure=False, resources=dict(one.resources))
-            for name, one in self._engines.items()
+            name: client.get_executor(pure=False, resources=dict(engine.resources))
+            for name, engine in self._engines.items()
         }
         self._sender = Sender()
         self._contents: dict[str, Any] = {}
@@ -480,8 +480,8 @@ class ClusterExecutor(Executor):
         self.require_scheduler()
         parcel, digests = self._sender.pack(work, engine)
         contents = [self._sent(digest) for digest in digests]
-        given = popsnet.__version__, parcel, digests, *contents
-        future: Future[bytes] = self._executors[engine].submit(execute_parcel, *given)
+        arguments = popsnet.__version__, parcel, digests, *contents
+        future: Future[bytes] = self._executors[engine].submit(execute_parcel, *arguments)
         return future
 
     def _sent(self, digest: str) -> Any:
@@ -497,7 +497,7 @@ class ClusterExecutor(Executor):
                 )
         return self._contents[digest]
 
-    def received(self, work: Sequence[Work], future: Future[bytes]) -> list[Finished]:
+    def received(self, work: Sequence[Work], future: Future[bytes]) -> list[ResultBatch]:
         """Return the results of work that was sent; a lost scheduler or worker is an error."""
         from distributed import KilledWorker
 
@@ -542,7 +542,7 @@ class ClusterExecutor(Executor):
     @property
     def memory(self) -> float:
         """The bytes of memory of all workers, infinite if that is not known."""
-        limits = [one["memory_limit"] for one in self._look()]  # 0 if there is none
+        limits = [worker["memory_limit"] for worker in self._look()]  # 0 if there is none
         if self._is_local:
             return float(system.available_memory())
         return float(sum(limits)) if limits and all(limits) else math.inf
@@ -554,10 +554,10 @@ class ClusterExecutor(Executor):
         self.require_scheduler()
         try:
             ask = self._client.scheduler.identity
-            found = self._client.sync(ask, n_workers=-1, callback_timeout=_SECONDS_TO_CONNECT)
+            identity = self._client.sync(ask, n_workers=-1, callback_timeout=_SECONDS_TO_CONNECT)
         except (OSError, TimeoutError, ValueError) as error:
             raise self._lost() from error
-        self._looked, self._there = time.monotonic(), list(found["workers"].values())
+        self._looked, self._there = time.monotonic(), list(identity["workers"].values())
         self._room = _room(self._there, self._engines)
         return self._there
 
@@ -569,14 +569,14 @@ def stated(resources: Mapping[str, float]) -> str:
 
 def _room(workers: Sequence[dict[str, Any]], engines: Mapping[str, Engine]) -> dict[str, int]:
     """Return how many pieces of work workers do at once, by engine."""
-    found = {name: [_pieces(one, engine) for one in workers] for name, engine in engines.items()}
-    threads = [one["nthreads"] for one in workers]
-    others = [some for some, *has in zip(threads, *found.values(), strict=True) if not any(has)]
-    with_room = {name: sum(some) for name, some in found.items() if any(some)}
+    pieces = {name: [_pieces(w, engine) for w in workers] for name, engine in engines.items()}
+    threads = [worker["nthreads"] for worker in workers]
+    others = [some for some, *has in zip(threads, *pieces.values(), strict=True) if not any(has)]
+    with_room = {name: sum(some) for name, some in pieces.items() if any(some)}
     return {**with_room, ANYWHERE: max(sum(others) or sum(threads), 1)}
 
 
 def _pieces(worker: dict[str, Any], engine: Engine) -> int:
     """Return how many pieces of work for an engine the resources of a worker are enough for."""
-    there = worker["resources"]
-    return min(int(there.get(name, 0) / amount) for name, amount in engine.resources.items())
+    resources = worker["resources"]
+    return min(int(resources.get(name, 0) / amount) for name, amount in engine.resources.items())

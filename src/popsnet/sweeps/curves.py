@@ -17,23 +17,20 @@ from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.programs.router import all_routers
 from popsnet.runs.summary import seeds_of
-from popsnet.sweeps.reports import gap_notes, why_nothing
+from popsnet.sweeps.reports import DETAILS, gap_notes, why_nothing
 from popsnet.sweeps.selection import EVERYTHING, Selection
-from popsnet.sweeps.store import Gathered, Store
+from popsnet.sweeps.store import CountedRuns, Store
 
 _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
-    "n": lambda one: Fraction(one.network.n),
-    "d": lambda one: Fraction(one.d),
-    "g": lambda one: Fraction(one.g),
-    "d/g": lambda one: Fraction(one.d, one.g),
+    "n": lambda experiment: Fraction(experiment.network.n),
+    "d": lambda experiment: Fraction(experiment.d),
+    "g": lambda experiment: Fraction(experiment.g),
+    "d/g": lambda experiment: Fraction(experiment.d, experiment.g),
 }
 X_AXES = tuple(_SIZES)
 MEASURES = ("slots", "steps", "slots_delivered", "lost")
 
-_OTHERS = (
-    "permutation", "wavelengths", "faults", "fault_seed", "seed", "permutation_seed", "max_steps",
-    "version",
-)  # fmt: skip
+_OTHERS = ("permutation", *DETAILS, "version")
 """What tells lines apart besides router, variant and shape, where it differs."""
 
 _WITH: Mapping[str, tuple[str, ...]] = {
@@ -79,10 +76,10 @@ class Curves(Reported):
     @property
     def title(self) -> str:
         """What all lines have in common, and how many runs there are."""
-        there = {point.experiment: point.runs for point in self.points}
-        runs = plural(sum(there.values()), "run")
-        if len(there) > 1:
-            least, most = min(there.values()), max(there.values())
+        runs_of = {point.experiment: point.runs for point in self.points}
+        runs = plural(sum(runs_of.values()), "run")
+        if len(runs_of) > 1:
+            least, most = min(runs_of.values()), max(runs_of.values())
             runs += f", {least:,}{f' to {most:,}' * (least < most)} per point"
         return ", ".join([*self.common, runs])
 
@@ -92,7 +89,7 @@ class Curves(Reported):
 
     def report(self) -> Report:
         """Return the points as they are shown."""
-        rows = [_row(label, one) for label, line in self.lines.items() for one in line]
+        rows = [_row(label, point) for label, line in self.lines.items() for point in line]
 
         def mean(row: Row) -> str:
             return f"{'≥ ' * bool(row['capped'])}{row['mean']:,.2f}"
@@ -144,22 +141,22 @@ def result_curves(
     if not points:
         raise InputError(f"There are no results in {store.path} to draw. {why_nothing(behind)}")
     experiments = [point.experiment for point in points]
-    fields = {name: {str(getattr(one, name)) for one in experiments} for name in _OTHERS}
+    fields = {name: {str(getattr(e, name, "")) for e in experiments} for name in _OTHERS}
     differing = [name for name, values in fields.items() if len(values) > 1]
     shape = _shape(experiments, x)
     common = []
-    if shape is not None and len({_SIZES[shape](one) for one in experiments}) == 1:
+    if shape is not None and len({_SIZES[shape](experiment) for experiment in experiments}) == 1:
         common, shape = [_equation(shape, experiments[0])], None
     if "permutation" not in differing:
         common.append(f"permutation {_short(experiments[0].permutation)}")
     lines: dict[tuple[Any, ...], list[CurvePoint]] = {}
     names = _names(experiments)
     for point in sorted(points, key=lambda point: point.x):
-        one = point.experiment
-        values = tuple(getattr(one, name) for name in differing)
-        size = _SIZES[shape](one) if shape else Fraction(0)
-        for name in names[one]:
-            lines.setdefault((one.router, name, values, size), []).append(point)
+        experiment = point.experiment
+        values = tuple(getattr(experiment, name) for name in differing)
+        size = _SIZES[shape](experiment) if shape else Fraction(0)
+        for name in names[experiment]:
+            lines.setdefault((experiment.router, name, values, size), []).append(point)
     labelled = {
         _label(name, line[0].experiment, differing, shape): line
         for (_, name, _, _), line in sorted(lines.items(), key=lambda pair: pair[0])
@@ -169,14 +166,14 @@ def result_curves(
 
 def _names(experiments: Sequence[Experiment]) -> dict[Experiment, list[str]]:
     """Return the names of the lines that each experiment belongs to: router, or with a variant."""
-    own = {one: one.variant == _own_choice(one.router, one.network) for one in experiments}
-    asked = {(one.router, one.variant) for one, is_own in own.items() if not is_own}
-    chosen = {one.router for one in experiments if (one.router, one.variant) not in asked}
+    own = {e: e.variant == _own_choice(e.router, e.network) for e in experiments}
+    asked = {(e.router, e.variant) for e, is_own in own.items() if not is_own}
+    chosen = {e.router for e in experiments if (e.router, e.variant) not in asked}
     names: dict[Experiment, list[str]] = {}
-    for one, is_own in own.items():
-        names[one] = [one.router] * (is_own and one.router in chosen)
-        if (one.router, one.variant) in asked:
-            names[one].append(f"{one.router} ({one.variant})")
+    for experiment, is_own in own.items():
+        names[experiment] = [experiment.router] * (is_own and experiment.router in chosen)
+        if (experiment.router, experiment.variant) in asked:
+            names[experiment].append(f"{experiment.router} ({experiment.variant})")
     return names
 
 
@@ -192,10 +189,10 @@ def _own_choice(name: str, network: Network) -> str | None:
 
 def _shape(experiments: Sequence[Experiment], x: str) -> str | None:
     """Return what to divide lines by, besides names: what has the fewest values."""
-    counts = {name: len({_SIZES[name](one) for one in experiments}) for name in _WITH[x]}
+    counts = {name: len({_SIZES[name](e) for e in experiments}) for name in _WITH[x]}
     name = min(counts, key=counts.__getitem__)
-    networks = {one.network for one in experiments}
-    distinct = {_SIZES[x](one) for one in experiments}
+    networks = {experiment.network for experiment in experiments}
+    distinct = {_SIZES[x](experiment) for experiment in experiments}
     unstructured = counts[name] == len(networks) == len(distinct) > 1
     return None if unstructured else name
 
@@ -224,7 +221,7 @@ def number_text(value: Fraction) -> str:
     return f"{value.numerator:,}" if value.denominator == 1 else str(value)
 
 
-def _point(experiment: Experiment, gathered: Gathered, x: str, measure: str) -> CurvePoint:
+def _point(experiment: Experiment, gathered: CountedRuns, x: str, measure: str) -> CurvePoint:
     tally = gathered.tally
     summary = summarize_counts(tally.histograms[measure])
     low, high = -inf, inf
@@ -236,12 +233,12 @@ def _point(experiment: Experiment, gathered: Gathered, x: str, measure: str) -> 
 
 
 def _row(label: str, point: CurvePoint) -> dict[str, Any]:
-    one = point.experiment
+    experiment = point.experiment
     return {
-        "line": label, "router": one.router, "variant": one.variant,
-        "permutation": one.permutation, **one.network.columns(), **seeds_of(one),
-        "x": float(point.x),
+        "line": label, "router": experiment.router, "variant": experiment.variant,
+        "permutation": experiment.permutation, **experiment.network.columns(),
+        **seeds_of(experiment), "x": float(point.x),
         "runs": point.runs, "capped": point.capped, "mean": point.mean,
-        "low": point.low, "high": point.high, "experiment": one.digest,
+        "low": point.low, "high": point.high, "experiment": experiment.digest,
         "popsnet_version": point.version,
     }  # fmt: skip

@@ -111,8 +111,8 @@ def _if_damaged(path: Path) -> str:
 
 def fetch(database: sqlite3.Connection, query: str, *values: object) -> list[tuple[Any, ...]]:
     """Return the rows of a query."""
-    with closing(database.execute(query, values)) as found:
-        return found.fetchall()
+    with closing(database.execute(query, values)) as rows_read:
+        return rows_read.fetchall()
 
 
 def is_blank(database: sqlite3.Connection) -> bool:

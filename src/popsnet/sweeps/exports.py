@@ -66,10 +66,10 @@ class RunTable:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield a dictionary per run: the experiment, the number of the run and its counts."""
-        said = experiment_columns(self.experiment, self.version)
+        shared = experiment_columns(self.experiment, self.version)
         columns = [self.numbers.tolist(), *(self.column(name).tolist() for name in self.names)]
         for row in zip(*columns, strict=True):
-            yield {**said, **dict(zip(("run", *self.names), row, strict=True))}
+            yield {**shared, **dict(zip(("run", *self.names), row, strict=True))}
 
 
 _ABSENT: Mapping[str, Any] = {
@@ -137,8 +137,8 @@ def _csv(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
 def _records_parquet(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
     """Write histograms as texts, as in a CSV file."""
     columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
-    histograms = {name: one for name, one in columns.items() if name.endswith("_histogram")}
-    texts = {name: list(map(json.dumps, one)) for name, one in histograms.items()}
+    histograms = {name: column for name, column in columns.items() if name.endswith("_histogram")}
+    texts = {name: list(map(json.dumps, column)) for name, column in histograms.items()}
     _parquet(columns | texts, file)
 
 
@@ -164,18 +164,18 @@ def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
 def _runs_csv(tables: Sequence[RunTable], file: TextIO) -> None:
     records = _records(tables)
     first = next(records)
-    write_csv(chain([first, first.values()], (one.values() for one in records)), file)
+    write_csv(chain([first, first.values()], (record.values() for record in records)), file)
 
 
 def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:
     """Return all runs as columns."""
-    said = uniform(experiment_columns(table.experiment, table.version) for table in tables)
+    rows = uniform(experiment_columns(table.experiment, table.version) for table in tables)
     lengths = [len(table) for table in tables]
     columns: dict[str, npt.NDArray[Any]] = {
-        name: np.repeat(_values([one[name] for one in said], name), lengths)
-        for name in (said[0] if said else ())
+        name: np.repeat(_values([row[name] for row in rows], name), lengths)
+        for name in (rows[0] if rows else ())
     }
-    columns["run"] = np.concatenate([np.empty(0, np.int64), *(one.numbers for one in tables)])
+    columns["run"] = np.concatenate([np.empty(0, np.int64), *(table.numbers for table in tables)])
     for name in max((table.names for table in tables), key=len, default=RUN_COLUMNS):
         none = np.zeros(sum(lengths), np.int64)
         parts = [
@@ -207,7 +207,7 @@ def _parquet(columns: dict[str, Any], file: TextIO) -> None:
             ".json."
         ) from error
     kinds = dict.fromkeys(_SEEDS, pa.uint64())
-    arrays = {name: pa.array(one, type=kinds.get(name)) for name, one in columns.items()}
+    arrays = {name: pa.array(column, type=kinds.get(name)) for name, column in columns.items()}
     sink = io.BytesIO()
     parquet.write_table(pa.table(arrays), sink)
     file.buffer.write(sink.getvalue())

@@ -111,7 +111,7 @@ def _histograms(shard: Row) -> dict[str, Any]:
     totals = zip((*TOTALS, "capped"), (collisions, destroyed, messages, capped), strict=True)
     read = [{int(value): runs for value, runs in json.loads(text).items()} for text in texts]
     return {
-        **{name: dict(sorted(one.items())) for name, one in zip(HISTOGRAMS, read, strict=True)},
+        **{name: dict(sorted(runs.items())) for name, runs in zip(HISTOGRAMS, read, strict=True)},
         **{name: total for name, total in totals if type(total) is int},
     }
 

@@ -14,11 +14,11 @@ from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.sweeps.kind import ResultKind
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, has_results, kind_of
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
-from popsnet.sweeps.store import Gathered, Store
+from popsnet.sweeps.store import CountedRuns, Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Part
 
-Wanted: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
+Experiments: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
 
 
 @dataclass
@@ -37,9 +37,9 @@ class Goal:
         Decisions depend on the results of whole stages and on nothing else, so that neither the
         order of work nor an interruption changes which results there are in the end.
         """
-        there = set(store.numbers(self.experiment))
+        numbers = set(store.numbers(self.experiment))
         while True:
-            missing = [number for number in self.shards if number not in there]
+            missing = [number for number in self.shards if number not in numbers]
             if missing or self._stage + 1 == len(self.stages) or self._is_settled(store):
                 return missing
             self._stage += 1
@@ -66,10 +66,10 @@ class Goal:
         """The numbers of the results of the present stage."""
         return self.stages[self._stage]
 
-    def gathered(self, store: Store) -> Gathered:
+    def gathered(self, store: Store) -> CountedRuns:
         """Return the runs that count: the present stage, as far as it goes."""
-        there = set(store.numbers(self.experiment))
-        whole = next((i for i, shard in enumerate(self.shards) if shard not in there), None)
+        numbers = set(store.numbers(self.experiment))
+        whole = next((i for i, shard in enumerate(self.shards) if shard not in numbers), None)
         return store.gathered(self.experiment, self.shards[:whole])
 
 
@@ -86,7 +86,7 @@ class Goals:
     @classmethod
     def of(
         cls,
-        experiments: Wanted,
+        experiments: Experiments,
         runs: int | None = None,
         precision: float | str | None = None,
         max_runs: int | None = None,
@@ -130,26 +130,26 @@ class Goals:
             most[experiment] = max(most.get(experiment, 0), count)
         goals: dict[Experiment, Goal] = {}
         for kind in KINDS.values():
-            mine = {one: runs for one, runs in most.items() if has_results(kind, one)}
+            mine = {e: runs for e, runs in most.items() if has_results(kind, e)}
             for experiment in mine:
                 kind.require_storable(experiment)
             if kind is SHARD and precision is not None:
-                for one in mine if which is None else which.share(mine):
-                    stages = [range(shards_of(look)) for look in precision.looks(mine[one])]
-                    goals[one] = Goal(one, stages, precision)
+                for experiment in mine if which is None else which.share(mine):
+                    stages = [range(shards_of(look)) for look in precision.looks(mine[experiment])]
+                    goals[experiment] = Goal(experiment, stages, precision)
                 continue
-            ends = {one: -(-runs // kind.runs) for one, runs in mine.items()}
-            shares = {one: range(end) for one, end in ends.items()}
-            for one, numbers in (which.shards(ends) if which else shares).items():
+            ends = {experiment: -(-runs // kind.runs) for experiment, runs in mine.items()}
+            shares = {experiment: range(end) for experiment, end in ends.items()}
+            for experiment, numbers in (which.shards(ends) if which else shares).items():
                 if numbers:
-                    one.require_run(numbers[-1] * kind.runs + kind.runs - 1)
-                    goals[one] = Goal(one, [numbers])
+                    experiment.require_run(numbers[-1] * kind.runs + kind.runs - 1)
+                    goals[experiment] = Goal(experiment, [numbers])
         runs = [pair for pair in wanted if has_results(SHARD, pair[0])]
         return cls(runs, goals, precision, which)
 
     def of_kind(self, kind: ResultKind) -> list[Goal]:
         """Return the goals of the experiments whose results are of a kind."""
-        return [goal for one, goal in self.goals.items() if kind_of(one) is kind]
+        return [goal for experiment, goal in self.goals.items() if kind_of(experiment) is kind]
 
     def is_reached(self, store: Store) -> bool:
         """Return whether a store has everything."""
@@ -170,7 +170,7 @@ class Goals:
                 done, total = done + wanted - missing, total + wanted
         return done, total
 
-    def gathered(self, store: Store) -> list[Gathered]:
+    def gathered(self, store: Store) -> list[CountedRuns]:
         """Return the runs of each experiment that has some, in the order given."""
         return [self._gathered(store, *pair) for pair in self.wanted]
 
@@ -178,22 +178,24 @@ class Goals:
         """Return a tally for each experiment with runs in the order given."""
         return [gathered.tally for gathered in self.gathered(store)]
 
-    def _gathered(self, store: Store, experiment: Experiment, runs: int) -> Gathered:
+    def _gathered(self, store: Store, experiment: Experiment, runs: int) -> CountedRuns:
         goal = self.goals.get(experiment)
         if self.precision is None and self.part is None:
             goal = Goal(experiment, [range(shards_of(runs))])
-        return Gathered(Tally(), {}, popsnet.__version__) if goal is None else goal.gathered(store)
+        return (
+            CountedRuns(Tally(), {}, popsnet.__version__) if goal is None else goal.gathered(store)
+        )
 
 
-def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]]:
+def _pairs(experiments: Experiments, runs: int | None) -> list[tuple[Experiment, int]]:
     """Return every experiment with the number of its runs."""
     if runs is not None:
         runs = whole_number("runs", runs, 1, MOST_RUNS)
     if isinstance(experiments, Sweep):
-        return [(one, runs or count) for one, count in experiments.wanted]
+        return [(experiment, runs or count) for experiment, count in experiments.wanted]
     pairs = []
-    for one in experiments:
-        experiment, count = one if isinstance(one, tuple) and len(one) == 2 else (one, runs)
+    for entry in experiments:
+        experiment, count = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, runs)
         if not has_results(SHARD, experiment):
             raise InputError(
                 f"{experiment!r:.60} is not an Experiment, nor a pair of one and runs."
@@ -205,13 +207,13 @@ def _pairs(experiments: Wanted, runs: int | None) -> list[tuple[Experiment, int]
 
 
 def _precision(
-    wanted: Sequence[tuple[Experiment, int]], given: float | str | None, max_runs: int | None
+    wanted: Sequence[tuple[Experiment, int]], wide: float | str | None, max_runs: int | None
 ) -> Precision | None:
-    if given is None:
+    if wide is None:
         if max_runs is not None:
             raise wrong("max_runs", max_runs)("max_runs needs precision.")
         return None
-    precision = Precision.of(given, max_runs)
+    precision = Precision.of(wide, max_runs)
     for experiment, runs in wanted:
         if max_runs is not None and runs > max_runs:
             raise wrong("max_runs", max_runs)(

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 import popsnet
-from popsnet.base.errors import PopsnetError, StoreError
+from popsnet.base.errors import InputError, PopsnetError, StoreError
 from popsnet.experiment.experiment import Experiment
 
 NEGLIGIBLE = 2**26
@@ -35,7 +35,7 @@ class UnreadableError(StoreError):
     """A row has values that popsnet never writes."""
 
 
-class Stopped(PopsnetError):
+class StoppedError(PopsnetError):
     """Work was stopped because it is no longer wanted."""
 
 
@@ -111,7 +111,7 @@ def versions_here() -> tuple[str, str, str, str, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Finished(ABC):
+class ResultBatch(ABC):
     """Results of an experiment that were finished together."""
 
     experiment: Experiment
@@ -135,21 +135,29 @@ class ResultKind(ABC):
     """What one result is called."""
     runs: ClassVar[int]
     """The runs of one result."""
+    register: ClassVar[str]
+    """The function that registers programs."""
     experiment: ClassVar[type[Experiment]]
     given: ClassVar[frozenset[str]]
     """What may be known of an experiment besides its identity."""
-    finished: ClassVar[type[Finished]]
+    batch_type: ClassVar[type[ResultBatch]]
 
     # What is done.
 
-    @abstractmethod
     def require_storable(self, experiment: Experiment) -> None:
         """Refuse an experiment that its identity does not describe, or that cannot be run."""
+        if not experiment.storable:
+            use = next(iter(experiment.spelling.files))
+            raise InputError(
+                f"{use.capitalize()} {experiment.program} is not registered, so its results could "
+                "not be told from those of a later version. Put it into a file with "
+                f"@popsnet.{self.register}(...) and give the file."
+            )
 
     @abstractmethod
     def execute(
         self, experiment: Any, numbers: range, stopped: Stop = None, engine: str = ANYWHERE
-    ) -> Finished:
+    ) -> ResultBatch:
         """Make results on the calling thread; it stops soon after ``stopped()`` is true."""
 
     @abstractmethod
@@ -186,7 +194,7 @@ class ResultKind(ABC):
         return iter(())
 
     @abstractmethod
-    def difference(self, row: Result, other: Result, here: str, there: str) -> str:
+    def difference(self, row: Result, other: Result, here: str, other_place: str) -> str:
         """Say how two results of the same number differ; empty if they do not."""
 
     def adds_to(self, new: Result, row: Result) -> bool:

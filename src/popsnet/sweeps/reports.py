@@ -65,7 +65,7 @@ def store_report(
     store: Store, experiments: Sequence[Experiment], points: Sequence[Point] = ()
 ) -> Report:
     """Return experiments of a store with the means of their runs, and points of traffic."""
-    rows = uniform(row_of(one, *store.gathered(one)) for one in experiments)
+    rows = uniform(row_of(experiment, *store.gathered(experiment)) for experiment in experiments)
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
     count = f"{_of_all(len(rows), len(store.experiments()), 'experiment')} in {store.path}."
     table, notes = _fitting((name,), rows)
@@ -104,29 +104,29 @@ def traffic_curves_report(
     rows = traffic_records(points)
     shapes = {f"POPS({row['d']}, {row['g']})" for row in rows}
     kinds = ("network", "d and g", shapes), ("arrivals", "arrivals", {r["arrivals"] for r in rows})
-    for what, cure, there in kinds:
-        if len(there) > 1:
+    for what, cure, values in kinds:
+        if len(values) > 1:
             raise InputError(
                 f"A figure shows one kind of {what}, and these points have "
-                f"{', '.join(sorted(there))}. Choose one by {cure}."
+                f"{', '.join(sorted(values))}. Choose one by {cure}."
             )
     facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
     differing = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}
-    for one, row in zip(points, rows, strict=True):
-        named = [one.experiment.label, *[row["label"]] * bool(row["label"])]
+    for point, row in zip(points, rows, strict=True):
+        named = [point.experiment.label, *[row["label"]] * bool(row["label"])]
         named += [f"{column.title} {column.cell(row)}" for column in differing]
-        lines.setdefault(", ".join(named), []).append(one.result)
+        lines.setdefault(", ".join(named), []).append(point.result)
     return Report("", facts, tuple(traffic_parts(None, rows))), dict(sorted(lines.items()))
 
 
-_DETAILS = (
+DETAILS = (
     *("wavelengths", "faults", "fault_seed", "known_faults"),
     *("seed", "permutation_seed", "arrival_seed"),
     *("buffer", "window_slots_wanted", "precision", "max_slots", "max_steps"),
 )
-"""What else tells experiments apart. A table has it where it differs."""
-_LAST_DETAILS = _DETAILS[:3:-1]
+"""What else tells experiments apart. A table or a label of a line has it where it differs."""
+_LAST_DETAILS = DETAILS[:3:-1]
 """Those that a table that is too wide is without: limits, then seeds."""
 _KINDS: Mapping[str, ColumnKind] = {"faults": "text", "known_faults": "flag", "precision": "number"}
 
@@ -135,7 +135,7 @@ def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
     """Return the columns without which rows of different experiments would look alike."""
     columns = [
         Column(key, kind=_KINDS.get(key, "integer"), show=_faults if key == "faults" else None)
-        for key in _DETAILS
+        for key in DETAILS
         if len({row.get(key) for row in rows}) > 1
     ]
     programs = [row.get("router", row.get("scheduler")) for row in rows]
@@ -157,12 +157,12 @@ def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str
     arrivals = {row["arrivals"] for row in rows}
     where = () if len(arrivals) == 1 else (Column("arrivals", kind="text"),)
     notes = [
-        f"Arrivals: {escape_controls(one, lines=False)}." for one in arrivals if len(arrivals) == 1
+        f"Arrivals: {escape_controls(a, lines=False)}." for a in arrivals if len(arrivals) == 1
     ]
     label = (Column("label", kind="text"),) if any(row["label"] for row in rows) else ()
     before = (*([] if first is None else [first]), *label, *_FIRST_COLUMNS, *where)
     scheduler = Column("scheduler", kind="text", show=_scheduler)
-    after = (scheduler if one.key == "scheduler_label" else one for one in COLUMNS)
+    after = (scheduler if column.key == "scheduler_label" else column for column in COLUMNS)
     columns = _narrowed((*before, *_differing(rows), *after), rows, _LESS_IMPORTANT_OF_TRAFFIC)
     return [Table("traffic", "Delay in slots", columns, rows, nested=NESTED), *notes]
 
@@ -200,8 +200,8 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     """
     labelled = zip(sweep.wanted, sweep.labels, goals.gathered(store), strict=True)
     rows = uniform(
-        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, *there)}
-        for (experiment, runs), label, there in labelled
+        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, *done)}
+        for (experiment, runs), label, done in labelled
     )
     begun, others = ([row for row in rows if bool(row["runs"]) is some] for some in (True, False))
     label = (Column("label", kind="text"),) if any(sweep.labels) else ()
@@ -229,14 +229,14 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
     """Return the points of a sweep that are finished, and how many there are."""
     if not sweep.traffic:
         return []
-    there = {point.experiment: point for point in store.points()}
+    finished = {point.experiment: point for point in store.points()}
     rows, others = [], []
-    for one, label in zip(sweep.traffic, sweep.traffic_labels, strict=True):
+    for experiment, label in zip(sweep.traffic, sweep.traffic_labels, strict=True):
         named = {"label": label}
-        if one in there:
-            rows.append(named | traffic_records([there[one]])[0] | named)
+        if experiment in finished:
+            rows.append(named | traffic_records([finished[experiment]])[0] | named)
         else:
-            others.append(named | traffic_fields(one))
+            others.append(named | traffic_fields(experiment))
     none: list[Table | str] = [Table("traffic", "", (), [])]
     parts = traffic_parts(None, uniform(rows)) if rows else none
     if others:
@@ -251,12 +251,12 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
 def _verdict(rows: Sequence[Row]) -> tuple[str, bool, str]:
     """Return what runs did not deliver, whether all did, and what to do about capped runs."""
     capped, lost = (sum(row[name] for row in rows) for name in ("capped", "lost"))
-    found = [f"{plural(capped, 'run')} capped"] * (capped > 0)
-    found += [f"{plural(lost, 'packet')} lost"] * (lost > 0)
-    if not found:
+    failures = [f"{plural(capped, 'run')} capped"] * bool(capped)
+    failures += [f"{plural(lost, 'packet')} lost"] * bool(lost)
+    if not failures:
         return "", True, ""
     cure = raise_max_steps(capped, "max_steps of the sweep")
-    return f"FAILED: {' and '.join(found)}.", False, cure
+    return f"FAILED: {' and '.join(failures)}.", False, cure
 
 
 def _wanted_fields(
@@ -279,17 +279,17 @@ def _reached(goals: Goals, store: Store) -> Iterator[str]:
     """Yield what was reached of a precision, and of a part."""
     if goals.precision is not None:
         runs = goals.of_kind(SHARD)
-        there = [goal for goal in runs if not goal.missing(store)]
-        precise = sum(goal.is_precise(store) for goal in there)
+        complete = [goal for goal in runs if not goal.missing(store)]
+        precise = sum(goal.is_precise(store) for goal in complete)
         of_all = f"{precise:,} of {plural(len(runs), 'experiment')}"
         yield f"{of_all} reached a 95 % interval of at most {goals.precision}."
-        if capped := sum(goal.is_capped(store) for goal in there):
-            one = "has capped runs, so its mean is a lower bound"
+        if capped := sum(goal.is_capped(store) for goal in complete):
+            singular = "has capped runs, so its mean is a lower bound"
             several = "have capped runs, so their means are lower bounds"
-            yield f"{plural(capped, 'experiment')} {one if capped == 1 else several}."
-        if precise + capped < len(there):
+            yield f"{plural(capped, 'experiment')} {singular if capped == 1 else several}."
+        if precise + capped < len(complete):
             most = f"the limit of {goals.precision.max_runs:,} runs"
-            yield f"{len(there) - precise - capped:,} reached {most} before that."
+            yield f"{len(complete) - precise - capped:,} reached {most} before that."
     if goals.part is not None:
         what = f"Part {goals.part}: {progress_in_words(goals, store)}"
         yield f"{what} The rows above have the runs of this part alone."
@@ -298,13 +298,13 @@ def _reached(goals: Goals, store: Store) -> Iterator[str]:
 def progress_in_words(goals: Goals, store: Store) -> str:
     """Return how much of what was wanted is in the store."""
     points = goals.of_kind(WINDOW)
-    said = [_runs_in_words(goals, store)] if goals.of_kind(SHARD) or not points else []
+    sentences = [_runs_in_words(goals, store)] if goals.of_kind(SHARD) or not points else []
     if points:
         done, _ = goals.done(store, WINDOW)
         are = "is" if done == 1 else "are"
         of_all = f"{plural(len(points), 'point')} of traffic"
-        said.append(f"{done:,} of {of_all} {are} in {store.path}.")
-    return " ".join(said)
+        sentences.append(f"{done:,} of {of_all} {are} in {store.path}.")
+    return " ".join(sentences)
 
 
 def _runs_in_words(goals: Goals, store: Store) -> str:
@@ -332,15 +332,15 @@ def _runs_report(store: Store, experiment: Experiment) -> Report:
     facts = [Fact(key, value, *labels[key], _mark(key, row)) for key, value in row.items()]
     notes = [
         f"Runs by {LABELS[name]}: "
-        + ", ".join(f"{value:,}: {runs:,}" for value, runs in sorted(one.items()))
-        for name, one in tally.histograms.items()
-        if one
+        + ", ".join(f"{value:,}: {runs:,}" for value, runs in sorted(histogram.items()))
+        for name, histogram in tally.histograms.items()
+        if histogram
     ]
     behind = store.runs_not_counted_of(experiment)
     facts.append(Fact("runs_not_counted", behind))
     notes += gap_notes(behind)
     pairs = zip(shards, origins, strict=True)
-    done = Table("shards", "", (), [{"shard": shard, **_flat(one)} for shard, one in pairs])
+    done = Table("shards", "", (), [{"shard": shard, **_flat(origin)} for shard, origin in pairs])
     title = f"experiment {experiment.digest}"
     return Report(title, tuple(facts), (*notes, done, *_made_by(origins)))
 
@@ -372,10 +372,10 @@ def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
     return replace(report, title=title, facts=facts).plus(f"Made by {_with(origin)}", took)
 
 
-def _with(one: Provenance) -> str:
+def _with(origin: Provenance) -> str:
     return (
-        f"engine {one.engine}, popsnet {one.popsnet}, python {one.python}, numpy {one.numpy}, "
-        f"numba {one.numba}, on {one.machine}"
+        f"engine {origin.engine}, popsnet {origin.popsnet}, python {origin.python}, "
+        f"numpy {origin.numpy}, numba {origin.numba}, on {origin.machine}"
     )
 
 
@@ -383,7 +383,8 @@ def _made_by(origins: Sequence[Provenance]) -> list[str]:
     """Return which versions and machines made the shards, equal ones together."""
     alike = Counter(map(_with, origins))
     made = [f"{plural(count, 'shard')}: {text}" for text, count in alike.items()]
-    seconds, last = sum(one.seconds for one in origins), max(one.finished for one in origins)
+    seconds = sum(origin.seconds for origin in origins)
+    last = max(origin.finished for origin in origins)
     return [*made, f"{seconds:,.2f} s of work, the last at {last}."]
 
 
@@ -482,7 +483,7 @@ def _fitting(first: tuple[Column, ...], rows: Sequence[Row]) -> tuple[Table, lis
     if len(permutations) == 1:
         router = Column("router", "router (variant)", "text", _router)
         notes.append(f"Permutation: {_described(rows[0]).removeprefix(f'{_router(rows[0])}, ')}.")
-    numbers = [one for one in _NUMBERS if one.key != "lost" or any(r.get("lost") for r in rows)]
+    numbers = [c for c in _NUMBERS if c.key != "lost" or any(r.get("lost") for r in rows)]
     columns = _narrowed(
         (*first, *_FIRST_COLUMNS, router, *_differing(rows), *numbers), rows, _LESS_IMPORTANT
     )
@@ -495,7 +496,7 @@ def _narrowed(
     """Leave out columns until the lines fit, in this order."""
     for key in less_important:
         if _natural_width(columns, rows) > _WIDTH:
-            columns = tuple(one for one in columns if one.key != key)
+            columns = tuple(column for column in columns if column.key != key)
     return columns
 
 
@@ -510,7 +511,7 @@ def _natural_width(columns: Sequence[Column], rows: Sequence[Row]) -> int:
 
 def _summary(tally: Tally, name: str) -> dict[str, Any]:
     if not tally.runs:
-        return dict.fromkeys(one.name for one in fields(Summary))
+        return dict.fromkeys(field.name for field in fields(Summary))
     return asdict(summarize_counts(tally.histograms[name]))
 
 
@@ -535,6 +536,6 @@ def row_of(
     row |= {"lost": total, "lost_per_run": lost["mean"], "lost_max": lost["max"]}
     row |= {name: getattr(tally, name) for name in TOTALS} | dict(faults)
     return row | {
-        f"{name}_histogram": {str(value): one[value] for value in sorted(one)}
-        for name, one in tally.histograms.items()
+        f"{name}_histogram": {str(value): histogram[value] for value in sorted(histogram)}
+        for name, histogram in tally.histograms.items()
     }

@@ -36,7 +36,7 @@ _DESCRIBE = "The sweep that made the store describes it: give that as well."
 _LONGEST = 2**36
 """Bytes of a file. A longer one that is too short is taken for one with a damaged header."""
 
-_Found = dict[str, dict[Any, Row]]
+_Rows = dict[str, dict[Any, Row]]
 """The rows of each table by their key."""
 
 
@@ -71,11 +71,11 @@ class Rescue(Reported):
         facts = facts_of(self, "store", "new", "copied", "without_digest", "unread")
         notes = [
             f"{plural(count, 'shard')} lost: {why}.{f' {_DESCRIBE}' * (why == _NAMELESS)}"
-            for why, count in Counter(one[-1] for one in self.lost).most_common()
+            for why, count in Counter(shard[-1] for shard in self.lost).most_common()
         ]
         notes += [
             f"{plural(count, 'point')} of traffic lost: {why}."
-            for why, count in Counter(one[-1] for one in self.points_lost).most_common()
+            for why, count in Counter(point[-1] for point in self.points_lost).most_common()
         ]
         if self.unread:
             tables = ", ".join(self.unread)
@@ -94,7 +94,7 @@ class Rescue(Reported):
             cure = "Run the sweep with this store to run what is missing."
             verdict = f"INCOMPLETE: {done}; {missing:,} lost. {cure}"
         names = "experiment", "shard", "reason"
-        rows = [dict(zip(names, one, strict=True)) for one in self.lost]
+        rows = [dict(zip(names, shard, strict=True)) for shard in self.lost]
         parts: list[Table | str] = [*notes, Table("lost", "", (), rows)]
         if self._has_points:
             gone = [{"experiment": point, "reason": why} for point, why in self.points_lost]
@@ -166,16 +166,16 @@ def rescue(
         raise InputError(f"{target} exists and is not overwritten; give the name of a new file.")
     require_writable(target)
     known = experiments.experiments if isinstance(experiments, Sweep) else experiments
-    described = {one.digest: stored.identity_of(one) for one in known}
+    described = {experiment.digest: stored.identity_of(experiment) for experiment in known}
     lost: dict[str, list[tuple[str, int, str]]] = {kind: [] for kind in KINDS}
     copied = dict.fromkeys(KINDS, 0)
     without_digest = 0
     with TemporaryDirectory(prefix=".popsnet-", dir=target.resolve().parent) as folder:
-        found, unread = _read(damaged, Path(folder), progress)
-        identities = {**dict(_described(found)), **described}
+        tables, unread = _read(damaged, Path(folder), progress)
+        identities = {**dict(_described(tables)), **described}
         part = Path(folder) / "part.sqlite"
         with Store(part, create=True) as fresh, fresh.inserting() as insert:
-            for row in _results(found):
+            for row in _results(tables):
                 if why := _flaw(row, identities):
                     number = row.first // KINDS[row.kind].runs
                     lost[row.kind].append((row.digest, number, why))
@@ -201,31 +201,31 @@ def rescue(
     )  # fmt: skip
 
 
-def _read(path: Path, folder: Path, progress: Progress) -> tuple[_Found, tuple[str, ...]]:
+def _read(path: Path, folder: Path, progress: Progress) -> tuple[_Rows, tuple[str, ...]]:
     """Return the rows that SQLite reads of a copy of a store, and tables not read to the end."""
     copy = folder / "damaged.sqlite"
     for end in ("", "-wal"):
         if (source := path.with_name(f"{path.name}{end}")).is_file():
             shutil.copyfile(source, f"{copy}{end}")
     _lengthen(copy)
-    found: _Found = {table: {} for table in _TABLES}
+    rows: _Rows = {table: {} for table in _TABLES}
     try:
         with closing(connect(copy, create=False)) as database:
             database.text_factory = partial(str, encoding="utf-8", errors="replace")
-            there = sound_tables(database)
-            whole = {table: _scanned(database, table, found[table]) for table in there}
-            is_old = not there & stored.TABLES.keys()
+            sound = sound_tables(database)
+            whole = {table: _scanned(database, table, rows[table]) for table in sound}
+            is_old = not sound & stored.TABLES.keys()
             tables = format_2.TABLES if is_old else stored.TABLES
             # A description that is lost shows as results without one.
             others = tables.keys() - {"points", "experiments"}
-            unread = sorted(one for one in others if not whole.get(one, one in format_2.ADDED))
-            of_shards = {*format_2.OF_SHARDS} & there
-            keys = set[Any]().union(*(found[table] for table in (*of_shards, "results")))
+            unread = sorted(t for t in others if not whole.get(t, t in format_2.ADDED))
+            of_shards = {*format_2.OF_SHARDS} & sound
+            keys = set[Any]().union(*(rows[table] for table in (*of_shards, "results")))
             with patient_progress("reading", len(keys), progress, "results") as report:
                 for number, key in enumerate(keys, start=1):
                     for table in of_shards:
-                        if not whole[table] and key not in found[table]:
-                            _look_up(database, table, key, found[table])
+                        if not whole[table] and key not in rows[table]:
+                            _look_up(database, table, key, rows[table])
                     report(number)
     except (sqlite3.Error, UnicodeDecodeError, StoreError) as error:
         why = error if isinstance(error, sqlite3.Error) else "its first page is damaged"
@@ -233,7 +233,7 @@ def _read(path: Path, folder: Path, progress: Progress) -> tuple[_Found, tuple[s
             f"{path} has no shard that can be read: SQLite does not open it ({why}). Restore it "
             "from a backup, or run the sweep again."
         ) from error
-    return found, tuple(unread)
+    return rows, tuple(unread)
 
 
 def _lengthen(path: Path) -> None:
@@ -252,8 +252,8 @@ def _scanned(database: sqlite3.Connection, table: str, rows: dict[Any, Row]) -> 
         names = ", ".join(f"{place} {order}" for place in range(1, width + 1))
         last: Any = None
         try:
-            with closing(database.execute(f"SELECT * FROM {table} ORDER BY {names}")) as found:  # noqa: S608 - names of ours
-                for row in found:
+            with closing(database.execute(f"SELECT * FROM {table} ORDER BY {names}")) as cursor:  # noqa: S608 - names of ours
+                for row in cursor:
                     key = row[:width] if width > 1 else row[0]
                     if last is not None and not (key > last if order == "ASC" else key < last):
                         raise sqlite3.DatabaseError("rows are not in order")
@@ -271,8 +271,8 @@ def _look_up(database: sqlite3.Connection, table: str, key: Row, rows: dict[Any,
     """Read one row, if SQLite finds it."""
     query = f"SELECT * FROM {table} WHERE point = ? AND shard = ?"  # noqa: S608 - names of ours
     with suppress(sqlite3.Error, UnicodeDecodeError):
-        found = database.execute(query, key).fetchall()
-        rows.update((key, row) for row in found if _is_plausible(table, row))
+        read = database.execute(query, key).fetchall()
+        rows.update((key, row) for row in read if _is_plausible(table, row))
 
 
 _TYPES = {
@@ -287,23 +287,23 @@ def _is_plausible(table: str, row: Row) -> bool:
     return all(type(value) is kind for value, kind in zip(row, _TYPES[table], strict=False))
 
 
-def _described(found: _Found) -> Iterator[Row]:
+def _described(tables: _Rows) -> Iterator[Row]:
     """Yield the name and the identity of each experiment whose description can be read."""
-    rows = [*found["experiments"].values(), *map(format_2.point_of, found["points"].values())]
-    rows += map(format_2.arrivals_of, found["traffic"].values())
+    rows = [*tables["experiments"].values(), *map(format_2.point_of, tables["points"].values())]
+    rows += map(format_2.arrivals_of, tables["traffic"].values())
     for row in rows:
         with suppress(UnreadableError):
             experiment_of(*row)
             yield row
 
 
-def _results(found: _Found) -> Iterator[Result]:
+def _results(tables: _Rows) -> Iterator[Result]:
     """Yield each result of which any table has a row."""
-    keys = set[Any]().union(*(found[table] for table in format_2.OF_SHARDS))
+    keys = set[Any]().union(*(tables[table] for table in format_2.OF_SHARDS))
     for key in sorted(keys):
-        yield format_2.shard_of(key, *(found[table].get(key, ()) for table in format_2.OF_SHARDS))
-    yield from map(format_2.window_of, found["traffic"].values())
-    for row in found["results"].values():
+        yield format_2.shard_of(key, *(tables[table].get(key, ()) for table in format_2.OF_SHARDS))
+    yield from map(format_2.window_of, tables["traffic"].values())
+    for row in tables["results"].values():
         if row[1] in KINDS:
             yield Result._make(row)
 

@@ -169,5 +169,5 @@ class Tables:
     def count(self, kind: str) -> tuple[int, int]:
         """Return how many results of a kind there are, and how many of them have a hash."""
         query = "SELECT count(*), count(nullif(hash, '')) FROM results WHERE kind = ?"
-        ((there, hashed),) = self.each(query, kind)
-        return there, hashed
+        ((total, hashed),) = self.each(query, kind)
+        return total, hashed

@@ -31,8 +31,8 @@ from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.runs.traffic_result import TrafficResult
 from popsnet.sweeps.cluster import ClusterExecutor
-from popsnet.sweeps.goals import Goals, Wanted
-from popsnet.sweeps.kind import ANYWHERE, Finished
+from popsnet.sweeps.goals import Experiments, Goals
+from popsnet.sweeps.kind import ANYWHERE, ResultBatch
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, kind_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
@@ -40,7 +40,7 @@ from popsnet.sweeps.work import AHEAD, Queue, Work, cut, estimate_work, suits
 
 
 class Pace:
-    """Compares the time that work takes with estimates of it."""
+    """The time that work takes, compared with estimates of it."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -48,12 +48,14 @@ class Pace:
         self._estimated = 0.0
         self._ratios: dict[str, float] = {}
 
-    def note(self, results: Sequence[Finished], estimated: float, engine: str = ANYWHERE) -> None:
+    def note(
+        self, results: Sequence[ResultBatch], estimated: float, engine: str = ANYWHERE
+    ) -> None:
         """Count results of an engine that took this many seconds by an estimate."""
         seconds = 0.0
-        for one in results:
-            seconds += one.provenance.seconds * len(one.numbers)
-            self._done += len(one.numbers)
+        for result in results:
+            seconds += result.provenance.seconds * len(result.numbers)
+            self._done += len(result.numbers)
         self._estimated += estimated
         if seconds > 0 and estimated > 0:
             self._ratios[engine] = (self._ratios.get(engine, 1.0) + seconds / estimated) / 2
@@ -89,7 +91,7 @@ def require_workers(workers: int | None) -> None:
 
 @refusing_old
 def collect(
-    experiments: Wanted,
+    experiments: Experiments,
     runs: int | None = None,
     store: Store | str | Path = "results.sqlite",
     *,
@@ -172,8 +174,8 @@ def collect(
     """
     require_workers(workers)
     goals = Goals.of(experiments, runs, precision, max_runs, part)
-    with _reached(goals, store, seconds, executor, workers, progress) as kept:
-        return goals.tallies(kept)
+    with _reached(goals, store, seconds, executor, workers, progress) as opened:
+        return goals.tallies(opened)
 
 
 def collect_traffic(
@@ -217,8 +219,8 @@ def collect_traffic(
     wanted = list(experiments.traffic if isinstance(experiments, Sweep) else experiments)
     require_workers(workers)
     goals = Goals.of_traffic(wanted, part)
-    with _reached(goals, store, seconds, executor, workers, progress) as kept:
-        points = map(kept.traffic.get, wanted)
+    with _reached(goals, store, seconds, executor, workers, progress) as opened:
+        points = map(opened.traffic.get, wanted)
         return [None if point is None else point.result for point in points]
 
 
@@ -229,10 +231,10 @@ def _reached(
 ) -> Iterator[Store]:  # fmt: skip
     """Do the work, and return the store that has the results, open."""
     deadline = deadline_after(seconds)
-    with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as kept:
-        kept.require_writes()
-        pursue(goals, kept, deadline, Workers(executor, workers), progress)
-        yield kept
+    with nullcontext(store) if isinstance(store, Store) else Store(store, create=True) as opened:
+        opened.require_writes()
+        pursue(goals, opened, deadline, Workers(executor, workers), progress)
+        yield opened
 
 
 def deadline_after(seconds: float | None) -> float:
@@ -249,11 +251,11 @@ def pursue(
 ) -> None:
     """Do what the goals are missing, until a deadline; every finished shard or point is kept."""
     done, total = goals.done(store, *KINDS.values())
-    left = {one: None for one, goal in goals.goals.items() if goal.missing(store)}
+    left = {experiment: None for experiment, goal in goals.goals.items() if goal.missing(store)}
     if left:
         store.convert()
     unit = _unit("shards" if goals.precision is None else "experiments", goals)
-    fixed = not any(goals.is_counted_whole(kind_of(one)) for one in goals.goals)
+    fixed = not any(goals.is_counted_whole(kind_of(experiment)) for experiment in goals.goals)
     with workers as crew, patient_progress("runs", total, progress, unit) as update:
         queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
 
@@ -295,7 +297,7 @@ def _unit(runs: str, goals: Goals) -> str:
 
 
 @dataclass(frozen=True)
-class _Handed:
+class _Task:
     """Pieces of work that were handed over together."""
 
     work: Sequence[Work]
@@ -306,7 +308,7 @@ class _Handed:
 
 
 class Workers:
-    """Do shards and points: some at a time, no more than fit in memory."""
+    """What executes shards and points: some at a time, no more than fit in memory."""
 
     def __init__(self, executor: Executor | None = None, workers: int | None = None) -> None:
         require_workers(workers)
@@ -315,7 +317,7 @@ class Workers:
         self._own = ThreadPoolExecutor(self.count) if executor is None else None
         self._executor = executor or self._own
         self._stopped = Event()
-        self._at_work: dict[Future[Any], _Handed] = {}
+        self._at_work: dict[Future[Any], _Task] = {}
         self._available = system.available_memory()
         self._suits, self._memory = cache(suits), cache(_memory)
         self._none_for: dict[str, int] = {}
@@ -344,7 +346,7 @@ class Workers:
 
     def do(
         self, queue: Queue, deadline: float = math.inf, tick: Callable[[], None] = lambda: None
-    ) -> Iterator[Finished]:
+    ) -> Iterator[ResultBatch]:
         """Do the work of a queue and yield results as they are finished.
 
         Work may be added to the queue between results. After the deadline there are no more. With
@@ -369,7 +371,7 @@ class Workers:
                 self._cluster.require_scheduler()
                 tick()
 
-    def stop(self) -> Iterator[Finished]:
+    def stop(self) -> Iterator[ResultBatch]:
         """Stop all work; yield the results that are finished and were not taken.
 
         Threads of this program stop at the next step; other executors are not waited for.
@@ -387,7 +389,7 @@ class Workers:
         """Return the workers of a cluster, their speed, and if all work is known the time left."""
         if self._cluster is None:
             return ""
-        left = queue.seconds + sum(one.seconds for one in self._at_work.values())
+        left = queue.seconds + sum(task.seconds for task in self._at_work.values())
         workers = plural(self._cluster.workers, "worker")
         return ", ".join([workers, *self._pace.words(unit, left if whole else None)])
 
@@ -399,7 +401,7 @@ class Workers:
         return None if left == math.inf else left
 
     def _handed(self, engine: str) -> int:
-        return sum(one.engine == engine for one in self._at_work.values())
+        return sum(task.engine == engine for task in self._at_work.values())
 
     def _withdraw(self, queue: Queue) -> None:
         """Take back what needs resources that no worker has any more."""
@@ -451,14 +453,14 @@ class Workers:
 
     def _fits(self, experiment: Experiment) -> bool:
         """Whether there is memory for one more, if the largest are those that are executed."""
-        handed_over = [*(one.memory for one in self._at_work.values()), self._memory(experiment)]
+        handed_over = [*(task.memory for task in self._at_work.values()), self._memory(experiment)]
         available = self._available if self._cluster is None else self._cluster.memory
         return sum(nlargest(self.count, handed_over)) <= available or not self._at_work
 
     def _hand_over(self, work: Sequence[Work], engine: str) -> None:
         memory = max(self._memory(subject) for subject, _ in work)
         seconds = sum(_seconds(piece, engine) for piece in work)
-        handed = _Handed(work, memory, seconds, engine)
+        handed = _Task(work, memory, seconds, engine)
         cluster = self._cluster
         future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
         self._at_work[future] = handed
@@ -470,7 +472,7 @@ class Workers:
         work = partial(kind_of(experiment).execute, **stopped)
         return self._executor.submit(work, experiment, shards)
 
-    def _results_of(self, future: Future[Any]) -> Sequence[Finished]:
+    def _results_of(self, future: Future[Any]) -> Sequence[ResultBatch]:
         if self._cluster is not None:
             return self._cluster.received(self._at_work[future].work, future)
         return [_result_of(future)]
@@ -486,7 +488,7 @@ def _seconds(piece: Work, engine: str) -> float:
     return len(piece[1]) * estimate_work(piece[0], engine)
 
 
-def _result_of(future: Future[Finished]) -> Finished:
+def _result_of(future: Future[ResultBatch]) -> ResultBatch:
     """Return a result, and say what to do about worker processes that were killed."""
     try:
         return future.result()

@@ -24,7 +24,7 @@ _NUMBERS = ("n", "d", "g", "wavelengths", "fault_seed", "seed")
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Choose experiments of a store by name and by size.
+    """A choice of experiments of a store by name and by size.
 
     Parameters
     ----------
@@ -67,10 +67,11 @@ class Selection:
 
     def __post_init__(self) -> None:
         for name in _NAMES:
-            if not all(isinstance(one, str) for one in self._names(name)):
+            if not all(isinstance(text, str) for text in self._names(name)):
                 raise wrong(name, repr(getattr(self, name)))("give a name, or several.")
-        faults = (one if one == "none" else str(Faults.parse(one)) for one in self._names("faults"))
-        object.__setattr__(self, "faults", tuple(faults))
+        texts = self._names("faults")
+        faults = tuple(text if text == "none" else str(Faults.parse(text)) for text in texts)
+        object.__setattr__(self, "faults", faults)
         for name in _NUMBERS:
             _range(name, getattr(self, name))
 
@@ -103,28 +104,28 @@ class Selection:
         InputError
             If there are experiments, and none of them is selected, or none has one of the names.
         """
-        there = list(experiments)
-        for name in _NAMES if there else ():
+        listed = list(experiments)
+        for name in _NAMES if listed else ():
             for text in self._names(name):
-                Selection(**{name: text})._require_one(there, where)
-        return self._require_one(there, where)
+                Selection(**{name: text})._require_one(listed, where)
+        return self._require_one(listed, where)
 
-    def _require_one(self, there: list[_One], where: object) -> list[_One]:
-        found = [one for one in there if one in self]
-        if there and not found:
-            raise self._complaint(there, where)
-        return found
+    def _require_one(self, experiments: list[_One], where: object) -> list[_One]:
+        selected = [experiment for experiment in experiments if experiment in self]
+        if experiments and not selected:
+            raise self._complaint(experiments, where)
+        return selected
 
-    def _complaint(self, there: Sequence[Experiment], where: object) -> InputError:
+    def _complaint(self, experiments: Sequence[Experiment], where: object) -> InputError:
         """Return the error that says which value selects nothing, and what there is instead."""
         for name in (*_NAMES, *_NUMBERS):
-            if any(self._agrees(name, one) for one in there):
+            if any(self._agrees(name, experiment) for experiment in experiments):
                 continue
             if name in _NUMBERS:
-                values = [_number(one, name) for one in there]
+                values = [_number(experiment, name) for experiment in experiments]
                 has = f"{name} is from {min(values):,} to {max(values):,} there"
                 return wrong(name, getattr(self, name))(f"{where} has no such experiment; {has}.")
-            known = sorted({_value(one, name) for one in there} - {None})
+            known = sorted({_value(experiment, name) for experiment in experiments} - {None})
             names = self._names(name)
             refused = wrong(name, repr(names[0]))
             if not known:
@@ -137,8 +138,8 @@ class Selection:
 
 
 def _number(experiment: Experiment, name: str) -> int:
-    found: int = getattr(experiment.network, name, None) or getattr(experiment, name)
-    return found
+    number: int = getattr(experiment.network, name, None) or getattr(experiment, name)
+    return number
 
 
 def _value(experiment: Experiment, name: str) -> Any:
@@ -150,11 +151,11 @@ def _range(name: str, value: Numbers) -> tuple[float, float]:
     """Return the ends of a range."""
     if value is None:
         return 0, float("inf")
-    found = re.fullmatch(r"(\d{1,18}|(?=:\d))(:)?((?<=:)\d{1,18})?", str(value).strip())
-    if found is None or isinstance(value, bool):
+    match = re.fullmatch(r"(\d{1,18}|(?=:\d))(:)?((?<=:)\d{1,18})?", str(value).strip())
+    if match is None or isinstance(value, bool):
         raise wrong(name, value)("give a number, or a range such as 64:1024, 64: or :1024.")
-    least = int(found[1] or 0)
-    most = int(found[3]) if found[3] else float("inf") if found[2] else least
+    least = int(match[1] or 0)
+    most = int(match[3]) if match[3] else float("inf") if match[2] else least
     if most < least:
         raise wrong(name, value)("the range ends before it begins.")
     return least, most

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import popsnet
-from popsnet.base.errors import InputError, PopsnetError
+from popsnet.base.errors import PopsnetError
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts, Outcomes, Tally
 from popsnet.experiment.experiment import Experiment, whole_number
@@ -27,12 +27,12 @@ from popsnet.sweeps.kind import (
     ANYWHERE,
     NEGLIGIBLE,
     UNREADABLE,
-    Finished,
     Provenance,
     Result,
+    ResultBatch,
     ResultKind,
     Stop,
-    Stopped,
+    StoppedError,
     UnreadableError,
 )
 from popsnet.trace import Event
@@ -74,12 +74,12 @@ def versions_of(rows: Iterable[Result]) -> str:
 
 def is_old(version: object) -> bool:
     """Whether this version of popsnet kept no single runs: 0.2 was the first that did."""
-    found = re.match(r"(\d+)\.(\d+)", str(version))
-    return found is None or (int(found[1]), int(found[2])) < (0, 2)
+    match = re.match(r"(\d+)\.(\d+)", str(version))
+    return match is None or (int(match[1]), int(match[2])) < (0, 2)
 
 
 @dataclass(frozen=True, eq=False)
-class Shards(Finished):
+class Shards(ResultBatch):
     """Consecutive finished shards of an experiment."""
 
     outcome: Outcomes
@@ -91,8 +91,8 @@ class Shards(Finished):
         A count is an array of ten integers, or one integer if all ten are equal.
         """
         names = RUN_COLUMNS + FAULT_COLUMNS * bool(len(self.outcome.faulty))
-        kept = np.stack([self.outcome.column(name) for name in names], axis=-1, dtype=np.int64)
-        columns = kept.reshape(-1, SHARD_RUNS, len(names)).transpose(0, 2, 1)
+        counts = np.stack([self.outcome.column(name) for name in names], axis=-1, dtype=np.int64)
+        columns = counts.reshape(-1, SHARD_RUNS, len(names)).transpose(0, 2, 1)
         equal = (columns == columns[:, :, :1]).all(axis=2).tolist()
         digest, origin = self.experiment.digest, self.provenance.to_json()
         return [
@@ -125,8 +125,8 @@ def columns_of(row: Result) -> dict[str, list[int]]:
         if any(isinstance(body[name], dict) for name in HISTOGRAMS):
             return {}
         columns = {
-            name: [one] * SHARD_RUNS if isinstance(one, int) else list(one)
-            for name, one in body.items()
+            name: [column] * SHARD_RUNS if isinstance(column, int) else list(column)
+            for name, column in body.items()
         }
         if not columns.keys() >= {*RUN_COLUMNS} or max(columns["capped"]) > 1:
             raise ValueError
@@ -195,12 +195,12 @@ def table_of(rows: Sequence[Result], names: Sequence[str]) -> I64:
     Counts that a shard does not have are 0. Shards with histograms only are left out.
     """
     none = [0] * SHARD_RUNS
-    kept = [columns for row in rows if (columns := columns_of(row))]
-    table = np.array([[ten.get(name, none) for name in names] for ten in kept], dtype=np.int64)
+    shards = [columns for row in rows if (columns := columns_of(row))]
+    table = np.array([[ten.get(name, none) for name in names] for ten in shards], dtype=np.int64)
     return table.reshape(-1, len(names), SHARD_RUNS).transpose(0, 2, 1).reshape(-1, len(names))
 
 
-class _Opened(threading.local):
+class _ThreadSession(threading.local):
     """The session of this thread, kept for the next shards.
 
     Sessions that need much memory are closed, so that an idle worker holds none that others need.
@@ -231,7 +231,7 @@ class _Opened(threading.local):
         return self.session
 
 
-_opened = _Opened()
+_thread_session = _ThreadSession()
 
 
 def _engine(experiment: Experiment, fitting: bool = False) -> Engine:
@@ -260,21 +260,17 @@ class ShardKind(ResultKind):
     name = "shard"
     unit = "shard"
     runs = SHARD_RUNS
+    register = "register"
     experiment = Experiment
     files = "router_file", "permutation_file"
     given = frozenset({*files, "label"})
-    finished = Shards
+    batch_type = Shards
     _expected: ClassVar[dict[tuple[str, str, int, int], float]] = {}
     """Slots by router, version, d and g, so that every expectation is computed once."""
 
     def require_storable(self, experiment: Experiment) -> None:
         """Refuse a router that its name and version do not identify, and what needs more memory."""
-        if not experiment.storable:
-            raise InputError(
-                f"Router {experiment.router} is not registered, so its results could not be told "
-                "from those of a later version. Put it into a file with @popsnet.register(...) and "
-                "give the file."
-            )
+        super().require_storable(experiment)
         _engine(experiment, fitting=True)
 
     def execute(
@@ -285,18 +281,18 @@ class ShardKind(ResultKind):
 
         def watch(event: Event) -> None:
             if stopped is not None and stopped():
-                raise Stopped("Stopped before the shards were finished.")
+                raise StoppedError("Stopped before the shards were finished.")
 
         runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
-        done = Outcomes.joined(list(_opened.on(experiment, engine).run(runs, [watch])))
-        name = _opened.engine.name
+        done = Outcomes.joined(list(_thread_session.on(experiment, engine).run(runs, [watch])))
+        name = _thread_session.engine.name
         if self.memory(experiment):
-            _opened.close()
+            _thread_session.close()
         _require_whole(experiment, done)
         none = np.empty(0, dtype=np.int64)
-        kept = Outcomes(done.table, none, none, done.faulty)  # a store keeps no single steps
+        outcome = Outcomes(done.table, none, none, done.faulty)  # a store keeps no single steps
         seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
-        return Shards(experiment, numbers, kept, Provenance.now(name, experiment, seconds))
+        return Shards(experiment, numbers, outcome, Provenance.now(name, experiment, seconds))
 
     def seconds(self, experiment: Experiment, engine: str = ANYWHERE) -> float:
         """Estimate the seconds that a shard takes, to about a factor of three.
@@ -354,22 +350,22 @@ class ShardKind(ResultKind):
                 f"{origin.popsnet} keeps. Run the sweep into a new store and merge it to add them."
             )
 
-    def difference(self, row: Result, other: Result, here: str, there: str) -> str:
+    def difference(self, row: Result, other: Result, here: str, other_place: str) -> str:
         """Say in which count two results of a shard differ, the most important first."""
-        one, two = tally_of([row]), tally_of([other])
+        first, two = tally_of([row]), tally_of([other])
         for name in ("slots", "steps", "slots_delivered", "lost"):
-            if one.histograms[name] != two.histograms[name]:
-                means = [f"{tally.mean(name):,.2f}" for tally in (one, two)]
+            if first.histograms[name] != two.histograms[name]:
+                means = [f"{tally.mean(name):,.2f}" for tally in (first, two)]
                 if means[0] == means[1]:
-                    return f"another histogram of {LABELS[name]} {here} than {there}"
-                return f"mean {LABELS[name]} {means[0]} {here}, {means[1]} {there}"
+                    return f"another histogram of {LABELS[name]} {here} than {other_place}"
+                return f"mean {LABELS[name]} {means[0]} {here}, {means[1]} {other_place}"
         for name in ("runs", "capped", *TOTALS):
-            values = getattr(one, name), getattr(two, name)
+            values = getattr(first, name), getattr(two, name)
             if values[0] != values[1]:
-                return f"{LABELS.get(name, name)} {values[0]:,} {here}, {values[1]:,} {there}"
+                return f"{LABELS.get(name, name)} {values[0]:,} {here}, {values[1]:,} {other_place}"
         runs, again = columns_of(row), columns_of(other)
         differ = runs and again and runs != again
-        return f"other single runs {here} than {there}" if differ else ""
+        return f"other single runs {here} than {other_place}" if differ else ""
 
     def adds_to(self, new: Result, row: Result) -> bool:
         """Whether a shard has single runs, and another row of it has not."""

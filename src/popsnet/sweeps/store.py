@@ -31,7 +31,7 @@ from popsnet.sweeps import database as sqlite
 from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
 from popsnet.sweeps.exports import RunTable, export_records, export_runs, run_columns, uniform
-from popsnet.sweeps.kind import Finished, Provenance, Result, ResultKind, UnreadableError
+from popsnet.sweeps.kind import Provenance, Result, ResultBatch, ResultKind, UnreadableError
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
 from popsnet.sweeps.selection import EVERYTHING, Selection
@@ -63,24 +63,24 @@ def _in_words(experiment: Experiment) -> str:
 
 def _named(experiments: Sequence[Experiment]) -> str:
     """Return names and experiments, at most ten of them; no two names are the same."""
-    names = {one.digest for one in experiments}
-    length = next(one for one in range(6, 65) if len({name[:one] for name in names}) == len(names))
-    shown = [f"{one.digest[:length]} ({_in_words(one)})" for one in experiments[:_FEW]]
+    names = {experiment.digest for experiment in experiments}
+    length = next(i for i in range(6, 65) if len({name[:i] for name in names}) == len(names))
+    shown = [f"{each.digest[:length]} ({_in_words(each)})" for each in experiments[:_FEW]]
     more = len(experiments) - len(shown)
     return f"{'; '.join(shown)}{f'; and {more:,} more' if more else ''}."
 
 
-def _hint(text: str, there: Sequence[Experiment]) -> str:
+def _hint(text: str, experiments: Sequence[Experiment]) -> str:
     """Say which names there are: those with a router, scheduler or permutation if it is one."""
-    described = [(one, f"{one.program} {one.variant} {one.workload}") for one in there]
-    close = [one for one, words in described if text and text.lower() in words.lower()]
-    if not there:
+    described = [(e, f"{e.program} {e.variant} {e.workload}".lower()) for e in experiments]
+    close = [experiment for experiment, words in described if text and text.lower() in words]
+    if not experiments:
         return "The store is empty."
     what = f"Experiments with {text!r}" if close else "Experiments"
-    return f"{what}: {_named(close or there)}"
+    return f"{what}: {_named(close or experiments)}"
 
 
-class Gathered(NamedTuple):
+class CountedRuns(NamedTuple):
     """The runs of an experiment up to the first shard that is missing."""
 
     tally: Tally
@@ -182,7 +182,7 @@ class Store(Plotted):
             self._tables_of[1].close()
         self._tables_of = None
 
-    def put(self, done: Finished) -> None:
+    def put(self, done: ResultBatch) -> None:
         """Write results that were finished together in one transaction.
 
         Raises
@@ -204,8 +204,8 @@ class Store(Plotted):
 
     def missing(self, experiment: Experiment, runs: int) -> list[int]:
         """Return the shards that this many runs of an experiment need and the store lacks."""
-        there = set(self.numbers(experiment))
-        return [shard for shard in range(shards_of(runs)) if shard not in there]
+        numbers = set(self.numbers(experiment))
+        return [shard for shard in range(shards_of(runs)) if shard not in numbers]
 
     def shards(self, experiment: Experiment) -> list[int]:
         """Return the shards of an experiment that the store has."""
@@ -245,7 +245,7 @@ class Store(Plotted):
         """
         return self.gathered(experiment).tally
 
-    def gathered(self, experiment: Experiment, shards: Sequence[int] | None = None) -> Gathered:
+    def gathered(self, experiment: Experiment, shards: Sequence[int] | None = None) -> CountedRuns:
         """Return what some shards have, by default those up to the first that is missing."""
         chosen = set(range(self._unbroken_shards(experiment)) if shards is None else shards)
         rows = self.results(experiment, max(chosen, default=-1) + 1, min(chosen, default=0))
@@ -256,7 +256,7 @@ class Store(Plotted):
             faults = dict(zip(FAULT_COLUMNS, table.sum(axis=0).tolist(), strict=True))
         with self.errors_named():
             version = versions_of(rows)
-        return Gathered(self._tally(rows), faults, version)
+        return CountedRuns(self._tally(rows), faults, version)
 
     def _unbroken_shards(self, experiment: Experiment) -> int:
         shards = self.shards(experiment)
@@ -320,12 +320,12 @@ class Store(Plotted):
             self._require_described()
             identities: dict[str, str] = dict(self._tables.experiments())
             names = [digest for digest, name in self._tables.kinds() if name == kind.name]
-            there = [experiment_of(digest, identities[digest]) for digest in names]
-            for experiment in there:
+            experiments = [experiment_of(digest, identities[digest]) for digest in names]
+            for experiment in experiments:
                 if not has_results(kind, experiment):
                     name = experiment.digest
                     raise UnreadableError(f"Experiment {name} has no results of kind {kind.name}.")
-        return sorted(there, key=kind.order)
+        return sorted(experiments, key=kind.order)
 
     def _require_described(self) -> None:
         """Refuse results whose name is not that of an experiment, which no search would find."""
@@ -337,9 +337,10 @@ class Store(Plotted):
 
     def _undescribed(self, described: Iterable[str]) -> Iterator[str]:
         """Yield which experiments have results and are not described, which no list would show."""
-        there = {digest for digest, _ in self._tables.kinds()}
+        digests = {digest for digest, _ in self._tables.kinds()}
         missing = "has results, and its row in the table experiments is missing"
-        yield from (f"Experiment {one} {missing}." for one in sorted(there - {*described}, key=str))
+        for digest in sorted(digests - {*described}, key=str):
+            yield f"Experiment {digest} {missing}."
 
     def _require_sound(self, experiment: Experiment) -> None:
         """Refuse an experiment of which something is not as popsnet wrote it.
@@ -382,15 +383,15 @@ class Store(Plotted):
         """
         return self._found(prefix, [*self.experiments(), *self.traffic.experiments()])
 
-    def _found(self, prefix: str, there: Sequence[Experiment]) -> Experiment:
-        found = [one for one in there if one.digest.startswith(prefix)]
-        if len(found) == 1:
-            return found[0]
+    def _found(self, prefix: str, experiments: Sequence[Experiment]) -> Experiment:
+        matches = [experiment for experiment in experiments if experiment.digest.startswith(prefix)]
+        if len(matches) == 1:
+            return matches[0]
         which = f"No experiment in {self.path} has a name that begins"
-        hint = _hint(prefix, there)
-        if found:
-            which = f"{len(found):,} experiments in {self.path} have names that begin"
-            hint = f"Give more of these: {_named(found)}"
+        hint = _hint(prefix, experiments)
+        if matches:
+            which = f"{len(matches):,} experiments in {self.path} have names that begin"
+            hint = f"Give more of these: {_named(matches)}"
         raise InputError(f"{which} with {prefix!r}. {hint}")
 
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
@@ -412,7 +413,7 @@ class Store(Plotted):
     def points(self) -> list[Point]:
         """Return the points of traffic with their results and provenance, small networks first."""
         with self.errors_named():
-            return [self._point(one) for one in self._of(WINDOW)]
+            return [self._point(experiment) for experiment in self._of(WINDOW)]
 
     def _point(self, experiment: Experiment) -> Point:
         row = self.result(experiment, 0)
@@ -432,8 +433,8 @@ class Store(Plotted):
         chosen = set(only.require_any([*runs, *points], self.path))
         return store_report(
             self,
-            [one for one in runs if one in chosen],
-            [point for one, point in points.items() if one in chosen],
+            [experiment for experiment in runs if experiment in chosen],
+            [point for experiment, point in points.items() if experiment in chosen],
         )
 
     def to_records(
@@ -455,8 +456,8 @@ class Store(Plotted):
         if per_run:
             tables = self._run_tables(only)
             return uniform(record for table in tables for record in table.records())
-        gathered = ((one, self.gathered(one)) for one in self._selected(only))
-        return uniform(row_of(one, *runs) for one, runs in gathered if runs.tally.runs)
+        gathered = ((e, self.gathered(e)) for e in self._selected(only))
+        return uniform(row_of(e, *runs) for e, runs in gathered if runs.tally.runs)
 
     def to_dataframe(
         self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
@@ -499,10 +500,10 @@ class Store(Plotted):
     def selected_points(self, only: Selection = EVERYTHING) -> list[Point]:
         """Return the selected points of traffic; refuse a selection of nothing, which is a slip."""
         points = {point.experiment: point for point in self.points()}
-        return [points[one] for one in only.require_any(points, self.path)]
+        return [points[experiment] for experiment in only.require_any(points, self.path)]
 
     def _run_tables(self, only: Selection) -> list[RunTable]:
-        return [self.runs(one) for one in self._selected(only)]
+        return [self.runs(experiment) for experiment in self._selected(only)]
 
     def runs_without_counts(self, only: Selection = EVERYTHING) -> tuple[int, int]:
         """Return how many runs, up to gaps, have no counts of their own.
@@ -539,8 +540,8 @@ class Store(Plotted):
         with self.inserting() as insert:
             before = self._count()
             rows = other.rows("results")
-            there = {row[0] for row in rows}
-            insert([row for row in other.rows("experiments") if row[0] in there], rows)
+            digests = {row[0] for row in rows}
+            insert([row for row in other.rows("experiments") if row[0] in digests], rows)
         return self._count() - before
 
     def _count(self) -> int:
@@ -660,14 +661,14 @@ class Store(Plotted):
         """Refuse a result that differs from the one with its key, or add what is lacking there."""
         key = "digest = ? AND kind = ? AND first = ?"
         query = f"SELECT * FROM results WHERE {key}"  # noqa: S608
-        (there,) = map(Result._make, sqlite.fetch(self._database, query, *row[:3]))
+        (stored_row,) = map(Result._make, sqlite.fetch(self._database, query, *row[:3]))
         kind = KINDS[row.kind]
-        if difference := kind.difference(there, row, "there", "in the new result"):
+        if difference := kind.difference(stored_row, row, "there", "in the new result"):
             raise StoreError(
                 f"{self.path} has another result for {kind.where(row)}: {difference}. One of the "
                 "two is wrong; popsnet results verify --all finds out which."
             )
-        if kind.adds_to(row, there):
+        if kind.adds_to(row, stored_row):
             self._database.execute(f"DELETE FROM results WHERE {key}", row[:3])  # noqa: S608
             self._database.execute(stored.INSERT["results"], row)
 

@@ -41,7 +41,7 @@ _Runs = Annotated[int, Meta(ge=1, le=MOST_RUNS)]
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """Hold experiments of any kind with the number of runs of each.
+    """Experiments of any kind with the number of runs of each.
 
     :meth:`read` makes a sweep from a TOML file, :meth:`of_grid` and :meth:`of_traffic` from the
     keys of one table of such a file. Sweeps can be added.
@@ -161,7 +161,8 @@ class Sweep:
         return f"<sweep of {', '.join(parts)}>"
 
     def __add__(self, other: Sweep) -> Sweep:
-        return Sweep(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+        names = [field.name for field in fields(self)]
+        return Sweep(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
 def _table(kind: str, where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
@@ -209,7 +210,7 @@ class _ExperimentsTable(NetworksTable, frozen=True):
         made = list(dict.fromkeys(self.made()))  # two texts may be one experiment
         skipped = [reason for reason in made if isinstance(reason, str)]
         tables.require_all(skipped, self.skip_inapplicable, self.what)
-        experiments = tuple(one for one in made if not isinstance(one, str))
+        experiments = tuple(experiment for experiment in made if not isinstance(experiment, str))
         count = len(experiments)
         return Sweep(experiments, (self.number,) * count, (self.label,) * count, tuple(skipped))
 
@@ -221,7 +222,7 @@ class _ExperimentsTable(NetworksTable, frozen=True):
     def networks(self) -> list[Network]:
         """Return the networks, each with every number of wavelengths."""
         shapes = itertools.product(super().networks(), self.wavelengths)
-        return [Network(one.d, one.g, wavelengths) for one, wavelengths in shapes]
+        return [Network(network.d, network.g, wavelengths) for network, wavelengths in shapes]
 
     def broken(self) -> list[Faults]:
         """Return the faults, each with every loss."""
@@ -300,9 +301,9 @@ class TrafficTable(_ExperimentsTable, frozen=True):
 
     def _require_arrivals(self) -> None:
         """Refuse two ways to say what arrives, and a load that cannot be one."""
-        given = [key for key in ("patterns", *_ARRIVAL_FILES) if getattr(self, key)]
-        if len(given) > 1:
-            raise InputError(f"{' and '.join(given)}: give one of them; each says what arrives.")
+        ways = [key for key in ("patterns", *_ARRIVAL_FILES) if getattr(self, key)]
+        if len(ways) > 1:
+            raise InputError(f"{' and '.join(ways)}: give one of them; each says what arrives.")
         for key in ("loads", "burst", "overload") if self.packets else ():
             if getattr(self, key):
                 raise InputError(
@@ -334,8 +335,8 @@ class TrafficTable(_ExperimentsTable, frozen=True):
                 continue
             for medium, seed, arriving in itertools.product(broken, seeds, arrivals):
                 lacks = _faults_there(medium["faults"], network)
-                given = {"scheduler": scheduler, "variant": variant, **medium, **seed, **arriving}
-                yield lacks or self._point(network, given)
+                program = {"scheduler": scheduler, "variant": variant}
+                yield lacks or self._point(network, program | medium | seed | arriving)
 
     def _broken(self) -> list[dict[str, Any]]:
         """Return the faults, and whether they are known, which is the same if no part is dead."""
@@ -362,14 +363,14 @@ class TrafficTable(_ExperimentsTable, frozen=True):
             buffer=self.buffer, **where, burst=self.burst or (None,), load=self.loads
         )
 
-    def _point(self, network: Network, given: dict[str, Any]) -> TrafficExperiment | str:
+    def _point(self, network: Network, parameters: dict[str, Any]) -> TrafficExperiment | str:
         """Return a point, or why it does not apply."""
-        where = str(given.get("pattern") or given.get("matrix") or given.get("packets"))
+        where = str(next(filter(None, map(parameters.get, ("pattern", "matrix", "packets")))))
         try:
             point = TrafficExperiment(
                 network.d, network.g, wavelengths=network.wavelengths, overload=not self.packets,
                 slots=self.slots or None, precision=self.precision,
-                max_slots=self.max_slots or None, **given,
+                max_slots=self.max_slots or None, **parameters,
             )  # fmt: skip
             if not self.overload:
                 require_admissible(point.bounds, point.load)
@@ -462,11 +463,11 @@ class _Grid(_ExperimentsTable, frozen=True):
                     yield _reason(name, network, error)
                     continue
                 for faults, seed in itertools.product(broken, seeds):
-                    given: dict[str, Any] = {way: workload, "faults": faults, **seed}
+                    parameters: dict[str, Any] = {way: workload, "faults": faults, **seed}
                     yield _faults_there(faults, network) or _fitting(
                         Experiment(
                             network.d, network.g, router=router, variant=chosen,
-                            max_steps=self.max_steps, wavelengths=network.wavelengths, **given,
+                            max_steps=self.max_steps, wavelengths=network.wavelengths, **parameters,
                         )
                     )  # fmt: skip
 

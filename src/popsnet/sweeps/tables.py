@@ -43,16 +43,16 @@ class NetworksTable(Struct, frozen=True):
 
     def networks(self) -> Iterable[Network]:
         """Return the networks, which are given in one of three ways."""
-        given = [key for key in NETWORK_KEYS if getattr(self, key)]
-        if given == ["shapes"]:
+        keys = [key for key in NETWORK_KEYS if getattr(self, key)]
+        if keys == ["shapes"]:
             return itertools.starmap(Network, self.shapes)
-        if given == ["d", "g"]:
+        if keys == ["d", "g"]:
             return itertools.starmap(Network, itertools.product(self.d, self.g))
-        if given == ["n", "ratio"]:
+        if keys == ["n", "ratio"]:
             return itertools.starmap(_network, itertools.product(self.n, map(_ratio, self.ratio)))
         raise InputError(
             f"networks are given by d and g, by n and ratio (which is d/g), or by shapes; this "
-            f"{self.what} has {', '.join(sorted(given)) or 'none'}."
+            f"{self.what} has {', '.join(sorted(keys)) or 'none'}."
         )
 
 
@@ -80,17 +80,17 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def tables_of(path: Path, table: dict[str, Any], kinds: Collection[str]) -> dict[str, Any]:
     """Remove the tables of each kind from what a file says, and return them."""
-    found = {kind: table.pop(kind) for kind in kinds if kind in table}
-    for kind, tables in found.items():
-        are_tables = isinstance(tables, list) and all(isinstance(one, dict) for one in tables)
+    tables_by_kind = {kind: table.pop(kind) for kind in kinds if kind in table}
+    for kind, tables in tables_by_kind.items():
+        are_tables = isinstance(tables, list) and all(isinstance(table, dict) for table in tables)
         if not tables or not are_tables:
             raise InputError(f"{path} has no {kind}; begin one with a line [[{kind}]].")
-    if not found:
+    if not tables_by_kind:
         raise InputError(
             f"{path} has no grid; begin one with a line [[grid]], or with [[traffic]] for "
             "continuous traffic."
         )
-    return found
+    return tables_by_kind
 
 
 def require_known(
@@ -117,11 +117,11 @@ def checked(table: Mapping[str, Any], kind: type[_Table]) -> _Table:
     single = {key for key in lists if not isinstance(table.get(key, []), list)}
     listed = {key: [value] if key in single else value for key, value in table.items()}
     try:
-        found = convert(listed, kind)
+        values = convert(listed, kind)
     except ValidationError as error:
         raise InputError(_explained(listed, str(error))) from error
     _require_distinct(listed, lists)
-    return found
+    return values
 
 
 def require_all(inapplicable: list[str], skip: bool, what: str) -> None:
@@ -186,7 +186,7 @@ def _network(n: int, ratio: Fraction) -> Network:
     p, q = ratio.numerator, ratio.denominator
     k = isqrt(max(n, 0) // (p * q))
     if n < 1 or p * q * k * k != n:
-        below, above = (p * q * max(one, 1) ** 2 for one in (k, k + 1))
+        below, above = (p * q * max(root, 1) ** 2 for root in (k, k + 1))
         nearest = f"{below} or {above}" if below < above else f"{above}"
         raise InputError(
             f"n = {n} with ratio = {ratio}: no integers d and g have d·g = n and d/g = {ratio}; "

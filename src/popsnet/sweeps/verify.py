@@ -17,14 +17,14 @@ from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.programs.router import Router
 from popsnet.programs.scheduler import Scheduler
 from popsnet.sweeps.database import how_to_rescue
-from popsnet.sweeps.kind import Finished
+from popsnet.sweeps.kind import ResultBatch
 from popsnet.sweeps.reports import gap_notes
 from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.work import Queue, Work
 
-Stored: TypeAlias = tuple[Experiment, int]
+Key: TypeAlias = tuple[Experiment, int]
 """An experiment and the number of one of its results."""
 
 
@@ -118,15 +118,15 @@ def verify(
             "it chooses some shards, and all are run again; give shards as well, or leave it out."
         )
     seed = whole_number("seed", 0 if seed is None else seed, 0)
-    flaws, (there, with_digest) = store.flaws(), store.count(SHARD.name)
+    flaws, (total, with_digest) = store.flaws(), store.count(SHARD.name)
     points = store.traffic.count()
-    found = Verification(
-        str(store.path), tuple(flaws), shards=there, with_digest=with_digest, points=points
+    verification = Verification(
+        str(store.path), tuple(flaws), shards=total, with_digest=with_digest, points=points
     )
     if flaws:
-        return found
+        return verification
     listed = [*store.experiments(), *store.traffic.experiments()]
-    stored: list[Stored] = [(one, number) for one in listed for number in store.numbers(one)]
+    stored: list[Key] = [(e, number) for e in listed for number in store.numbers(e)]
     allowed = _allowed(store, stored, routers)
     work, unknown = _work(store, _sample(stored, shards, seed), allowed)
     compared = Counter[str]()
@@ -140,7 +140,7 @@ def verify(
             compared[kind_of(again.experiment).name] += 1
             report(compared.total())
     return replace(
-        found,
+        verification,
         flaws=tuple(flaws),
         compared=compared[SHARD.name],
         unknown=tuple(unknown),
@@ -149,40 +149,38 @@ def verify(
     )
 
 
-def _differences(store: Store, again: Finished) -> Iterator[str]:
+def _differences(store: Store, again: ResultBatch) -> Iterator[str]:
     """Yield how results that were made again differ from what the store has."""
     kind = kind_of(again.experiment)
     for number, row in zip(again.numbers, again.rows(), strict=True):
-        kept = store.result(again.experiment, number)
-        if how := kind.difference(kept, row, "in the store", "when run again"):
+        stored_row = store.result(again.experiment, number)
+        if how := kind.difference(stored_row, row, "in the store", "when run again"):
             yield f"{kind.where_begins(row)}: {how}."
 
 
-def _sample(stored: list[Stored], shards: int | None, seed: int) -> list[Stored]:
+def _sample(stored: list[Key], shards: int | None, seed: int) -> list[Key]:
     if shards is None or shards >= len(stored):
         return stored
     chosen = np.random.default_rng(seed).choice(len(stored), shards, replace=False)
     return [stored[i] for i in sorted(chosen)]
 
 
-def _allowed(store: Store, stored: Iterable[Stored], routers: Collection[str | Path]) -> set[Path]:
+def _allowed(store: Store, stored: Iterable[Key], routers: Collection[str | Path]) -> set[Path]:
     """Return the programs that may be run, and refuse one that the store does not name."""
-    allowed = {Path(one).resolve(): one for one in routers}
+    allowed = {Path(file).resolve(): file for file in routers}
     if not allowed:
         return set()
-    named = {store.provenance(*one).program for one in stored} - {""}
-    for path, given in allowed.items():
-        if path not in {Path(one).resolve() for one in named}:
+    named = {store.provenance(*result).program for result in stored} - {""}
+    for path, file in allowed.items():
+        if path not in {Path(name).resolve() for name in named}:
             known = f"it names {', '.join(sorted(named))}" if named else "it names none"
-            raise wrong("router", given)(
+            raise wrong("router", file)(
                 f"{store.path} does not name this program; {known}. Leave it out."
             )
     return set(allowed)
 
 
-def _work(
-    store: Store, chosen: Iterable[Stored], allowed: set[Path]
-) -> tuple[list[Work], list[str]]:
+def _work(store: Store, chosen: Iterable[Key], allowed: set[Path]) -> tuple[list[Work], list[str]]:
     """Return the results that can be made again, and why others cannot."""
     work: list[Work] = []
     unknown: dict[str, None] = {}

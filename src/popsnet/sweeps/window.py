@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
-from popsnet.base.errors import InputError
-from popsnet.experiment.experiment import Experiment
 from popsnet.experiment.stop import MOST_INSIDE
 from popsnet.experiment.traffic import GIVEN, TrafficExperiment
 from popsnet.model.faults.faults import as_recorded, from_record
@@ -23,12 +21,12 @@ from popsnet.sweeps.kind import (
     ANYWHERE,
     NEGLIGIBLE,
     UNREADABLE,
-    Finished,
     Provenance,
     Result,
+    ResultBatch,
     ResultKind,
     Stop,
-    Stopped,
+    StoppedError,
     UnreadableError,
 )
 from popsnet.sweeps.selection import EVERYTHING, Selection
@@ -47,7 +45,7 @@ ONE_WINDOW = range(1)
 
 
 @dataclass(frozen=True, eq=False)
-class Point(Finished):
+class Point(ResultBatch):
     """A finished point. Its result names no engine: the provenance does."""
 
     experiment: TrafficExperiment
@@ -73,18 +71,10 @@ class WindowKind(ResultKind):
     name = "window"
     unit = "point"
     runs = 1
+    register = "traffic.register_scheduler"
     experiment = TrafficExperiment
     given = GIVEN
-    finished = Point
-
-    def require_storable(self, experiment: Experiment) -> None:
-        """Refuse a scheduler that its name and version do not identify."""
-        if not experiment.storable:
-            raise InputError(
-                f"Scheduler {experiment.program} is not registered, so its results could not be "
-                "told from those of a later version. Put it into a file with "
-                "@popsnet.traffic.register_scheduler(...) and give the file."
-            )
+    batch_type = Point
 
     def execute(
         self,
@@ -100,7 +90,7 @@ class WindowKind(ResultKind):
 
         def watch(done: int, total: int) -> None:
             if stopped is not None and stopped():
-                raise Stopped("Stopped before the point was finished.")
+                raise StoppedError("Stopped before the point was finished.")
 
         result = simulate(experiment, progress=watch)
         seconds = time.perf_counter() - begin
@@ -138,7 +128,7 @@ class WindowKind(ResultKind):
         except UnreadableError as error:
             yield str(error)
 
-    def difference(self, row: Result, other: Result, here: str, there: str) -> str:
+    def difference(self, row: Result, other: Result, here: str, other_place: str) -> str:
         """Say how two results of a point differ; empty if they do not.
 
         Up to 0.6, the last digit of some measures depended on the processor.
@@ -155,8 +145,8 @@ class WindowKind(ResultKind):
             ("packets delivered", first.delivered, second.delivered),
         ):
             if mine != theirs:
-                return f"{what} {mine} {here}, {theirs} {there}"
-        return f"other measures {here} than {there}"
+                return f"{what} {mine} {here}, {theirs} {other_place}"
+        return f"other measures {here} than {other_place}"
 
     def order(self, experiment: TrafficExperiment) -> tuple[Any, ...]:
         """Return what sorts points: small networks first, and small loads."""
@@ -200,8 +190,8 @@ def _result_type(faulty: bool) -> Any:
     }
     hints = get_type_hints(TrafficResult)
     names = (field.name for field in fields(TrafficResult))
-    kept = (name for name in names if faulty or name not in OF_FAULTS)
-    values = [(name, plain.get(name, hints[name])) for name in kept]
+    present = (name for name in names if faulty or name not in OF_FAULTS)
+    values = [(name, plain.get(name, hints[name])) for name in present]
     return msgspec.defstruct("Result", values, forbid_unknown_fields=True)
 
 

@@ -65,12 +65,12 @@ class Queue:
 
     def add(self, pieces: Iterable[Work]) -> None:
         """Add pieces of one experiment."""
-        there = list(pieces)
-        if there:
-            longest = max(len(shards) for _, shards in there)
-            each = estimate_work(there[0][0])
-            self.seconds += each * sum(len(shards) for _, shards in there)
-        for piece in there:
+        listed = list(pieces)
+        if listed:
+            longest = max(len(shards) for _, shards in listed)
+            each = estimate_work(listed[0][0])
+            self.seconds += each * sum(len(shards) for _, shards in listed)
+        for piece in listed:
             self.added += 1
             heapq.heappush(self._heap, (-longest * each, self.added, piece))
 
@@ -80,17 +80,17 @@ class Queue:
 
     def take(self, fits: Callable[[Experiment], bool]) -> Work | None:
         """Remove and return the first piece whose experiment fits; None if none does."""
-        passed, found = [], None
-        while self._heap and found is None:
-            one = heapq.heappop(self._heap)
-            if fits(one[2][0]):
-                found = one[2]
-                self.seconds -= len(found[1]) * estimate_work(found[0])
+        passed, work = [], None
+        while self._heap and work is None:
+            entry = heapq.heappop(self._heap)
+            if fits(entry[2][0]):
+                work = entry[2]
+                self.seconds -= len(work[1]) * estimate_work(work[0])
             else:
-                passed.append(one)
-        for one in passed:
-            heapq.heappush(self._heap, one)
-        return found
+                passed.append(entry)
+        for entry in passed:
+            heapq.heappush(self._heap, entry)
+        return work
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,13 @@ class Part:
     def of(cls, part: str | Sequence[int]) -> Part:
         """Return the part that a text ``"3/20"`` or a pair ``(3, 20)`` stands for."""
         if isinstance(part, str):
-            found = re.fullmatch(r"(\d{1,9})\s*/\s*(\d{1,9})", part.strip())
-            numbers: Sequence[int] = tuple(map(int, found.groups())) if found else ()
+            match = re.fullmatch(r"(\d{1,9})\s*/\s*(\d{1,9})", part.strip())
+            numbers: Sequence[int] = tuple(map(int, match.groups())) if match else ()
         else:
             numbers = part
         if not isinstance(numbers, list | tuple) or len(numbers) != 2:
             raise wrong("part", part)("give the part and how many there are, as in 3/20.")
-        number, count = (whole_number("part", one, 0) for one in numbers)
+        number, count = (whole_number("part", number, 0) for number in numbers)
         if count < 1:
             raise wrong("part", f"{number}/{count}")("there must be at least 1 part.")
         if not 1 <= number <= count:
@@ -126,27 +126,27 @@ class Part:
         Every part gets the same number of consecutive shards of an experiment. Those that remain
         are dealt out one by one, the longest first, each to the part with the least work.
         """
-        each = {one: shards // self.count for one, shards in wanted.items()}
-        found = {
-            one: list(range((self.number - 1) * size, self.number * size))
-            for one, size in each.items()
+        each = {experiment: shards // self.count for experiment, shards in wanted.items()}
+        shards_of = {
+            experiment: list(range((self.number - 1) * size, self.number * size))
+            for experiment, size in each.items()
         }
         left = [
-            (one, shard)
-            for one, shards in wanted.items()
-            for shard in range(each[one] * self.count, shards)
+            (experiment, shard)
+            for experiment, shards in wanted.items()
+            for shard in range(each[experiment] * self.count, shards)
         ]
-        for one, shard in self._dealt(left, lambda pair: pair[0]):
-            found[one].append(shard)
-        return found
+        for experiment, shard in self._dealt(left, lambda pair: pair[0]):
+            shards_of[experiment].append(shard)
+        return shards_of
 
     def share(self, wanted: Iterable[Experiment]) -> list[Experiment]:
         """Return the experiments of the part, dealt out like the shards that remain."""
-        return self._dealt(list(wanted), lambda one: one)
+        return self._dealt(list(wanted), lambda experiment: experiment)
 
     def _dealt(self, things: list[_T], experiment: Callable[[_T], Experiment]) -> list[_T]:
         """Return what this part gets, if the longest come first and the idlest part takes each."""
-        seconds = [estimate_work(experiment(one)) for one in things]
+        seconds = [estimate_work(experiment(item)) for item in things]
         loads = [(0.0, part) for part in range(1, self.count + 1)]
         mine = []
         for place in sorted(range(len(things)), key=lambda place: -seconds[place]):

@@ -33,7 +33,7 @@ from popsnet.model.faults.faults import faults_of
 from popsnet.model.machine import Machine
 from popsnet.model.medium import make_medium
 from popsnet.model.memory import Memory, mixed
-from popsnet.model.network import Network, then_network
+from popsnet.model.network import Network, on_network
 from popsnet.model.slot import Ints
 from popsnet.model.traffic_memory import NewPackets
 from popsnet.programs.router import AnyRouter, Route, Router, find_variant
@@ -67,7 +67,7 @@ class _Journal(Journal, Memory):
         self._entries = entries
 
 
-@then_network
+@on_network
 @refusing_old
 def check_locality(
     router: AnyRouter,
@@ -248,7 +248,7 @@ def _moments(
         yield from journal.moments()
 
 
-@then_network
+@on_network
 def check_scheduler_locality(
     scheduler: str | Path | Scheduler | ProgramFunction,
     network: Network,

@@ -23,7 +23,7 @@ from popsnet import (
 from popsnet.programs.router import all_routers, get_router
 from popsnet.programs.routers.deterministic import aks_slots
 from popsnet.studies.comparisons import comparison
-from popsnet.studies.comparisons.comparison import Compared, Comparison, compare
+from popsnet.studies.comparisons.comparison import Comparison, RouterRuns, compare
 from popsnet.studies.comparisons.recommendation import forecast, forecasts, recommend
 from tests.conftest import slot_of
 from tests.each import rarely
@@ -40,7 +40,7 @@ def compared(d: int, g: int) -> Comparison:
 
 
 @cache
-def measured(d: int, g: int) -> dict[str, Compared]:
+def measured(d: int, g: int) -> dict[str, RouterRuns]:
     """Six runs of the routers that draw coins, and one of the others."""
     once = {one.router.name: one for one in compared(d, g).done}
     drawing = [name for name, one in once.items() if one.router.randomness != "none"]

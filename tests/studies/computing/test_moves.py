@@ -7,9 +7,13 @@ import pytest
 
 from popsnet import InputError, Network
 from popsnet.programs.schedules.slots_needed import permutation_slots
+from popsnet.studies import computing
+from popsnet.studies.comparisons import comparison
 from popsnet.studies.computing.computation import (
-    Executed,
+    ComputationResult,
+    SortResult,
     Steps,
+    StepsResult,
     add_all,
     add_prefixes,
     dimensions,
@@ -19,8 +23,8 @@ from popsnet.studies.computing.computation import (
 from tests.each import each
 
 
-def executed(network: Network, steps: Steps) -> Executed:
-    return Executed(*execute_steps(network, steps, lambda slots: None))
+def executed(network: Network, steps: Steps) -> StepsResult:
+    return StepsResult(*execute_steps(network, steps, lambda slots: None))
 
 
 SHAPES = [(1, 16), (2, 8), (4, 4), (8, 2), (16, 1), (1, 1), (32, 4)]
@@ -56,3 +60,9 @@ def test_what_is_no_hypercube_is_refused() -> None:
         executed(Network(4, 4), move(Network(4, 4), np.arange(16), 4))
     with pytest.raises(InputError, match="one processor and no dimension to move along"):
         executed(Network(1, 1), move(Network(1, 1), np.arange(1), 0))
+
+
+def test_former_names_are_names_of_the_same_classes() -> None:
+    """Annotations and ``isinstance`` in programs of users keep working."""
+    assert (computing.Computed, computing.Sorted) == (ComputationResult, SortResult)
+    assert comparison.Compared is comparison.RouterRuns

@@ -214,14 +214,14 @@ class Plotted:
     _draw: ClassVar[str]
     """The name of the function."""
 
-    def plot(self, *given: Any, **options: Any) -> Figure:
+    def plot(self, *values: Any, **options: Any) -> Figure:
         """Return the figure of the result. Needs ``popsnet[plots]``.
 
         :func:`popsnet.plots.save` and the ``savefig`` of the figure write it to a file.
 
         Parameters
         ----------
-        *given, **options
+        *values, **options
             Further arguments of the function of ``popsnet.plots`` that draws such results.
 
         Returns
@@ -231,7 +231,7 @@ class Plotted:
         """
         import popsnet
 
-        figure: Figure = getattr(popsnet.plots, self._draw)(self._drawn, *given, **options)
+        figure: Figure = getattr(popsnet.plots, self._draw)(self._drawn, *values, **options)
         return figure
 
     @property

@@ -144,8 +144,8 @@ class Faults:
         >>> Faults(couplers=["0-1", "2-1@5"]).dead("couplers")
         ((1, 0, 1), (1, 2, 5))
         """
-        found: tuple[tuple[int, ...], ...] = vars(self)["_dead"][kind]
-        return found
+        parts: tuple[tuple[int, ...], ...] = vars(self)["_dead"][kind]
+        return parts
 
     @property
     def slots(self) -> tuple[int, ...]:
@@ -408,26 +408,26 @@ def _names(parts: Iterable[Sequence[int]]) -> tuple[str, ...]:
     return tuple(map(_name, parts))
 
 
-def _coupler(given: Any) -> tuple[int, ...]:
+def _coupler(value: Any) -> tuple[int, ...]:
     """Return (b, a, slot) of a coupler, which is given as a text."""
-    if isinstance(given, str):
-        match = re.fullmatch(r"([0-9]{1,30})-([0-9]{1,30})(?:@(.*))?", given)
+    if isinstance(value, str):
+        match = re.fullmatch(r"([0-9]{1,30})-([0-9]{1,30})(?:@(.*))?", value)
         if match:
-            return int(match[2]), int(match[1]), _since(f"coupler:{given}", match[3])
+            return int(match[2]), int(match[1]), _since(f"coupler:{value}", match[3])
     now = ""
-    if isinstance(given, tuple | list) and len(given) in (2, 3):
-        since = f"@{given[2]}" if len(given) == 3 else ""
-        now = f" If this is c(b, a), it is now {f'{given[1]}-{given[0]}{since}'!r}."
+    if isinstance(value, tuple | list) and len(value) in (2, 3):
+        since = f"@{value[2]}" if len(value) == 3 else ""
+        now = f" If this is c(b, a), it is now {f'{value[1]}-{value[0]}{since}'!r}."
     raise InputError(
-        f"couplers: {given!r:.40} must be a text, from-to, such as '0-1' or '0-1@SLOT'.{now}"
+        f"couplers: {value!r:.40} must be a text, from-to, such as '0-1' or '0-1@SLOT'.{now}"
     )
 
 
-def _processor(kind: str, given: Any) -> tuple[int, ...]:
+def _processor(kind: str, value: Any) -> tuple[int, ...]:
     """Return (processor, slot)."""
-    part = (given,) if isinstance(given, int | np.integer) else tuple(given)
-    if len(part) not in (1, 2) or not all(isinstance(one, int | np.integer) for one in part):
-        raise InputError(f"{kind}: {given!r:.40} must be a processor or (processor, slot).")
+    part = (value,) if isinstance(value, int | np.integer) else tuple(value)
+    if len(part) not in (1, 2) or not all(isinstance(number, int | np.integer) for number in part):
+        raise InputError(f"{kind}: {value!r:.40} must be a processor or (processor, slot).")
     return tuple(map(int, (*part, 1)[:2]))
 
 

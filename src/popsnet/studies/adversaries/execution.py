@@ -42,9 +42,8 @@ def uniform_permutations(network: Network, runs: int, seed: int = 0) -> Iterator
 def sizes_to(largest: int) -> list[int]:
     """Return the sizes 8, 16, … up to ``largest``."""
     if largest < _SMALLEST:
-        raise wrong("largest", largest)(
-            f"the smallest size is g = {_SMALLEST}; give {_SMALLEST} or more."
-        )
+        rule = f"the smallest size is g = {_SMALLEST}; give {_SMALLEST} or more."
+        raise wrong("largest", largest)(rule)
     return [_SMALLEST << k for k in range((largest // _SMALLEST).bit_length())]
 
 

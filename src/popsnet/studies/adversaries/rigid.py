@@ -31,7 +31,7 @@ from popsnet.base.report import Column, Plotted, Report, Reported, Table, facts_
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
-from popsnet.model.network import I32, U8, Network, about, last_network, require_one_wavelength
+from popsnet.model.network import I32, U8, Network, about, on_network, require_one_wavelength
 from popsnet.model.slot import Ints, Slot
 from popsnet.programs.router import Router, find_variant
 from popsnet.studies.adversaries.execution import WatchedRun, heard, verdict, watch
@@ -133,10 +133,10 @@ def _power(exponent: int) -> str:
 
 def _last_failing(network: Network, growth: Sequence[ReachGrowth]) -> int:
     """Return the last slot after which some packet cannot be at some processor."""
-    return max(one.slot for one in growth if one.least < network.n)
+    return max(point.slot for point in growth if point.least < network.n)
 
 
-@last_network
+@on_network
 def attack_rigid(
     router: Router | str,
     variant: str | None,
@@ -188,9 +188,8 @@ def attack_rigid(
     """
     require_one_wavelength(network)
     if not 2 <= network.n <= MOST_N:
-        raise InputError(
-            f"{network} has n = {network.n:,} processors; give a network of 2 to {MOST_N:,}."
-        )
+        size = f"{network} has n = {network.n:,} processors"
+        raise InputError(f"{size}; give a network of 2 to {MOST_N:,}.")
     if slots is not None and slots < 0:
         raise wrong("slots", slots)("a router cannot be truncated there; give 0 or more.")
     router, variant = find_variant(router, variant)
@@ -199,7 +198,7 @@ def attack_rigid(
         attack = partial(_attack, router, variant, network, partial(update, None))
         try:
             return attack(slots)
-        except _Differs as first:
+        except _Difference as first:
             raise InputError(f"{first}{_up_to(attack, first.slot - 1)}", others=["slots"]) from None
 
 
@@ -208,14 +207,14 @@ def _up_to(attack: Callable[[int], RigidAttack], slots: int) -> str:
     while slots:
         try:
             attack(slots)
-        except _Differs as earlier:
+        except _Difference as earlier:
             slots = earlier.slot - 1
         else:
             return f" Up to slot {slots} it is rigid: give slots = {slots}."
     return ""
 
 
-class _Differs(Exception):
+class _Difference(Exception):
     """A processor acts differently in two runs; ``slot`` is the first slot in which it does."""
 
     def __init__(self, text: str, slot: int) -> None:
@@ -234,10 +233,10 @@ def _attack(
     slots = min(slots, len(seen))
     _, reach = growth_of(network, seen[:slots])
     attack = RigidAttack(network, router.name, variant, slots, tuple(growth))
-    found = reach.missing()
-    if found is None:
+    pair = reach.missing()
+    if pair is None:
         return attack
-    i, h = found
+    i, h = pair
     where("the transposition")
     destination = network.processors
     destination[[h, i]] = i, h
@@ -252,7 +251,7 @@ def _common_slots(
 ) -> tuple[Slot, ...]:
     """Return the slots of the first probe after checking that all probes have the same pattern."""
     first: tuple[Slot, ...] | None = None
-    found: list[_Differs] = []
+    differences: list[_Difference] = []
     for name, seed in _PROBES:
         where(f"{name}, seed {seed}")
         destination = make_permutation(name, network, Coins(seed))
@@ -260,20 +259,20 @@ def _common_slots(
         first = seen if first is None else first
         try:
             _require_same(router, first, seen, f"{name}, seed {seed}")
-        except _Differs as differs:
-            found.append(differs)
-    if found:
-        raise min(found, key=lambda one: one.slot)
+        except _Difference as differs:
+            differences.append(differs)
+    if differences:
+        raise min(differences, key=lambda error: error.slot)
     assert first is not None
     return first
 
 
 def _require_same(router: Router, first: tuple[Slot, ...], seen: tuple[Slot, ...], on: str) -> None:
-    for number, (one, other) in enumerate(zip_longest(first, seen), start=1):
-        found = difference(one, other)
-        if found is not None:
-            processor, did, does = found
-            raise _Differs(
+    for number, (slot, other) in enumerate(zip_longest(first, seen), start=1):
+        different = difference(slot, other)
+        if different is not None:
+            processor, did, does = different
+            raise _Difference(
                 f"{router.name} is not rigid: in slot {number} processor {processor} {did} on "
                 f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router, "
                 "where a processor sends and listens depends on the slot and the processor only.",
@@ -291,14 +290,14 @@ def watch_slots(
     return tuple(seen), run
 
 
-def difference(one: Slot | None, other: Slot | None) -> tuple[int, str, str] | None:
+def difference(first: Slot | None, other: Slot | None) -> tuple[int, str, str] | None:
     """Find a processor that acts differently in two slots, and describe both; None if none does.
 
     A processor may send different packets; everything else about sending and listening must agree.
     """
-    if one is not None and other is not None and _is_same(one, other):
+    if first is not None and other is not None and _is_same(first, other):
         return None
-    acts = [_acts(slot) if slot is not None else {} for slot in (one, other)]
+    acts = [_acts(slot) if slot is not None else {} for slot in (first, other)]
     for processor in sorted(acts[0].keys() | acts[1].keys()):
         did = [act.get(processor, "does nothing") for act in acts]
         if did[0] != did[1]:
@@ -306,12 +305,12 @@ def difference(one: Slot | None, other: Slot | None) -> tuple[int, str, str] | N
     return None
 
 
-def _is_same(one: Slot, other: Slot) -> bool:
+def _is_same(first: Slot, other: Slot) -> bool:
     """Compare two slots array by array, which is fast."""
-    if (one.fanout is None) != (other.fanout is None):
+    if (first.fanout is None) != (other.fanout is None):
         return False
     names = ("senders", "groups", "kinds", "listeners", "listened", "owners")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+    return all(np.array_equal(getattr(first, name), getattr(other, name)) for name in names)
 
 
 def _acts(slot: Slot) -> dict[int, str]:
@@ -323,7 +322,7 @@ def _acts(slot: Slot) -> dict[int, str]:
         acts.setdefault(sender, []).append(f"sends {what} to group {', '.join(map(str, groups))}")
     for listener, group in listens:
         acts.setdefault(listener, []).append(f"listens to group {group}")
-    return {processor: " and ".join(said) for processor, said in acts.items()}
+    return {processor: " and ".join(texts) for processor, texts in acts.items()}
 
 
 class Reach:

@@ -24,20 +24,16 @@ def catalogue() -> Report:
 
 
 def _facts(row: Row) -> str:
-    said = {
+    knowledge = "its own packet and what it hears" if row["online"] else "everything, beforehand"
+    lists = {"variants": "variants", "demands": "relations", "engines": "engines"}
+    facts = {
         "applies to": row["applies"],
-        "uses": "its own packet and what it hears" if row["online"] else "everything, beforehand",
-        "slots": row["slots"],
-        "memory": row["memory"],
-        "messages": row["messages"],
-        "randomness": row["randomness"],
-        "faults": row["faults"],
-        "variants": ", ".join(row["variants"]),
-        "demands": ", ".join(row["relations"]),
-        "engines": ", ".join(row["engines"]),
+        "uses": knowledge,
+        **{name: row[name] for name in ("slots", "memory", "messages", "randomness", "faults")},
+        **{label: ", ".join(row[name]) for label, name in lists.items()},
         "reference": row["reference"],
     }
-    lines = (f"{label}: {text}" for label, text in said.items() if text)
+    lines = (f"{label}: {text}" for label, text in facts.items() if text)
     return "\n".join([row["summary"], *lines, ""])
 
 
@@ -61,11 +57,11 @@ def _record(router: Router) -> dict[str, object]:
 
 def _engines(router: Router) -> list[str]:
     """Return the engines that run a variant of the router on some of the networks tried."""
-    found = list(_experiments(router))
+    experiments = list(_experiments(router))
     return [
         name
         for name, engine in {**ENGINES, **usable()}.items()
-        if any(engine.obstacle(experiment) is None for experiment in found)
+        if any(engine.obstacle(experiment) is None for experiment in experiments)
     ]
 
 

@@ -13,17 +13,8 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, PopsnetError, did_you_mean, wrong
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import (
-    Column,
-    Fact,
-    Plotted,
-    Report,
-    Reported,
-    Row,
-    Table,
-    facts_of,
-    plural,
-)
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Row, Table, facts_of
+from popsnet.base.report.table import plural
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import time_column, with_router_times
@@ -42,6 +33,7 @@ from popsnet.trace import Event
 
 Candidate: TypeAlias = str | Path | Router | Route
 Candidates: TypeAlias = Sequence[Candidate | tuple[Candidate, str | None]]
+_Pair: TypeAlias = tuple[Router, str | None]
 
 MOST_PROCESSORS = 2**16
 _MOST_MESSAGES = 2**25
@@ -61,7 +53,7 @@ def label_of(experiment: Experiment) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RouterRuns:
     """A router and its runs, or only its forecast if it was not run."""
 
     experiment: Experiment
@@ -129,17 +121,21 @@ class Compared:
         figures = {name: None if runs is None else of(runs) for name, of in _FIGURES.items()}
         if runs is not None and (fates := summary.fates_of(self.experiment, runs.fault_counts)):
             figures |= {"delivered": int(runs.delivered.sum()), **fates}
-        one, router = self.experiment, self.router
+        experiment, router = self.experiment, self.router
         return {
             "router": router.name,
-            "variant": one.variant,
+            "variant": experiment.variant,
             "router_label": self.label,
-            "idealized": one.idealized,
+            "idealized": experiment.idealized,
             "online": router.online,
             "randomness": router.randomness,
             **figures,
             "expected_slots": self.expected.slots if self.expected else None,
         }
+
+
+Compared = RouterRuns
+"""The former name."""
 
 
 def _most(values: npt.NDArray[np.int64] | None) -> int | None:
@@ -174,7 +170,7 @@ class Comparison(Reported, Plotted):
     lower_bound : float or None
         The mean over the permutations of the slots that any schedule of each needs. None with
         faults, which need not leave every packet a path.
-    done, left_out : tuple of Compared
+    done, left_out : tuple of RouterRuns
         The routers that were run, and those that were not because they would take long.
     demand : Demand, optional
         The packets of every run, None if the routers were run on permutations.
@@ -187,23 +183,23 @@ class Comparison(Reported, Plotted):
     network: Network
     runs: int
     lower_bound: float | None
-    done: tuple[Compared, ...]
-    left_out: tuple[Compared, ...]
+    done: tuple[RouterRuns, ...]
+    left_out: tuple[RouterRuns, ...]
     demand: Demand | None = None
 
     def __getitem__(self, router: str) -> Runs:
         """Return the runs of one router by its name, NAME:VARIANT or its label in the table."""
-        found = [one for one in self.done if router in (one.label, one.full_name)]
-        found = found or [one for one in self.done if one.router.name == router]
-        if len(found) != 1:
-            known = [one.label for one in self.done]
+        rows = [row for row in self.done if router in (row.label, row.full_name)]
+        rows = rows or [row for row in self.done if row.router.name == router]
+        if len(rows) != 1:
+            known = [row.label for row in self.done]
             raise InputError(
                 f"{router!r} is not one of the routers that were run; choose from "
                 f"{', '.join(known)}.{did_you_mean(str(router), known)}"
             )
-        return found[0]._ran
+        return rows[0]._ran
 
-    def __iter__(self) -> Iterator[Compared]:
+    def __iter__(self) -> Iterator[RouterRuns]:
         """Iterate over the routers that were run, the fastest first."""
         return iter(self.done)
 
@@ -232,23 +228,23 @@ class Comparison(Reported, Plotted):
         first = (*self.done, *self.left_out)[0].experiment
         facts = (
             *facts_of(self, "network", "runs", "lower_bound"),
-            Fact("left_out", [one.to_record() for one in self.left_out]),
+            Fact("left_out", [row.to_record() for row in self.left_out]),
             *summary.sizes_of(self.demand),
             *summary.facts_of_faults(first),
         )
-        records = [one.to_record() for one in self.done]
+        records = [row.to_record() for row in self.done]
         title += summary.faults_in_words(first)
         table = Table("routers", title, self._columns(records), records)
         notes = [bound] * (self.lower_bound is not None)
-        notes += [one.why_left_out() for one in self.left_out]
-        failed = [one.label for one in self.done if one.failed]
+        notes += [row.why_left_out() for row in self.left_out]
+        failed = [row.label for row in self.done if row.failed]
         reached = " with a live path" * (self.lower_bound is None)
         verdict = f"Every packet{reached} was delivered." if self.done else _NO_ROUTER
         if failed:
             names = ", ".join(failed)
             verdict = f"FAILED: not every run of {names} ended with all packets{reached} delivered."
         ok = bool(self.done) and not failed
-        cure, used = summary.cure_of([one._ran for one in self.done]), ("max_steps", "routers")
+        cure, used = summary.cure_of([row._ran for row in self.done]), ("max_steps", "routers")
         same = summary.about_experiment(first)
         report = Report("", facts, (table, *notes), verdict, ok, cure, used, same)
         return report if timing is None else self._timed(report, timing)
@@ -256,11 +252,11 @@ class Comparison(Reported, Plotted):
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with a table of times, the shortest first."""
         rows: list[tuple[dict[str, Any], Propagation]] = []
-        for one in self.done:
-            times = run_times(one._ran, timing)
+        for result in self.done:
+            times = run_times(result._ran, timing)
             row = {"mean_ns": float(times.mean()), "worst_ns": float(times.max())}
-            named = {"router_label": one.label, **row, "capped": one.capped}
-            rows.append((named, propagation_of(one.experiment)))
+            named = {"router_label": result.label, **row, "capped": result.capped}
+            rows.append((named, propagation_of(result.experiment)))
         rows.sort(key=lambda row: row[0]["mean_ns"])
         times_columns = time_column("mean_ns", "mean"), time_column("worst_ns", "worst")
         return with_router_times(report, timing, (_COLUMNS[0], *times_columns), rows)
@@ -280,7 +276,7 @@ class Comparison(Reported, Plotted):
     def _online(self, row: Row) -> str:
         if row["idealized"]:
             return "statistics only"
-        return next(one.router for one in self.done if one.label == row["router_label"]).locality
+        return next(runs.router for runs in self.done if runs.label == row["router_label"]).locality
 
 
 def _least(row: Row) -> str:
@@ -398,22 +394,22 @@ def compare(
     runs = whole_number("runs", runs, 1)
     surviving = bool(faults_of(parameters.get("faults")))
     experiments = candidates(d, g, routers, surviving, **parameters)
-    too_long = [one for one in experiments if routers is None and takes_long(one)]
-    wanted = [one for one in experiments if one not in too_long]
-    found: list[Runs] = []
+    too_long = list(filter(takes_long, experiments if routers is None else []))
+    wanted = [experiment for experiment in experiments if experiment not in too_long]
+    results: list[Runs] = []
     try:
         what = f"routing on {experiments[0].network}"
-        found.extend(executed(wanted, runs, what, progress))  # those before an interruption, too
+        results.extend(executed(wanted, runs, what, progress))  # those before an interruption, too
     except KeyboardInterrupt as stop:
-        if not found:
+        if not results:
             raise  # the bound would take as long as the runs
-        stop.comparison = _comparison(experiments[0], found, too_long, runs)  # type: ignore[attr-defined]
+        stop.comparison = _comparison(experiments[0], results, too_long, runs)  # type: ignore[attr-defined]
         stop.add_note(
-            f"{len(found)} of {len(wanted)} routers were finished; the attribute comparison has "
+            f"{len(results)} of {len(wanted)} routers were finished; the attribute comparison has "
             "them."
         )
         raise
-    return _comparison(experiments[0], found, too_long, runs)
+    return _comparison(experiments[0], results, too_long, runs)
 
 
 def executed(
@@ -421,15 +417,18 @@ def executed(
 ) -> Iterator[Runs]:
     """Yield the runs of each experiment, message by message."""
     with patient_progress(what, len(experiments) * runs, progress) as report:
-        for number, one in enumerate(experiments):
-            label = label_of(one)
+        for number, experiment in enumerate(experiments):
+            label = label_of(experiment)
 
             def observe(event: Event, label: str = label) -> None:
                 report(detail=f"{label}, slot {event.slot:,}")
 
             report(number * runs, detail=label)
             try:
-                yield route(one, runs=runs, engine="slots", observers=[observe], progress=False)
+                observers = [observe]
+                yield route(
+                    experiment, runs=runs, engine="slots", observers=observers, progress=False
+                )
             except PopsnetError as error:
                 error.args = (f"{label}: {error}",)  # type and fields stay as they are
                 raise
@@ -437,11 +436,12 @@ def executed(
 
 
 def _comparison(
-    first: Experiment, found: Sequence[Runs], too_long: Sequence[Experiment], runs: int
+    first: Experiment, results: Sequence[Runs], too_long: Sequence[Experiment], runs: int
 ) -> Comparison:
-    ran = (Compared(one.experiment, one, _expected(one.experiment)) for one in found)
-    done = tuple(sorted(ran, key=lambda one: (one.missing > 0, one.mean_slots)))
-    left_out = tuple(Compared(one, None, _expected(one)) for one in too_long)
+    experiments = [result.experiment for result in results]
+    ran = map(RouterRuns, experiments, results, map(_expected, experiments))
+    done = tuple(sorted(ran, key=lambda row: (row.missing > 0, row.mean_slots)))
+    left_out = tuple(RouterRuns(experiment, None, _expected(experiment)) for experiment in too_long)
     bound = None if first.faults else _bound(first, runs)
     return Comparison(first.network, runs, bound, done, left_out, first.demand)
 
@@ -464,18 +464,18 @@ def candidates(
             f"every message of every router is executed, so n must be at most {MOST_PROCESSORS:,}; "
             "choose a smaller network, or use recommend()."
         )
-    given = {name: value for name, value in parameters.items() if value is not None}
-    packets = with_demand(network, given)
+    values = {name: value for name, value in parameters.items() if value is not None}
+    packets = with_demand(network, values)
     several: Sequence[Any] = routers if isinstance(routers, list | tuple) else [routers]
-    pairs = (one if isinstance(one, tuple) else (one, None) for one in several)
-    chosen: Iterable[tuple[Router, str | None]] = (find_variant(*pair) for pair in pairs)
+    pairs = (pair if isinstance(pair, tuple) else (pair, None) for pair in several)
+    chosen: Iterable[_Pair] = (find_variant(*pair) for pair in pairs)
     if routers is None:
         chosen = _default(network, "packets" in packets, surviving)
     experiments: list[Experiment] = []
     for router, variant in chosen:
         experiment = experiment_of(network, None, router=router, variant=variant, **packets)
         if experiment in experiments:
-            name = Compared(experiment, None, None).full_name
+            name = RouterRuns(experiment, None, None).full_name
             raise wrong("router", name)(
                 "this variant is given twice; give it once. Without a variant a router runs the "
                 f"one that it chooses itself on {network}."
@@ -486,9 +486,7 @@ def candidates(
     return experiments
 
 
-def _default(
-    network: Network, demand: bool, surviving: bool
-) -> Iterator[tuple[Router, str | None]]:
+def _default(network: Network, demand: bool, surviving: bool) -> Iterator[_Pair]:
     """Yield the routers that ship and apply; on a demand, every way in which they serve it."""
     shipped = [router for router in all_routers() if not router.file]
 

@@ -81,7 +81,7 @@ class Prediction(Reported, Plotted):
     means: tuple[PredictedMean, ...]
     tail: tuple[PredictedTail, ...]
     constants: Mapping[str, float]
-    """The paper's c, c with slot 5 plural, and the share of packets that are lost in slot 5.
+    """The paper's c, c with slot 5 counted, and the share of packets that are lost in slot 5.
 
     All are for the limit of large networks with this d/g.
     """
@@ -112,7 +112,7 @@ class Prediction(Reported, Plotted):
         for table in (self._tail(), self._bounds(), self._tail_bounds(), self._growth()):
             parts += ["", table] if table.columns else [table]
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
-        capped = sum(one.capped or 0 for one in self.means)
+        capped = sum(mean.capped or 0 for mean in self.means)
         verdict = f"FAILED: {plural(capped, 'run')} capped." if capped else ""
         same = about(self.network)
         return Report(title, facts, tuple(parts), verdict, ok=not capped, about=same)
@@ -152,8 +152,8 @@ class Prediction(Reported, Plotted):
             Column("conditions", "for", "text"),
             Column("by", show=lambda row: str(references.index(row["reference"]) + 1)),
         )
-        listed = (f"{number:>3}  {one}" for number, one in enumerate(references, start=1))
-        return Table("bounds", "Bounds, in slots", columns, rows, "\n".join(listed))
+        listed = "\n".join(f"{i:>3}  {text}" for i, text in enumerate(references, start=1))
+        return Table("bounds", "Bounds, in slots", columns, rows, listed)
 
     def _tail_bounds(self) -> Table:
         columns = (
@@ -259,19 +259,15 @@ def predict(
             f"{network}: phases are those of a run of mei-rizzi, so d must be at least g and n at "
             f"most {_MOST_PROCESSORS:,}; choose another network."
         )
-    measured = [_measured(network, one, runs) for one in _predicted(network)]
+    measured = [_measured(network, mean, runs) for mean in _predicted(network)]
     steps = measured[0][1] if network.d >= network.g else Counter[int]()
+    tail = tuple(_tail(network, steps)) if network.d >= network.g else ()
+    growth = theory.growth() if network.d == network.g else ()
     return Prediction(
-        network,
-        runs,
-        tuple(one for one, _ in measured),
-        tuple(_tail(network, steps)) if network.d >= network.g else (),
-        _constants(network),
-        _bounds(network),
-        tuple(_tail_bounds(network, steps)),
-        _phases(network) if phases else (),
-        theory.growth() if network.d == network.g else (),
-    )
+        network, runs, tuple(mean for mean, _ in measured), tail, _constants(network),
+        _bounds(network), tuple(_tail_bounds(network, steps)),
+        _phases(network) if phases else (), growth,
+    )  # fmt: skip
 
 
 def _predicted(network: Network) -> Iterator[PredictedMean]:
@@ -285,14 +281,14 @@ def _predicted(network: Network) -> Iterator[PredictedMean]:
 
 
 def _measured(
-    network: Network, one: PredictedMean, runs: int
+    network: Network, mean: PredictedMean, runs: int
 ) -> tuple[PredictedMean, Counter[int]]:
     """Return the prediction with the means of runs, and the histogram of their steps."""
     if not runs:
-        return one, Counter()
-    done = route(network, router=one.router, variant=one.variant, runs=runs).tally
+        return mean, Counter()
+    done = route(network, router=mean.router, variant=mean.variant, runs=runs).tally
     steps, slots = (summarize_counts(counts).mean for counts in (done.steps, done.slots))
-    measured = replace(one, measured_steps=steps, measured_slots=slots, capped=done.capped)
+    measured = replace(mean, measured_steps=steps, measured_slots=slots, capped=done.capped)
     return measured, done.steps
 
 
@@ -333,8 +329,8 @@ def _constants(network: Network) -> dict[str, float]:
 
 
 def _bounds(network: Network) -> tuple[tuple[Bound, float | None], ...]:
-    found: Sequence[tuple[Bound, float | None]] = theory.bounds_on(network, all_bounds())
-    return tuple(sorted(found, key=lambda one: one[0].kind == "lower"))
+    bounds: Sequence[tuple[Bound, float | None]] = theory.bounds_on(network, all_bounds())
+    return tuple(sorted(bounds, key=lambda pair: pair[0].kind == "lower"))
 
 
 def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[PredictedBound]:

@@ -47,9 +47,8 @@ def forecast(router: Router, network: Network) -> Forecast | None:
             f"{error!r:.60}"
         ) from error
     if not slots >= 0:
-        raise InputError(
-            f"Router {router.name} expects {slots} slots on {network}; it must be at least 0."
-        )
+        text = f"Router {router.name} expects {slots} slots on {network}; it must be at least 0."
+        raise InputError(text)
     variant = router.choose_variant(None, network)
     return Forecast(router, variant, slots, *expected.basis(network))
 
@@ -58,10 +57,10 @@ def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list
     """Return the forecasts of these routers, or of all that ship, the fastest first."""
     if routers is None:
         routers = (router for router in all_routers() if not router.file)
-    found = [forecast(router, network) for router in routers]
+    expected = [forecast(router, network) for router in routers]
     return sorted(
-        (one for one in found if one is not None),
-        key=lambda one: (one.slots, not one.exact, one.router.name),
+        (forecast for forecast in expected if forecast is not None),
+        key=lambda forecast: (forecast.slots, not forecast.exact, forecast.router.name),
     )
 
 
@@ -104,9 +103,8 @@ class Recommendation(Reported):
     def why(self) -> str:
         """The reason, with the next best router."""
         best = self.best
-        others = [
-            one for one in self.forecasts if one.router.online and one.router is not best.router
-        ]
+        online = (forecast for forecast in self.forecasts if forecast.router.online)
+        others = [forecast for forecast in online if forecast.router is not best.router]
         slots = f"{best.slots:,.0f}" if best.exact else f"about {best.slots:,.1f}"
         certain = "on every permutation" if best.exact else "on average"
         text = f"{slots} slots {certain}, the fewest of all on-line routers"
@@ -145,11 +143,11 @@ class Recommendation(Reported):
         facts = (*facts_of(self, "network", "router", "variant"), Fact("reason", self.why))
         rows = [
             {
-                "router": one.router.name,
-                **{name: getattr(one, name) for name in ("variant", "slots", "exact", "reason")},
-                "online": one.router.online,
+                "router": row.router.name,
+                **{name: getattr(row, name) for name in ("variant", "slots", "exact", "reason")},
+                "online": row.router.online,
             }
-            for one in self.forecasts
+            for row in self.forecasts
         ]
         columns = (*_COLUMNS, Column("online", "on-line", "text", self._online))
         table = Table("routers", f"Expected slots on {self.network}", columns, rows)
@@ -159,16 +157,16 @@ class Recommendation(Reported):
 
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with a table of times, and the router that is fastest by time."""
-        timed = sorted(self.forecasts, key=lambda one: self.time(one, timing))
+        timed = sorted(self.forecasts, key=lambda row: self.time(row, timing))
         rows = [
             (
-                {"router": one.router.name, "expected_ns": self.time(one, timing)},
-                one.router.variant(one.variant).propagation,
+                {"router": row.router.name, "expected_ns": self.time(row, timing)},
+                row.router.variant(row.variant).propagation,
             )
-            for one in timed
+            for row in timed
         ]
         columns = Column("router", kind="text"), time_column("expected_ns", "expected time")
-        best = next(one for one in timed if one.router.online)
+        best = next(row for row in timed if row.router.online)
         notes = []
         if best.router is not self.best.router:
             took = shown_time(self.time(best, timing))
@@ -178,15 +176,13 @@ class Recommendation(Reported):
 
     def _online(self, row: Row) -> str:
         return next(
-            one.router for one in self.forecasts if one.router.name == row["router"]
+            forecast.router for forecast in self.forecasts if forecast.router.name == row["router"]
         ).locality
 
 
 _COLUMNS = (
     Column("router", kind="text"),
-    Column(
-        "slots", show=lambda row: f"{row['slots']:,.0f}" if row["exact"] else f"{row['slots']:,.1f}"
-    ),
+    Column("slots", show=lambda row: f"{row['slots']:,.{0 if row['exact'] else 1}f}"),
     Column("exact", kind="flag"),
     Column("reason", "basis of the estimate", "text"),
 )
@@ -233,11 +229,11 @@ def recommend(
     network = Network(*shape_of(d, g))
     if routers is not None:
         require_several("routers", routers)
-    found = forecasts(network, None if routers is None else map(find_router, routers))
-    best = next((one for one in found if one.router.online), None)
+    expected = forecasts(network, None if routers is None else map(find_router, routers))
+    best = next((row for row in expected if row.router.online), None)
     if best is None:
         raise InputError(
             f"routers: none of them is on-line, applies to {network} and states its expected "
             "slots; register them with claims=Claims(expected=…)."
         )
-    return Recommendation(network, best, tuple(found))
+    return Recommendation(network, best, tuple(expected))

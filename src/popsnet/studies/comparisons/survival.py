@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,13 +20,8 @@ from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.route import IntactParameters, require_known
 from popsnet.runs.run import Runs
 from popsnet.runs.summary import described, seeds_of, sizes_of
-from popsnet.studies.comparisons.comparison import (
-    Candidate,
-    Candidates,
-    candidates,
-    executed,
-    takes_long,
-)
+from popsnet.studies.comparisons import comparison
+from popsnet.studies.comparisons.comparison import Candidate, Candidates
 
 NUMBERS = (0, 1, 2, 4, 8, 16)
 """The numbers of dead parts by default."""
@@ -78,24 +74,16 @@ class FaultRow:
     @classmethod
     def of(cls, runs: Runs, without: Runs, dead: int, kinds: frozenset[str]) -> FaultRow:
         """Return the row of some runs, with faults of these kinds, and of the same without."""
-        one = runs.experiment
+        experiment = runs.experiment
         extra = (runs.slots - without.slots)[~(runs.capped | without.capped)]
-        sums = {name: int(getattr(runs, name).sum()) for name in _COUNTS}
+        sums = [int(getattr(runs, name).sum()) for name in ("capped", *_COUNTS)]
+        mean = float(extra.mean()) if len(extra) else None
         error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
-        return cls(
-            router=one.router,
-            variant=one.variant,
-            survives=kinds <= one.resolved_variant.survives,
-            dead=dead,
-            runs=len(runs),
-            capped=int(runs.capped.sum()),
-            **sums,
-            worst_lost=int(runs.lost.max()),
-            slots_mean=float(runs.slots.mean()),
-            extra_slots=float(extra.mean()) if len(extra) else None,
-            extra_error=error,
-            pairs=len(extra),
-        )
+        survives = kinds <= experiment.resolved_variant.survives
+        setting = experiment.router, experiment.variant, survives, dead, len(runs)
+        worst, slots = int(runs.lost.max()), float(runs.slots.mean())
+        values: list[Any] = [*setting, *sums, worst, slots, mean, error, len(extra)]
+        return cls(*values)
 
     def to_record(self) -> dict[str, Any]:
         """Return the row with sums and means per run, for programs."""
@@ -287,22 +275,23 @@ def survival(
     if not dead:
         raise wrong("numbers", "[]")("give at least one number of dead parts.")
     fault_seed = seed_number("fault_seed", parameters.pop("fault_seed", None) or 0)
-    intact = candidates(d, g, routers, True, **parameters)
+    intact = comparison.candidates(d, g, routers, True, **parameters)
     network, demand = intact[0].network, intact[0].demand
     if routers is None:
-        intact = [one for one in intact if not takes_long(one)]
+        intact = [first for first in intact if not comparison.takes_long(first)]
     broken = [Faults(random={kind: number}, loss=loss) for number in dead]
     rows_of = {
-        one: [one.replaced(faults=faults, fault_seed=fault_seed) for faults in broken]
-        for one in intact
+        first: [first.replaced(faults=faults, fault_seed=fault_seed) for faults in broken]
+        for first in intact
     }
-    every = [*dict.fromkeys(one for first, others in rows_of.items() for one in (first, *others))]
-    done = dict(zip(every, executed(every, runs, f"faults on {network}", progress), strict=True))
+    every = [*dict.fromkeys(chain.from_iterable((first, *rest) for first, rest in rows_of.items()))]
+    executed = comparison.executed(every, runs, f"faults on {network}", progress)
+    done = dict(zip(every, executed, strict=True))
     kinds = frozenset({kind, "loss"} if loss else {kind})
     rows = [
-        FaultRow.of(done[one], done[first], number, kinds)
+        FaultRow.of(done[experiment], done[first], number, kinds)
         for first, others in rows_of.items()
-        for number, one in zip(dead, others, strict=True)
+        for number, experiment in zip(dead, others, strict=True)
     ]
     seeds = seeds_of(intact[0])
     return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand, seeds)

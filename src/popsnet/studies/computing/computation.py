@@ -44,21 +44,20 @@ Steps: TypeAlias = Generator[Slot, Inbox, Values]
 def dimensions(network: Network) -> int:
     """Return the dimension m of a hypercube of n = 2^m processors, and refuse other n."""
     if network.n & (network.n - 1):
-        raise InputError(
-            f"{network}: n = {network.n} must be a power of two: a hypercube has 2^m processors."
-        )
+        text = f"{network}: n = {network.n} must be a power of two: a hypercube has 2^m processors."
+        raise InputError(text)
     return network.n.bit_length() - 1
 
 
 def move(network: Network, values: Values, dimension: int) -> Steps:
     """Exchange values between processors whose numbers differ in one bit."""
-    there = dimensions(network)
-    if not there:
+    count = dimensions(network)
+    if not count:
         raise InputError(
             f"{network} has one processor and no dimension to move along; choose a larger network."
         )
-    if not 0 <= dimension < there:
-        raise wrong("dimension", dimension)(f"{network} has dimensions 0 to {there - 1}.")
+    if not 0 <= dimension < count:
+        raise wrong("dimension", dimension)(f"{network} has dimensions 0 to {count - 1}.")
     bit = np.int32(1 << dimension)
     low = network.processors
     low = low[low & bit == 0]
@@ -118,7 +117,7 @@ _FEW = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Executed:
+class StepsResult:
     """The final value of every processor, and the slots and messages that it took."""
 
     network: Network
@@ -145,7 +144,7 @@ def execute_steps(
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Computed(Executed, Reported):
+class ComputationResult(StepsResult, Reported):
     """The result of a computation on a hypercube, compared with NumPy's.
 
     :func:`compute` returns it. The attributes are ``network``, ``values`` (one per processor),
@@ -200,7 +199,7 @@ def compute(
     dimension: int | None = None,
     seed: int = 0,
     progress: Progress = None,
-) -> Computed:
+) -> ComputationResult:
     """Compute with random values, one per processor, on n = 2^m processors.
 
     Parameters
@@ -221,7 +220,7 @@ def compute(
 
     Returns
     -------
-    Computed
+    ComputationResult
         The values, the slots and whether NumPy computes the same.
 
     Raises
@@ -250,9 +249,8 @@ def compute(
     if network.n > MOST_VALUES:
         raise wrong("n", f"{network.n:,}")(f"it must be at most {MOST_VALUES:,} processors.")
     if what != "move" and dimension is not None:
-        raise wrong("dimension", dimension)(
-            f"it is the dimension of a move, and {what} uses all of them; leave it out."
-        )
+        rule = f"it is the dimension of a move, and {what} uses all of them; leave it out."
+        raise wrong("dimension", dimension)(rule)
     along, slots = dimension or 0, permutation_slots(network)
     count = 1 if what == "move" else dimensions(network)
     processors = network.processors
@@ -266,7 +264,7 @@ def compute(
     with patient_progress(f"computing on {network}", count * slots, progress, "slots") as report:
         done = execute_steps(network, steps, report)
     correct = np.array_equal(done[1], expected())
-    return Computed(*done, what, count, slots, correct)
+    return ComputationResult(*done, what, count, slots, correct)
 
 
 def random_values(network: Network, seed: int) -> I64:
@@ -276,7 +274,7 @@ def random_values(network: Network, seed: int) -> I64:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Sorted(Executed, Reported):
+class SortResult(StepsResult, Reported):
     """Sorted values, and the slots and messages that it took to sort them.
 
     :func:`sort` returns it. The attributes are ``network``, ``values`` in order, ``slots``,
@@ -338,7 +336,7 @@ class Sorted(Executed, Reported):
 
 def _listed(values: Values) -> list[object]:
     """Return values for JSON, which has no infinite numbers: those are texts."""
-    return [one if np.isfinite(one) else str(one) for one in values.tolist()]
+    return [value if np.isfinite(value) else str(value) for value in values.tolist()]
 
 
 @on_network
@@ -349,7 +347,7 @@ def sort(
     comparators: str = "merge-exchange",
     seed: int | None = None,
     progress: Progress = None,
-) -> Sorted:
+) -> SortResult:
     """Sort n values on the machine by a sorting network, one value per processor.
 
     Parameters
@@ -368,7 +366,7 @@ def sort(
 
     Returns
     -------
-    Sorted
+    SortResult
         The values in order, and the slots that it took.
 
     Raises
@@ -401,22 +399,22 @@ def sort(
     origin = "values"
     if isinstance(values, Path):
         origin, values = str(values), read_keys(values, network.n)
-    given = random_values(network, seed) if values is None else np.asarray(values)
-    if given.shape != (network.n,) or given.dtype.kind not in "iuf":
+    keys = random_values(network, seed) if values is None else np.asarray(values)
+    if keys.shape != (network.n,) or keys.dtype.kind not in "iuf":
         raise InputError(
-            f"values has shape {given.shape} and type {given.dtype}; {network} sorts "
+            f"values has shape {keys.shape} and type {keys.dtype}; {network} sorts "
             f"n = {network.n:,} numbers, one per processor."
         )
-    if given.dtype.kind == "f" and np.isnan(given).any():
+    if keys.dtype.kind == "f" and np.isnan(keys).any():
         raise InputError(f"{origin} contains nan, which cannot be ordered; give numbers.")
     made = make_network(comparators, network.n, seed)
     bound = made.depth * permutation_slots(network)
     begin = time.perf_counter()
     with patient_progress(f"sorting on {network}", bound, progress, "slots") as report:
-        done = execute_steps(network, sort_values(network, made, given), report)
-    in_order = np.array_equal(done[1], np.sort(given))
+        done = execute_steps(network, sort_values(network, made, keys), report)
+    in_order = np.array_equal(done[1], np.sort(keys))
     proved, seconds = NETWORKS[comparators].proved, time.perf_counter() - begin
-    return Sorted(*done, comparators, proved, made.depth, bound, in_order, seconds)
+    return SortResult(*done, comparators, proved, made.depth, bound, in_order, seconds)
 
 
 def read_keys(path: Path, n: int) -> Values:
@@ -498,4 +496,4 @@ def write_keys(path: Path, values: Values) -> None:
         if path.suffix.lower() == ".npy":
             np.save(file.buffer, values)
         else:
-            file.writelines(f"{one}\n" for one in values.tolist())
+            file.writelines(f"{value}\n" for value in values.tolist())

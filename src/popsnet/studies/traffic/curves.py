@@ -9,26 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from threading import Event, Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from popsnet.base import system
 from popsnet.base.errors import InputError, PopsnetError
 from popsnet.base.progress import Progress, patient_progress
-from popsnet.base.report import (
-    Column,
-    Fact,
-    Plotted,
-    Report,
-    Reported,
-    Row,
-    Table,
-    facts_of,
-    plural,
-)
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Row, Table, facts_of
+from popsnet.base.report.table import plural
 from popsnet.base.stats.inference import Estimate, confidence_interval
 from popsnet.experiment.experiment import whole_number
 from popsnet.experiment.traffic import TrafficExperiment
@@ -46,7 +38,7 @@ from popsnet.runs.traffic_result import (
 )
 
 
-class _Stopped(PopsnetError):
+class _Stop(PopsnetError):
     """A point was stopped because the others were interrupted."""
 
 
@@ -85,7 +77,8 @@ class LoadCurves(Reported, Plotted):
 
     def lines(self) -> dict[str, list[TrafficResult]]:
         """Return the results of every scheduler, by its name, and variant if it has several."""
-        return {name: list(points) for name, points in groupby(self.results, lambda one: one.label)}
+        lines = groupby(self.results, lambda point: point.label)
+        return {name: list(points) for name, points in lines}
 
     def in_short(self) -> str:
         """Return how many points of which schedulers there are, in a line."""
@@ -103,23 +96,21 @@ class LoadCurves(Reported, Plotted):
         """
         if not self.results:
             return Report()
-        one = self.results[0]
-        title, facts = heading(one, self._bounds())
-        rows = [one.row(timing) for one in self.results]
+        first = self.results[0]
+        title, facts = heading(first, self._bounds())
+        rows = [point.row(timing) for point in self.results]
         table = Table("points", "Delay in slots", COLUMNS, rows, nested=NESTED)
         left = Fact("not_run", self._left_out())
-        same = about(one.network, arrival_seed=one.arrival_seed)
+        same = about(first.network, arrival_seed=first.arrival_seed)
         report = Report(title, (*facts, left), (table, *self._notes()), about=same)
         return with_times(report, timing, self.results, time_table(CURVE_COLUMNS, rows))
 
     def _left_out(self) -> list[Row]:
         """Return the points without a result, each with the reason."""
+        groups = {"unstable at a smaller load": self.not_run, "interrupted": self.unfinished}
         return [
             {"scheduler": experiment.label, "load": experiment.load, "reason": reason}
-            for reason, experiments in (
-                ("unstable at a smaller load", self.not_run),
-                ("interrupted", self.unfinished),
-            )
+            for reason, experiments in groups.items()
             for experiment in experiments
         ]
 
@@ -127,45 +118,43 @@ class LoadCurves(Reported, Plotted):
         """Return the bounds: with dead parts they may differ between schedulers."""
         lines = {name: points[0].bounds for name, points in self.lines().items()}
         first, *others = lines.values()
-        if all(one == first for one in others):
+        if all(bounds == first for bounds in others):
             return bound_facts(first)
-        text = "; ".join(f"{name} {bounds_in_words(one)}" for name, one in lines.items())
-        each = {name: keys_of_bounds(one) for name, one in lines.items()}
-        return (
-            Fact("bounds", keys_of_bounds(first)),
-            Fact("bounds_of", each, "largest load", text=text),
-        )
+        text = "; ".join(f"{name} {bounds_in_words(bounds)}" for name, bounds in lines.items())
+        each = {name: keys_of_bounds(bounds) for name, bounds in lines.items()}
+        fact = Fact("bounds_of", each, "largest load", text=text)
+        return Fact("bounds", keys_of_bounds(first)), fact
 
     def _notes(self) -> Iterable[str]:
-        for name, points in groupby(self.not_run, lambda one: one.label):
-            loads = ", ".join(f"{one.load:.4g}" for one in points)
+        for name, points in groupby(self.not_run, lambda point: point.label):
+            loads = ", ".join(f"{point.load:.4g}" for point in points)
             yield f"{name} is unstable at a smaller load, and was not run at {loads}."
-        for one in self.results:
-            if one.verdict != "stable":
-                yield f"{one.label} at {one.load:.4g} is {one.verdict}: {one.reason}"
-            if one.faults:
+        for point in self.results:
+            if point.verdict != "stable":
+                yield f"{point.label} at {point.load:.4g} is {point.verdict}: {point.reason}"
+            if point.faults:
                 yield (
-                    f"{one.label} at {one.load:.4g}: {one.lost:,} of "
-                    f"{plural(one.arrived, 'packet')} lost, {one.unreachable:,} unreachable, "
-                    f"{one.duplicated:,} delivered again."
+                    f"{point.label} at {point.load:.4g}: {point.lost:,} of "
+                    f"{plural(point.arrived, 'packet')} lost, {point.unreachable:,} unreachable, "
+                    f"{point.duplicated:,} delivered again."
                 )
 
 
-def fault_facts(one: TrafficResult) -> tuple[Fact, ...]:
+def fault_facts(point: TrafficResult) -> tuple[Fact, ...]:
     """Return the faults of points, which have the same."""
     names = ("faults", "fault_seed", "known_faults", "drawn_faults")
-    return facts_of(one.setting, *names) if one.faults else ()
+    return facts_of(point.setting, *names) if point.faults else ()
 
 
-def heading(one: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
+def heading(point: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
     """Return the title and the facts that all points have in common."""
     title = (
-        f"{one.network}: {one.network.n:,} processors in {plural(one.network.g, 'group')} of "
-        f"{one.network.d:,}\narrivals {one.arrivals}, arrival seed {one.arrival_seed}"
-        f"{faults_in_words(replace(one.setting, survives=True))}"
+        f"{point.network}: {point.network.n:,} processors in {plural(point.network.g, 'group')} of "
+        f"{point.network.d:,}\narrivals {point.arrivals}, arrival seed {point.arrival_seed}"
+        f"{faults_in_words(replace(point.setting, survives=True))}"
     )
-    same = facts_of(one, "network", "arrivals", "arrival_seed")
-    return title, (*same, *bounds, *fault_facts(one))
+    same = facts_of(point, "network", "arrivals", "arrival_seed")
+    return title, (*same, *bounds, *fault_facts(point))
 
 
 def bound_facts(bounds: Mapping[str, float]) -> tuple[Fact, ...]:
@@ -213,22 +202,18 @@ def run_loads(
     0.1 stable
     0.5 unstable
     """
-    lines = [list(points) for _, points in groupby(experiments, lambda one: one.label)]
+    lines = [list(points) for _, points in groupby(experiments, lambda point: point.label)]
     results: list[list[TrafficResult]] = [[] for _ in lines]
 
     def work(number: int, run: Run) -> None:
-        for experiment in sorted(lines[number], key=lambda one: one.load):
+        for experiment in sorted(lines[number], key=lambda point: point.load):
             result = run(experiment)
             results[number].append(result)
             if result.verdict == "unstable":
                 return
 
-    try:
-        run_together(work, len(lines), len(experiments), engine, workers, progress)
-    except KeyboardInterrupt as stop:
-        stop.curves = _curves(lines, results)  # type: ignore[attr-defined]
-        raise
-    return _curves(lines, results)
+    result = "curves", partial(_curves, lines, results)
+    return run_together(work, len(lines), len(experiments), result, engine, workers, progress)
 
 
 def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResult]]) -> LoadCurves:
@@ -315,8 +300,8 @@ class Replications(Reported):
         faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
         columns = (_RUN, *COLUMNS[2:])
         table = Table("points", "Delay in slots", columns, rows, nested=NESTED)
-        said = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
-        verdict = f"{', '.join(said)} of {plural(len(rows), 'run')}.".capitalize()
+        counts = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
+        verdict = f"{', '.join(counts)} of {plural(len(rows), 'run')}.".capitalize()
         title = f"{title}{point.arrival_seed}{faults}"
         same = about(point.network)
         report = Report(title, self._facts(), (table, *self._notes()), verdict, about=same)
@@ -324,14 +309,15 @@ class Replications(Reported):
         return with_times(report, timing, self.results.values(), times)
 
     def _facts(self) -> tuple[Fact, ...]:
-        given = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"
-        finished = (
-            Fact("runs", self.runs),
-            Fact("finished", len(self.results)),
-            Fact("verdicts", dict(self.verdicts)),
-        )
+        names = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"
+        finished = {
+            "runs": self.runs,
+            "finished": len(self.results),
+            "verdicts": dict(self.verdicts),
+        }
         faults = fault_facts(next(iter(self.results.values())))
-        facts = (*facts_of(self.experiment, *given, "buffer"), *faults, *finished)
+        known = (*facts_of(self.experiment, *names, "buffer"), *faults)
+        facts = (*known, *(Fact(name, value) for name, value in finished.items()))
         if (delay := self.delay) is None:
             return facts
         low, high = confidence_interval(delay)
@@ -397,26 +383,30 @@ def replicate(
     def work(run: int, execute: Run) -> None:
         results[run] = execute(experiment.for_run(run))
 
-    try:
-        run_together(work, runs, runs, engine, workers, progress)
-    except KeyboardInterrupt as stop:
-        stop.replications = Replications(experiment, runs, results)  # type: ignore[attr-defined]
-        raise
-    return Replications(experiment, runs, dict(sorted(results.items())))
+    def so_far() -> Replications:
+        return Replications(experiment, runs, dict(sorted(results.items())))
+
+    result = "replications", so_far
+    return run_together(work, runs, runs, result, engine, workers, progress)
 
 
 Run = Callable[[TrafficExperiment], TrafficResult]
+Result = TypeVar("Result")
 
 
 def run_together(
     work: Callable[[int, Run], None],
     count: int,
     points: int | None,
+    result: tuple[str, Callable[[], Result]],
     engine: str,
     workers: int | None,
     progress: Progress,
-) -> None:
-    """Do pieces of work on threads; after an exception in one, stop the others."""
+) -> Result:
+    """Do pieces of work on threads, and return the result; after an exception, stop the others.
+
+    An interruption has the result so far as an attribute of that name.
+    """
     if workers is not None:
         whole_number("workers", workers, 1)
     if not count:
@@ -431,21 +421,26 @@ def run_together(
 
             def watch(slots: int, _: int) -> None:
                 if stopped.is_set():
-                    raise _Stopped("Stopped.")
+                    raise _Stop("Stopped.")
                 with lock:
                     update(detail=f"{plural(done, 'point')} done; {name}: {slots:,} slots")
 
-            result = simulate(experiment, engine=engine, progress=watch)
+            point = simulate(experiment, engine=engine, progress=watch)
             with lock:
                 done += 1
                 update(done)
-            return result
+            return point
 
         pool = ThreadPoolExecutor(workers or min(count, system.threads_here()))
         futures: list[Future[None]] = [pool.submit(work, number, run) for number in range(count)]
         try:
-            for future in as_completed(futures):
-                future.result()
-        finally:
-            stopped.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            finally:
+                stopped.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt as stop:
+            setattr(stop, result[0], result[1]())
+            raise
+    return result[1]()

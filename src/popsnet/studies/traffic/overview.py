@@ -49,39 +49,28 @@ class TrafficOverview(Reported):
             The length of a slot, to print times and bit rates as well.
         """
         network = self.network
-        title = (
-            f"{network}: {network.n:,} processors in {plural(network.g, 'group')} of {network.d:,}"
-        )
-        limits = [one._asdict() for one in self.bounds.report_rows()]
-        columns = (
+        groups = f"{plural(network.g, 'group')} of {network.d:,}"
+        title = f"{network}: {network.n:,} processors in {groups}"
+        limits = [bound._asdict() for bound in self.bounds.report_rows()]
+        columns: tuple[Column, ...] = (
             Column("name", "bound", "text"),
             Column("load", "largest load", "number", lambda row: f"{row['load']:.4g}"),
             Column("meaning", kind="text"),
         )
-        rows = [self._row(one, timing) for one in self.schedulers]
-        report = Report(
-            title,
-            (
-                Fact("network", network.to_dict()),
-                Fact("arrivals", self.pattern, "arrivals", "text"),
-                Fact("bounds", keys_of_bounds({one["name"]: one["load"] for one in limits})),
-            ),
-            (
-                Table("limits", "Largest loads of the pattern", columns, limits),
-                Table(
-                    "schedulers",
-                    f"Schedulers, by formula, for {self.pattern}",
-                    self._columns(timing),
-                    rows,
-                    self._assumptions(),
-                ),
-            ),
-            about=about(network),
+        rows = [self._row(scheduler, timing) for scheduler in self.schedulers]
+        facts = (
+            Fact("network", network.to_dict()),
+            Fact("arrivals", self.pattern, "arrivals", "text"),
+            Fact("bounds", keys_of_bounds({limit["name"]: limit["load"] for limit in limits})),
         )
+        loads = Table("limits", "Largest loads of the pattern", columns, limits)
+        columns, formulas = self._columns(timing), f"Schedulers, by formula, for {self.pattern}"
+        table = Table("schedulers", formulas, columns, rows, self._assumptions())
+        report = Report(title, facts, (loads, table), about=about(network))
         if timing is None:
             return report
         tau = timing.propagation_slots
-        rules = {one.name: one.propagation(network, tau) for one in self.schedulers}
+        rules = {program.name: program.propagation(network, tau) for program in self.schedulers}
         return with_rules(report, timing, rules)
 
     @property
@@ -92,7 +81,7 @@ class TrafficOverview(Reported):
         """Return the columns: the largest load, or one that is carried in any case."""
         columns = _COLUMNS if timing is None else _TIME_COLUMNS
         other = "at_least" if self._is_uniform else "saturation"
-        return tuple(one for one in columns if not one.key.startswith(other))
+        return tuple(column for column in columns if not column.key.startswith(other))
 
     def _assumptions(self) -> str:
         """Say what the formulas assume."""
@@ -185,8 +174,9 @@ def traffic_overview(
         network, pattern=pattern, load=_LITTLE, burst=burst, matrix=matrix, seed=seed
     )
     bounds = Bounds.of(network, arrivals.rates())
-    able = (one for one in all_schedulers() if one.wavelengths or network.wavelengths == 1)
-    return TrafficOverview(network, arrivals.name, bounds, tuple(able))
+    single = network.wavelengths == 1
+    able = tuple(program for program in all_schedulers() if single or program.wavelengths)
+    return TrafficOverview(network, arrivals.name, bounds, able)
 
 
 _LITTLE = 1e-6

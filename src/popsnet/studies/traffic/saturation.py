@@ -13,7 +13,7 @@ from typing import Any
 
 from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress
-from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Row, Table
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table
 from popsnet.base.report.table import nest
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.hardware import Timing
@@ -84,9 +84,7 @@ class Saturation(Reported):
         low, high = _load(self.stable or 0.0), _load(self.unstable)
         if self.unstable is None and not self.undecided:
             return f"Stable up to {low}, the largest load tried."
-        between = (
-            f"; undecided at {', '.join(map(_load, self.undecided))}" if self.undecided else ""
-        )
+        between = "; undecided at " * bool(self.undecided) + _loads(self.undecided)
         if self.unstable is None:
             return f"Stable up to {low}{between}."
         return f"Saturation is between {low} and {high}{between}."
@@ -94,6 +92,10 @@ class Saturation(Reported):
 
 def _load(load: float | None) -> str:
     return "–" if load is None else f"{load:.4g}"
+
+
+def _loads(loads: Sequence[float]) -> str:
+    return ", ".join(map(_load, loads))
 
 
 def find_saturation(
@@ -204,9 +206,7 @@ def _next(verdicts: dict[float, bool | None], upper: float, width: float) -> flo
     """Return the middle of the widest gap that is left, None if all are narrow."""
     low, high = _bracket(verdicts)
     begin, ends = low or 0.0, [] if high is None else [high]
-    between = [
-        load for load in _undecided(verdicts) if load > begin and load < min(ends, default=2)
-    ]
+    between = [load for load in _undecided(verdicts) if begin < load < min(ends, default=2)]
     if between:
         gaps = [(begin, between[0]), *((between[-1], end) for end in ends)]
     else:
@@ -341,34 +341,26 @@ def find_saturations(
     def work(number: int, run: Run) -> None:
         experiment = experiments[number]
 
-        def at(load: float, arrival_seed: int) -> TrafficResult:
+        def at(arrival_seed: int, load: float) -> TrafficResult:
             point = experiment.replaced(load=load, overload=True, arrival_seed=arrival_seed)
             points[number].append(run(point))
             return points[number][-1]
 
         seed = experiment.arrival_seed
-        find_saturation(
-            partial(at, arrival_seed=seed),
-            min(1.0, experiment.bounds.any.load),
-            repeat=partial(at, arrival_seed=(seed + 1) % 2**64),
-            width=width,
-        )
+        upper, repeat = min(1.0, experiment.bounds.any.load), partial(at, (seed + 1) % 2**64)
+        find_saturation(partial(at, seed), upper, repeat=repeat, width=width)
         finished.add(number)
 
     def so_far() -> Saturations:
-        begun = [(experiments[number], there) for number, there in enumerate(points) if there]
+        begun = [(experiments[number], line) for number, line in enumerate(points) if line]
         return Saturations(
-            {one.label: bracket_of(there) for one, there in begun},
-            {one.label: expected_saturation(one) for one, _ in begun},
-            tuple(one.label for number, one in enumerate(experiments) if number not in finished),
+            {experiment.label: bracket_of(line) for experiment, line in begun},
+            {experiment.label: expected_saturation(experiment) for experiment, _ in begun},
+            tuple(point.label for i, point in enumerate(experiments) if i not in finished),
         )
 
-    try:
-        run_together(work, len(experiments), None, engine, workers, progress)
-    except KeyboardInterrupt as stop:
-        stop.saturations = so_far()  # type: ignore[attr-defined]
-        raise
-    return so_far()
+    result = "saturations", so_far
+    return run_together(work, len(experiments), None, result, engine, workers, progress)
 
 
 @dataclass(frozen=True, repr=False)
@@ -419,38 +411,32 @@ class Saturations(Reported, Plotted):
         """
         if not self.brackets:
             return Report()
-        one = next(iter(self.brackets.values())).points[0]
-        rows = [
-            {
-                "scheduler": name,
-                "stable": bracket.stable,
-                "unstable": bracket.unstable,
-                "undecided": list(bracket.undecided),
-                "formula": self.formulas.get(name),
-                "points": len(bracket.points),
-            }
-            for name, bracket in self.brackets.items()
-        ]
+        first = next(iter(self.brackets.values())).points[0]
+        rows: list[dict[str, Any]] = []
+        for name, bracket in self.brackets.items():
+            loads = {"scheduler": name, "stable": bracket.stable, "unstable": bracket.unstable}
+            more = {"undecided": list(bracket.undecided), "formula": self.formulas.get(name)}
+            rows.append({**loads, **more, "points": len(bracket.points)})
         columns: tuple[Column, ...] = (
             Column("scheduler", kind="text"),
             Column("stable", "stable at", "number", lambda row: _load(row["stable"])),
             Column("unstable", "unstable at", "number", lambda row: _load(row["unstable"])),
-            Column("undecided", "undecided at", "text", _undecided_at),
+            Column("undecided", "undecided at", "text", lambda row: _loads(row["undecided"])),
             Column("formula", "by formula", "number", lambda row: _load(row["formula"])),
             Column("points", kind="integer"),
-        )  # fmt: skip
+        )
         every = [point for bracket in self.brackets.values() for point in bracket.points]
-        title, facts = heading(one, bound_facts(one.bounds))
+        title, facts = heading(first, bound_facts(first.bounds))
         points = [nest(point.row(timing), NESTED) for point in every]
         facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
         name, notes = "Largest stable load", tuple(self._notes())
         if timing is not None:
             for row in rows:
                 for key in ("stable", "unstable"):
-                    row[f"{key}_gbps"] = timing.gigabits(row[key], one.network.n)  # type: ignore[arg-type]
+                    row[f"{key}_gbps"] = timing.gigabits(row[key], first.network.n)
             columns = (*columns, rate_column("stable_gbps", "stable, Tb/s"))
         table = Table("saturation", name, columns, rows)
-        same = about(one.network, arrival_seed=one.arrival_seed)
+        same = about(first.network, arrival_seed=first.arrival_seed)
         report = Report(title, facts, (table, *notes), about=same)
         return with_times(report, timing, every)
 
@@ -513,7 +499,3 @@ def _contradiction(bracket: Saturation, formula: float | None) -> str:
         "arrival seed; the formulas of aloha and relay are approximate, and that of rotor is a "
         "lower bound if g does not divide d > g."
     )
-
-
-def _undecided_at(row: Row) -> str:
-    return ", ".join(map(_load, row["undecided"]))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from popsnet.base.errors import PermutationError, abbreviated, require_text, unknown, wrong
 from popsnet.base.report import plural
 from popsnet.model.coins import Coins
-from popsnet.model.network import Network, require_network, then_network
+from popsnet.model.network import Network, on_network, require_network
 from popsnet.model.slot import Ints
 from popsnet.workloads.permutations.files import SUFFIXES, read_permutation, require_permutation
 from popsnet.workloads.permutations.keyed import KeyedPermutation
@@ -108,7 +108,7 @@ NAMES: dict[str, Maker] = {
 }  # fmt: skip
 
 
-@then_network
+@on_network
 def make_permutation(name: str, network: Network, coins: Coins) -> Array:
     """Return the permutation of that name, or that of a file.
 

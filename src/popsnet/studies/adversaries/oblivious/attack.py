@@ -20,25 +20,11 @@ from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Report, Reported, Table, facts_of
 from popsnet.engines import Outcome
 from popsnet.model.coins import Coins
-from popsnet.model.network import (
-    I32,
-    I64,
-    Network,
-    about,
-    on_network,
-    require_one_wavelength,
-    then_network,
-)
+from popsnet.model.network import I32, I64, Network, about, on_network, require_one_wavelength
 from popsnet.model.slot import Ints
 from popsnet.programs.router import Router
 from popsnet.studies.adversaries.execution import complete, uniform_permutations, verdict
-from popsnet.studies.adversaries.oblivious.crossing import (
-    crossings,
-    execute_paths,
-    loads,
-    name_of,
-    nodes,
-)
+from popsnet.studies.adversaries.oblivious import crossing
 from popsnet.studies.adversaries.oblivious.observed_paths import observe
 from popsnet.studies.adversaries.oblivious.paths import PathSystem, find_paths, recorded
 from popsnet.theory.bounds import guaranteed_congestion
@@ -52,7 +38,7 @@ NODES = 64
 _PAIRS_AT_ONCE = 2**20
 
 
-class Built(NamedTuple):
+class Construction(NamedTuple):
     """Sources and destinations of packets whose paths all go through one node."""
 
     node: int
@@ -79,23 +65,24 @@ def popularity(
     Every pair is examined, in O(n²) time and O(n) memory, and paths that are not a function of the
     pair are refused.
     """
-    found = np.zeros(nodes(network), dtype=np.int64)
+    popular = np.zeros(crossing.nodes(network), dtype=np.int64)
     for sources, destinations in _blocks(network):
         ways = paths.require_oblivious(network, sources, destinations)
-        rows, through = crossings(network, ways)
+        rows, through = crossing.crossings(network, ways)
         to = (destinations[rows] - destinations[0]).astype(np.int64)
-        counts = np.bincount(to * nodes(network) + through)
-        found += np.bincount(np.flatnonzero(counts >= least) % nodes(network), minlength=len(found))
+        counts = np.bincount(to * crossing.nodes(network) + through)
+        often = np.flatnonzero(counts >= least) % crossing.nodes(network)
+        popular += np.bincount(often, minlength=len(popular))
         if progress is not None:
             progress(int(destinations[-1]) + 1)
-    return found
+    return popular
 
 
 def _edges(paths: PathSystem, network: Network, wanted: Ints) -> I32:
     """Return rows of nodes, sources and destinations of all paths through the nodes, by node."""
     parts = []
     for sources, destinations in _blocks(network):
-        rows, through = crossings(network, paths.between(network, sources, destinations))
+        rows, through = crossing.crossings(network, paths.between(network, sources, destinations))
         chosen = np.isin(through, wanted)
         rows, through = rows[chosen], through[chosen]
         parts.append(np.stack([through, sources[rows], destinations[rows]]).astype(np.int32))
@@ -103,7 +90,7 @@ def _edges(paths: PathSystem, network: Network, wanted: Ints) -> I32:
     return edges[:, np.argsort(edges[0], kind="stable")]
 
 
-def build_greedily(paths: PathSystem, network: Network, least: int, popular: I64) -> Built:
+def build_greedily(paths: PathSystem, network: Network, least: int, popular: I64) -> Construction:
     """Make the greedy choice of the corrected proof, at the node that is in most sets S_b."""
     v = int(np.argmax(popular))
     _, sources, destinations = _edges(paths, network, np.array([v]))
@@ -112,25 +99,26 @@ def build_greedily(paths: PathSystem, network: Network, least: int, popular: I64
     for b in common.tolist():
         unused = (a for a in sources[destinations == b].tolist() if a not in chosen)
         chosen |= dict.fromkeys(islice(unused, 1), b)
-    return Built(v, np.array(list(chosen)), np.array(list(chosen.values())))
+    return Construction(v, np.array(list(chosen)), np.array(list(chosen.values())))
 
 
-def build_by_matching(paths: PathSystem, network: Network, popular: I64) -> Built:
+def build_by_matching(paths: PathSystem, network: Network, popular: I64) -> Construction:
     """Send as many packets as possible through one node, the best of many nodes.
 
     At one node this is a maximum matching of the sources and destinations whose path goes
     through it (Hopcroft and Karp, by SciPy). For n ≤ EXACT_N every node is tried, and the result
     is the worst congestion there is; on larger networks only the most popular nodes are tried.
     """
-    wanted = np.arange(nodes(network)) if network.n <= EXACT_N else _popular(network, popular)
+    every = np.arange(crossing.nodes(network))
+    wanted = every if network.n <= EXACT_N else _popular(network, popular)
     edges = _edges(paths, network, wanted)
     at_nodes = np.split(edges, np.flatnonzero(np.diff(edges[0])) + 1, axis=1)
-    best = Built(int(edges[0, 0]), edges[1, :1], edges[2, :1])
+    best = Construction(int(edges[0, 0]), edges[1, :1], edges[2, :1])
     for node, *ends in sorted(at_nodes, key=lambda at: -at.shape[1]):
         if min(len(np.unique(ends[0])), len(np.unique(ends[1]))) > len(best.sources):
             a, b = _matching(network.n, *ends)
             if len(a) > len(best.sources):
-                best = Built(int(node[0]), a, b)
+                best = Construction(int(node[0]), a, b)
     return best
 
 
@@ -165,7 +153,7 @@ class Trial:
     congestion: int
     """The most paths through one node, by counting."""
     outcome: Outcome
-    built: Built | None
+    built: Construction | None
     """The packets that must go through one node; None for a random permutation."""
     at_node: int
     """How many packets go through that node, by counting."""
@@ -222,8 +210,8 @@ class ObliviousAttack(Reported):
         return (
             self.guaranteed <= greedy.promised <= greedy.at_node
             and matching.promised == matching.at_node
-            and (not self.is_worst or max(one.congestion for one in trials) <= matching.promised)
-            and all(one.confirmed for one in trials)
+            and (not self.is_worst or max(run.congestion for run in trials) <= matching.promised)
+            and all(trial.confirmed for trial in trials)
         )
 
     def report(self) -> Report:
@@ -233,11 +221,11 @@ class ObliviousAttack(Reported):
             *(Column(name, kind="text") for name in ("permutation", "node")),
             *(Column(name, kind="integer") for name in ("packets", "congestion", "slots")),
         )
-        random = [{"congestion": one.congestion, "slots": one.outcome.slots} for one in self.random]
+        random = [{"congestion": run.congestion, "slots": run.outcome.slots} for run in self.random]
         mean = random and (
             f"{len(random)} random permutations: congestion "
-            f"{fmean(one['congestion'] for one in random):.1f}, "
-            f"slots {fmean(one['slots'] for one in random):.1f} on average"
+            f"{fmean(trial['congestion'] for trial in random):.1f}, "
+            f"slots {fmean(trial['slots'] for trial in random):.1f} on average"
         )
         built = Table("permutations", "", columns, rows, mean or "")
         worst = "no permutation has more" if self.is_worst else f"{NODES} nodes were examined"
@@ -257,7 +245,7 @@ def _row(permutation: str, trial: Trial) -> dict[str, object]:
     node, sources, destinations = trial.built
     return {
         "permutation": permutation,
-        "node": name_of(trial.network, node),
+        "node": crossing.name_of(trial.network, node),
         "packets": trial.promised,
         "congestion": trial.congestion,
         "slots": trial.outcome.slots,
@@ -321,10 +309,9 @@ def attack_oblivious(
     """
     require_one_wavelength(network)
     if paths is not None and router is not None:
-        one, other = (what if isinstance(what, str) else what.name for what in (paths, router))
-        raise wrong("paths", one, "router")(
-            f"router = {other} says which paths to attack, too; give one of them."
-        )
+        first, other = (what if isinstance(what, str) else what.name for what in (paths, router))
+        rule = f"router = {other} says which paths to attack, too; give one of them."
+        raise wrong("paths", first, "router")(rule)
     if variant is not None and router is None:
         raise wrong("variant", variant)("it is given without a router; name the router as well.")
     if runs < 1:
@@ -337,7 +324,7 @@ def attack_oblivious(
     return attack_paths(chosen, network, runs, permutation_seed, progress)
 
 
-@then_network
+@on_network
 def attack_paths(
     paths: PathSystem, network: Network, randoms: int = 10, seed: int = 0, progress: Progress = None
 ) -> ObliviousAttack:
@@ -392,17 +379,17 @@ def attack_paths(
     greedy = build_greedily(paths, network, least, popular)
     matching = build_by_matching(paths, network, popular)
     greedily, matched = (
-        _try(paths, network, complete(network.n, one.sources, one.destinations), one)
-        for one in (greedy, matching)
+        _try(paths, network, complete(network.n, built.sources, built.destinations), built)
+        for built in (greedy, matching)
     )
     drawn = uniform_permutations(network, randoms, seed)
-    random = tuple(_try(paths, network, one, None) for one in drawn)
+    random = tuple(_try(paths, network, permutation, None) for permutation in drawn)
     return ObliviousAttack(network, paths.name, greedily, matched, random)
 
 
-def _try(paths: PathSystem, network: Network, destination: I32, built: Built | None) -> Trial:
+def _try(paths: PathSystem, network: Network, to: I32, built: Construction | None) -> Trial:
     """Count the congestion, also at the node of the construction, and execute."""
-    counted = loads(paths, network, destination)
+    counted = crossing.loads(paths, network, to)
     at_node = 0 if built is None else int(counted[built.node])
-    outcome = execute_paths(paths, network, destination)
-    return Trial(network, destination, int(counted.max()), outcome, built, at_node)
+    outcome = crossing.execute_paths(paths, network, to)
+    return Trial(network, to, int(counted.max()), outcome, built, at_node)

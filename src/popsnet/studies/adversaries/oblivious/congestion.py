@@ -17,7 +17,7 @@ from popsnet.base.errors import wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Column, Plotted, Report, Reported, Table
 from popsnet.experiment.experiment import whole_number
-from popsnet.model.network import Network, then_network
+from popsnet.model.network import Network, on_network
 from popsnet.studies.adversaries.execution import sizes_to, uniform_permutations
 from popsnet.studies.adversaries.oblivious.attack import attack_paths
 from popsnet.studies.adversaries.oblivious.crossing import loads
@@ -69,14 +69,14 @@ class CongestionStudy(Reported, Plotted):
 
     def report(self) -> Report:
         """Return the mean and the worst congestion by g and path system."""
-        names = list(dict.fromkeys(one.paths for one in self.points))
+        names = list(dict.fromkeys(point.paths for point in self.points))
         means: dict[int, dict[str, float]] = {}
         worst: dict[int, dict[str, int]] = {}
-        for one in self.points:
-            g = one.g
-            means.setdefault(g, {"g": g, "curve": one.curve})[one.paths] = one.mean
-            if one.worst is not None:
-                worst.setdefault(g, {"g": g, "any": one.guaranteed})[one.paths] = one.worst
+        for point in self.points:
+            g = point.g
+            means.setdefault(g, {"g": g, "curve": point.curve})[point.paths] = point.mean
+            if point.worst is not None:
+                worst.setdefault(g, {"g": g, "any": point.guaranteed})[point.paths] = point.worst
         size = Column("g", "g = d", "integer")
         title = "Congestion of random permutations, mean; the curve is log g / log log g."
         columns = size, *map(Column, (*names, "curve"))
@@ -95,7 +95,7 @@ def _record(point: Average) -> dict[str, object]:
     return {**Network(point.g, point.g).columns(), **asdict(point)}
 
 
-@then_network
+@on_network
 def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int = 0) -> Average:
     """Measure the mean congestion of uniform permutations.
 
@@ -125,7 +125,7 @@ def average_congestion(paths: PathSystem, network: Network, runs: int, seed: int
     if runs < 1:
         raise wrong("runs", runs)("a mean needs at least 1 permutation; give 1 or more.")
     drawn = uniform_permutations(network, runs, seed)
-    counted = [int(loads(paths, network, one).max()) for one in drawn]
+    counted = [int(loads(paths, network, permutation).max()) for permutation in drawn]
     error = stdev(counted) / runs**0.5 if runs > 1 else 0.0
     g, guaranteed = network.g, guaranteed_congestion(network)
     return Average(g, paths.name, runs, fmean(counted), error, curve(g), None, guaranteed)

@@ -42,11 +42,11 @@ def crossings(network: Network, ways: Ints) -> tuple[Ints, Ints]:
 
     A path that returns to a node is counted there once.
     """
-    here, there = ways[:, :-1], ways[:, 1:]
-    moves = here != there
-    couplers = network.n + there // network.d * network.g + here // network.d
+    stops, following = ways[:, :-1], ways[:, 1:]
+    moves = stops != following
+    couplers = network.n + following // network.d * network.g + stops // network.d
     rows, through = [], []
-    for visited in (there, couplers):
+    for visited in (following, couplers):
         for k in range(visited.shape[1]):
             new = moves[:, k].copy()
             for before in range(k):
@@ -78,25 +78,23 @@ def execute_paths(
     return execute_route(route, network, destination, name, int(held) + 1, observers=observers)
 
 
-def _forward(
-    paths: PathSystem, network: Network, destination: Ints, coins: Coins, memory: Memory
-) -> Slots:
-    rows = paths.between(network, network.processors, destination)
+def _forward(paths: PathSystem, network: Network, to: Ints, coins: Coins, memory: Memory) -> Slots:
+    rows = paths.between(network, network.processors, to)
     ways = [[stop for stop, _ in groupby(way)] for way in rows.tolist()]  # without waiting
     delivered = np.array([p for p, way in enumerate(ways) if len(way) == 1], dtype=np.int32)
     memory.deliver(delivered, delivered)
     left = {p: way for p, way in enumerate(ways) if len(way) > 1}
     while left:
-        left = dict(sorted(left.items(), key=lambda one: -len(one[1])))
-        packets, here, there = np.array(_choose(network, left), dtype=np.int32).T
+        left = dict(sorted(left.items(), key=lambda item: -len(item[1])))
+        packets, senders, receivers = np.array(_choose(network, left), dtype=np.int32).T
         yield Slot.send_packets(
-            here, network.group(there), (there, network.group(here)), packets=packets,
+            senders, network.group(receivers), (receivers, network.group(senders)), packets=packets,
             phase="along the paths", conflict_free=True,
         )  # fmt: skip
-        memory.drop(here, packets)
+        memory.drop(senders, packets)
         ends = np.array([len(left[p]) == 2 for p in packets])
-        memory.store(there[~ends], packets[~ends])
-        memory.deliver(there[ends], packets[ends])
+        memory.store(receivers[~ends], packets[~ends])
+        memory.deliver(receivers[ends], packets[ends])
         left |= {p: left[p][1:] for p in packets.tolist()}
         left = {p: way for p, way in left.items() if len(way) > 1}
 
@@ -105,10 +103,10 @@ def _choose(network: Network, left: dict[int, list[int]]) -> list[tuple[int, int
     """Choose hops of as many packets as fit, with no sender, coupler or listener used twice."""
     used: set[tuple[str, int]] = set()
     moving = []
-    for p, (here, there, *_) in left.items():
-        coupler = network.coupler(network.group(there), network.group(here))
-        needs = {("sender", here), ("coupler", coupler), ("listener", there)}
+    for p, (sender, receiver, *_) in left.items():
+        coupler = network.coupler(network.group(receiver), network.group(sender))
+        needs = {("sender", sender), ("coupler", coupler), ("listener", receiver)}
         if used.isdisjoint(needs):
-            moving.append((p, here, there))
+            moving.append((p, sender, receiver))
             used |= needs
     return moving

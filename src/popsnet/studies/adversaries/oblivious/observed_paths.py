@@ -9,7 +9,7 @@ from popsnet.base.progress import Progress, patient_progress
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
-from popsnet.model.network import Network, last_network
+from popsnet.model.network import Network, on_network
 from popsnet.model.slot import Ints, Slot
 from popsnet.programs.router import Router, find_variant
 from popsnet.studies.adversaries.execution import heard, watch
@@ -26,7 +26,7 @@ _MAX_STEPS, _MAX_SLOTS = 1000, 10**5
 """A run is stopped after this many steps, or this many slots of one step."""
 
 
-@last_network
+@on_network
 def observe(
     router: Router | str, variant: str | None, network: Network, progress: Progress = None
 ) -> PathSystem:
@@ -100,10 +100,10 @@ def observe(
 
 def _require_same(router: Router, first: list[int], again: list[int]) -> None:
     if first != again:
-        one, other = stops(first), stops(again)
+        way, other = stops(first), stops(again)
         raise InputError(
             f"{router.name} is not oblivious: from {first[0]} to {first[-1]} its packet goes by "
-            f"{one} in one permutation, and by {other} in another. In an oblivious router the path "
+            f"{way} in one permutation, and by {other} in another. In an oblivious router the path "
             "of a packet depends on its source and destination only."
         )
 
@@ -117,10 +117,10 @@ def _ways(
 
     def note(slot: Slot) -> None:
         receivers, rows = heard(medium, slot)
-        told = np.stack([receivers, slot.senders[rows], slot.packet_numbers[rows]], axis=1)
+        records = np.stack([receivers, slot.senders[rows], slot.packet_numbers[rows]], axis=1)
         longer = {
             (receiver, packet): [*ways[sender, packet], receiver]
-            for receiver, sender, packet in told.tolist()
+            for receiver, sender, packet in records.tolist()
             if receiver != packet
         }
         ways.update(longer)

@@ -143,10 +143,10 @@ def recorded(paths: PathSystem, network: Network) -> PathSystem:
 def _fingerprints(ways: Ints) -> U16:
     """Hash each path to 16 bits, never 0; waiting does not change the hash."""
     mixed = np.zeros(len(ways), dtype=np.uint64)
-    for here, there in zip(ways.T, ways.T[1:], strict=False):
-        moved = (mixed ^ (there.astype(np.uint64) + np.uint64(1))) * _FACTOR
+    for stops, following in zip(ways.T, ways.T[1:], strict=False):
+        moved = (mixed ^ (following.astype(np.uint64) + np.uint64(1))) * _FACTOR
         moved ^= moved >> np.uint64(29)
-        mixed = np.where(here == there, mixed, moved)
+        mixed = np.where(stops == following, mixed, moved)
     return ((mixed >> np.uint64(40)) % np.uint64(65535) + np.uint64(1)).astype(np.uint16)
 
 
@@ -206,8 +206,8 @@ def _grid(network: Network, sources: Ints, destinations: Ints) -> Ints:
 
 
 PATH_SYSTEMS = {
-    one.name: one
-    for one in (
+    paths.name: paths
+    for paths in (
         PathSystem("direct", "one hop", _direct),
         PathSystem("grid", "three hops, O(√g) at worst for d = g", _grid),
         PathSystem("hashed", "two hops, by a processor that a linear hash chooses", _hashed),
@@ -260,9 +260,9 @@ def _paths_of_file(path: str) -> PathSystem:
     function, where = file.function("path", usage), f"{path}: path"
 
     def of_arrays(network: Network, sources: Ints, destinations: Ints) -> Ints:
-        given = function(network.d, network.g, sources, destinations)
+        columns = function(network.d, network.g, sources, destinations)
         try:
-            ways = np.column_stack([np.broadcast_to(one, sources.shape) for one in given])
+            ways = np.column_stack([np.broadcast_to(column, sources.shape) for column in columns])
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"{where} must return a list of arrays of processors, as the file says arrays = "
@@ -273,15 +273,15 @@ def _paths_of_file(path: str) -> PathSystem:
         return ways
 
     def of_pair(network: Network, source: int, destination: int) -> list[int]:
-        given = function(network.d, network.g, source, destination)
+        answer = function(network.d, network.g, source, destination)
         try:
-            way = [index(stop) for stop in given]
+            way = [index(stop) for stop in answer]
         except TypeError:
             way = []
-        if not way or not isinstance(given, Sequence | np.ndarray):
+        if not way or not isinstance(answer, Sequence | np.ndarray):
             raise InputError(
-                f"{where} from {source} to {destination} returns {given!r:.60}; it must return the "
-                f"{_LIST}."
+                f"{where} from {source} to {destination} returns {answer!r:.60}; it must return "
+                f"the {_LIST}."
             )
         return way
 

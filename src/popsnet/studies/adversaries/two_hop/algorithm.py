@@ -276,9 +276,8 @@ def _choice(file: UserFile, name: str, usage: str) -> Choice:
         groups = np.asarray(values)
         if groups.shape != (n,) or groups.dtype.kind not in "iu":
             rule = "an array of" if file.takes_arrays else "one group per processor, in all"
-            raise InputError(
-                f"{file.path}: {name} returns {values!r:.60}; it must return {rule} {n} integers."
-            )
+            rule = f"it must return {rule} {n} integers"
+            raise InputError(f"{file.path}: {name} returns {values!r:.60}; {rule}.")
         return groups.astype(np.int64)
 
     return choose

@@ -12,7 +12,7 @@ import numpy as np
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.report import Fact, Report, Reported, facts_of
-from popsnet.model.network import I32, Network, about, require_one_wavelength, then_network
+from popsnet.model.network import I32, Network, about, on_network, require_one_wavelength
 from popsnet.studies.adversaries.execution import complete, verdict
 from popsnet.studies.adversaries.two_hop import execution
 from popsnet.studies.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
@@ -60,7 +60,7 @@ class TwoHopAttack(Reported):
         return 2 * guaranteed_rounds(self.network)
 
     @cached_property
-    def randomized(self) -> execution.Needed:
+    def randomized(self) -> execution.SlotCount:
         """The slots of the randomized algorithm on the same permutation, run on first access."""
         with patient_progress("the randomized algorithm", None):
             (needed,) = execution.randomized_slots(self.network, [self.destination])
@@ -105,7 +105,7 @@ class TwoHopAttack(Reported):
         return Report(title, facts, (), ends, self.confirmed, about=about(self.network))
 
 
-@then_network
+@on_network
 def attack_two_hop(
     algorithm: TwoHop | str, network: Network, most_rounds: int = MOST_ROUNDS,
     progress: Progress = None,
@@ -181,8 +181,8 @@ def attack_two_hop(
 
 def _longest(network: Network, marking_of: Callable[[int], Marking | None], most: int) -> Marking:
     rounds = min(max(guaranteed_rounds(network), 1), most)
-    found = marking_of(rounds)
-    if found is None:
+    longest = marking_of(rounds)
+    if longest is None:
         raise InputError(
             f"On {network} this construction finds no packet that can be delayed for a round, "
             "though there may be one. Give d >= 3 and g >= 2: then it finds one for every "
@@ -195,8 +195,8 @@ def _longest(network: Network, marking_of: Callable[[int], Marking | None], most
         if marking is None:
             failed = tried
         else:
-            rounds, found = tried, marking
-    return found
+            rounds, longest = tried, marking
+    return longest
 
 
 def _permutation(network: Network, marking: Marking) -> I32:

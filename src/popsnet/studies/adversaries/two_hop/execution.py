@@ -66,7 +66,7 @@ def execute_two_hop(
     return TwoHopRun(slot, outcome)
 
 
-class Needed(NamedTuple):
+class SlotCount(NamedTuple):
     """The slots until every packet has arrived in its group."""
 
     slots: int
@@ -79,7 +79,7 @@ def at_least(number: object, cut: object) -> str:
     return f"≥ {number}" if cut else str(number)
 
 
-def randomized_slots(network: Network, permutations: Iterable[Ints]) -> tuple[Needed, ...]:
+def randomized_slots(network: Network, permutations: Iterable[Ints]) -> tuple[SlotCount, ...]:
     """Run the randomized algorithm on each permutation, with its own coins."""
     coins = Coins(1)
     runs = (
@@ -87,7 +87,7 @@ def randomized_slots(network: Network, permutations: Iterable[Ints]) -> tuple[Ne
         for run, destination in enumerate(permutations)
     )
     return tuple(
-        Needed(int(run.slot.max()), False) if run.slot.all() else Needed(2 * _CAP, True)
+        SlotCount(int(run.slot.max()), False) if run.slot.all() else SlotCount(2 * _CAP, True)
         for run in runs
     )
 
@@ -101,9 +101,8 @@ def _slot(
         listened = listened[listeners]
     phase = "to intermediate group" if number % 2 else "to destination group"
     heard = listeners, listened
-    return Slot.send_packets(
-        senders, groups, heard, packets=packets, phase=phase, step=(number - 1) // 2
-    )
+    step = (number - 1) // 2
+    return Slot.send_packets(senders, groups, heard, packets=packets, phase=phase, step=step)
 
 
 def _note_arrivals(network: Network, t: int, inbox: Inbox, slot: Ints, memory: Memory) -> Bools:

@@ -70,7 +70,7 @@ def classes_of(network: Network, rounds: list[Round]) -> I32:
     first. A processor sends to at most R groups in R rounds, so at most R + 1 groups are given.
     """
     often = sum(
-        (np.bincount(one.target, minlength=network.g) for one in rounds),
+        (np.bincount(round_.target, minlength=network.g) for round_ in rounds),
         start=np.zeros(network.g, dtype=np.int64),
     )
     order = np.append(np.argsort(often, kind="stable"), -1).astype(np.int32)
@@ -78,7 +78,7 @@ def classes_of(network: Network, rounds: list[Round]) -> I32:
     undecided = np.arange(network.n)
     while undecided.size:
         group = order[chosen[undecided]]
-        sends = np.any([one.target[undecided] == group for one in rounds], axis=0)
+        sends = np.any([round_.target[undecided] == group for round_ in rounds], axis=0)
         undecided = undecided[sends]
         chosen[undecided] += 1
     return order[chosen]
@@ -107,29 +107,28 @@ def kept_before(network: Network, rounds: list[Round], classes: I32) -> list[Boo
     These are the complements of the sets F_r, except that an orphan with a solo of its target and
     class is kept as well: whether its crowd is there or not, it does not get past both. O(nR) time.
     """
-    kept = [classes >= 0]
-    for one in rounds:
-        kept.append(_still_kept(network.d, network.g, one, classes, kept[-1]))
-    return kept
+    alive = [classes >= 0]
+    for round_ in rounds:
+        alive.append(_still_kept(network.d, network.g, round_, classes, alive[-1]))
+    return alive
 
 
 @compiled
-def _still_kept(d: int, g: int, one: Round, classes: I32, kept: Bools) -> Bools:
+def _still_kept(d: int, g: int, round_: Round, classes: I32, alive: Bools) -> Bools:
     """Return the kept packets that are neither poor nor orphans in a round."""
-    target, solo, mute = one
+    target, solo, mute = round_
     solos, crowd = np.zeros(g * g, dtype=np.int32), np.zeros(g * g, dtype=np.int32)
-    for i in range(len(kept)):
-        if kept[i]:
+    for i in range(len(alive)):
+        if alive[i]:
             crowd[i // d * g + target[i]] += 1
             if solo[i] and not mute[i]:
                 solos[target[i] * g + classes[i]] += 1
-    still = np.zeros(len(kept), dtype=np.bool_)
-    for i in range(len(kept)):
-        if kept[i]:
+    still = np.zeros(len(alive), dtype=np.bool_)
+    for i in range(len(alive)):
+        if alive[i]:
             met = solos[target[i] * g + classes[i]]
-            still[i] = mute[i] or (
-                met > 1 if solo[i] else crowd[i // d * g + target[i]] > 1 or met > 0
-            )
+            crowded = crowd[i // d * g + target[i]] > 1
+            still[i] = mute[i] or (met > 1 if solo[i] else crowded or met > 0)
     return still
 
 
@@ -160,20 +159,20 @@ class Marking:
 
     def is_blocked(self, r: int, i: int) -> bool:
         """Return whether the marked packets block the marked packet i in round r."""
-        one = self.rounds[r]
-        solos = self._solos[r, self._meeting(one, i)]
-        if one.mute[i] or one.solo[i]:
-            return bool(one.mute[i] or solos > 1)
-        coupler = i // self.network.d * self.network.g + one.target[i]
+        round_ = self.rounds[r]
+        solos = self._solos[r, self._meeting(round_, i)]
+        if round_.mute[i] or round_.solo[i]:
+            return bool(round_.mute[i] or solos > 1)
+        coupler = i // self.network.d * self.network.g + round_.target[i]
         return bool(self._crowds[r, coupler] > 1 or solos > 0)
 
-    def partner(self, r: int, i: int, kept: Bools, solos: _Solos) -> int | None:
+    def partner(self, r: int, i: int, alive: Bools, solos: _Solos) -> int | None:
         """Return the best unmarked packet that blocks i in round r; None if no class has room."""
-        one, network = self.rounds[r], self.network
+        round_, network = self.rounds[r], self.network
         group = network.processor(network.group(i), np.arange(network.d))
-        mates = group[one.target[group] == one.target[i]]
-        mates = mates[kept[mates] & (mates != i)]
-        candidates = np.concatenate([mates, solos.at(self._meeting(one, i))])
+        mates = group[round_.target[group] == round_.target[i]]
+        mates = mates[alive[mates] & (mates != i)]
+        candidates = np.concatenate([mates, solos.at(self._meeting(round_, i))])
         candidates = candidates[~self._is_marked[candidates]]
         candidates = candidates[self._room[self.classes[candidates]] > 0]
         if not candidates.size:
@@ -182,8 +181,8 @@ class Marking:
         score = _score(self._stack, *counts, self.classes, network.d, network.g, candidates)
         return int(candidates[np.argmax(score)])
 
-    def _meeting(self, one: Round, i: int) -> int:
-        return int(one.target[i]) * self.network.g + int(self.classes[i])
+    def _meeting(self, round_: Round, i: int) -> int:
+        return int(round_.target[i]) * self.network.g + int(self.classes[i])
 
 
 class _Solos:
@@ -192,11 +191,11 @@ class _Solos:
     Packets meet at the same target and class. Only the meetings of these packets are examined.
     """
 
-    def __init__(self, g: int, one: Round, classes: I32, kept: Bools, packets: list[int]) -> None:
+    def __init__(self, g: int, slot: Round, classes: I32, alive: Bools, packets: list[int]) -> None:
         asked = np.zeros(g * g, dtype=np.bool_)
-        asked[one.target[packets] * np.int64(g) + classes[packets]] = True
-        solo = _solos_at(asked, one, classes, kept, g)
-        where = one.target[solo] * np.int64(g) + classes[solo]
+        asked[slot.target[packets] * np.int64(g) + classes[packets]] = True
+        solo = _solos_at(asked, slot, classes, alive, g)
+        where = slot.target[solo] * np.int64(g) + classes[solo]
         order = np.argsort(where, kind="stable")
         self._solo, self._where = solo[order], where[order]
 
@@ -212,8 +211,8 @@ def mark(network: Network, rounds: list[Round]) -> Marking | None:
     guarantees them, because then every packet that can be kept will do.
     """
     classes = classes_of(network, rounds)
-    kept = kept_before(network, rounds, classes)
-    can = np.flatnonzero(kept[-1])
+    alive = kept_before(network, rounds, classes)
+    can = np.flatnonzero(alive[-1])
     if not can.size:
         return None
     stack = Round(*map(np.stack, zip(*rounds, strict=True)))
@@ -221,20 +220,20 @@ def mark(network: Network, rounds: list[Round]) -> Marking | None:
     for first in can[:: -(-len(can) // starts)]:
         marking = Marking(network, rounds, stack, classes)
         marking.add(int(first))
-        if _complete(marking, kept):
+        if _complete(marking, alive):
             return marking
     return None
 
 
-def _complete(marking: Marking, kept: list[Bools]) -> bool:
+def _complete(marking: Marking, alive: list[Bools]) -> bool:
     for r in reversed(range(len(marking.rounds))):
         unblocked = [i for i in marking.marked if not marking.is_blocked(r, i)]
         if not unblocked:
             continue
-        solos = _Solos(marking.network.g, marking.rounds[r], marking.classes, kept[r], unblocked)
+        solos = _Solos(marking.network.g, marking.rounds[r], marking.classes, alive[r], unblocked)
         for i in unblocked:
             if not marking.is_blocked(r, i):  # one marked just now may do it
-                partner = marking.partner(r, i, kept[r], solos)
+                partner = marking.partner(r, i, alive[r], solos)
                 if partner is None:
                     return False
                 marking.add(partner)
@@ -252,13 +251,11 @@ def _count(stack: Round, crowds: U16, solos: U16, classes: I32, d: int, g: int, 
 
 
 @compiled
-def _score(
-    stack: Round, crowds: U16, solos: U16, classes: I32, d: int, g: int, candidates: I64
-) -> F64:
+def _score(stack: Round, crowds: U16, solos: U16, classes: I32, d: int, g: int, some: I64) -> F64:
     """Score the rounds in which each candidate is already blocked, with 2^r for round r."""
-    (target, solo, mute), score = stack, np.zeros(len(candidates))
-    for k in range(len(candidates)):
-        i = candidates[k]
+    (target, solo, mute), score = stack, np.zeros(len(some))
+    for k in range(len(some)):
+        i = some[k]
         for r in range(len(crowds)):
             crowded = not solo[r, i] and crowds[r, i // d * g + target[r, i]] > 0
             if mute[r, i] or crowded or solos[r, target[r, i] * g + classes[i]] > 0:
@@ -267,12 +264,12 @@ def _score(
 
 
 @compiled
-def _solos_at(asked: Bools, one: Round, classes: I32, kept: Bools, g: int) -> I64:
+def _solos_at(asked: Bools, round_: Round, classes: I32, alive: Bools, g: int) -> I64:
     """Return the kept solos that have one of the meetings asked for."""
-    (target, solo, mute), count = one, 0
-    found = np.empty(len(kept), dtype=np.int64)
-    for i in range(len(kept)):
-        if kept[i] and solo[i] and not mute[i] and asked[target[i] * g + classes[i]]:
-            found[count] = i
+    (target, solo, mute), count = round_, 0
+    packets = np.empty(len(alive), dtype=np.int64)
+    for i in range(len(alive)):
+        if alive[i] and solo[i] and not mute[i] and asked[target[i] * g + classes[i]]:
+            packets[count] = i
             count += 1
-    return found[:count].copy()
+    return packets[:count].copy()

@@ -14,7 +14,7 @@ from popsnet.model.network import Network, on_network
 from popsnet.studies.adversaries.execution import sizes_to, uniform_permutations, verdict
 from popsnet.studies.adversaries.two_hop.algorithm import FAMILIES, TwoHop
 from popsnet.studies.adversaries.two_hop.attack import MOST_ROUNDS, TwoHopAttack, attack_two_hop
-from popsnet.studies.adversaries.two_hop.execution import Needed, at_least, randomized_slots
+from popsnet.studies.adversaries.two_hop.execution import SlotCount, at_least, randomized_slots
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +32,9 @@ class Separation:
     network: Network
     attacks: Mapping[str, TwoHopAttack]
     """The attack on each deterministic algorithm, by name."""
-    randomized: tuple[Needed, ...]
+    randomized: tuple[SlotCount, ...]
     """The slots that the randomized algorithm took on uniform permutations."""
-    randomized_on_worst: tuple[Needed, ...]
+    randomized_on_worst: tuple[SlotCount, ...]
     """The slots that it took on the permutations built against the deterministic algorithms."""
 
     @property
@@ -125,7 +125,7 @@ class SeparationStudy(Reported, Plotted):
 
     def report(self) -> Report:
         """Return the delays by g and algorithm, and the slots of the randomized algorithm."""
-        cells = {one.network.g: _cells(one) for one in self.points}
+        cells = {point.network.g: _cells(point) for point in self.points}
 
         def column(name: str) -> Column:
             return Column(name, show=lambda row: cells[row["g"]][name])
@@ -141,37 +141,38 @@ class SeparationStudy(Reported, Plotted):
             "for any algorithm; and the slots of the randomized one: mean and maximum on random "
             "permutations, and maximum on the permutations built against the others."
         )
-        rows = [_row(one) for one in self.points]
-        ok = all(one.confirmed for one in self.points)
+        rows = [_row(point) for point in self.points]
+        ok = all(point.confirmed for point in self.points)
         text = verdict(ok, "every permutation was executed, and its packet did not arrive.")
         return Report("", (), (Table("points", "", columns, rows, caption),), text, ok)
 
 
-def _row(one: Separation) -> dict[str, object]:
-    capped = one.randomized_capped
+def _row(point: Separation) -> dict[str, object]:
+    capped = point.randomized_capped
     return {
-        **one.network.columns(),
-        "reached": {name: attack.slots for name, attack in one.attacks.items()},
-        "guaranteed": one.guaranteed,
-        "limits_reached": [name for name, attack in one.attacks.items() if attack.at_limit],
+        **point.network.columns(),
+        "reached": {name: attack.slots for name, attack in point.attacks.items()},
+        "guaranteed": point.guaranteed,
+        "limits_reached": [name for name, attack in point.attacks.items() if attack.at_limit],
         "randomized": {
-            "runs": len(one.randomized),
+            "runs": len(point.randomized),
             "capped": capped,
-            "mean": None if capped else one.randomized_mean,
-            "max": None if capped else max(one.randomized).slots,
-            "on_built": [None if run.capped else run.slots for run in one.randomized_on_worst],
+            "mean": None if capped else point.randomized_mean,
+            "max": None if capped else max(point.randomized).slots,
+            "on_built": [None if run.capped else run.slots for run in point.randomized_on_worst],
         },
-        "confirmed": one.confirmed,
+        "confirmed": point.confirmed,
     }
 
 
-def _cells(one: Separation) -> dict[str, str]:
+def _cells(point: Separation) -> dict[str, str]:
     """Format the cells by column; a run or a search that was cut short gives a lower bound."""
-    reached = {name: at_least(found.slots, found.at_limit) for name, found in one.attacks.items()}
+    attacks = point.attacks.items()
+    reached = {name: at_least(attack.slots, attack.at_limit) for name, attack in attacks}
     return reached | {
-        "random": at_least(f"{one.randomized_mean:.1f}", one.randomized_capped),
-        "max": at_least(*max(one.randomized)),
-        "on built": at_least(*max(one.randomized_on_worst)),
+        "random": at_least(f"{point.randomized_mean:.1f}", point.randomized_capped),
+        "max": at_least(*max(point.randomized)),
+        "on built": at_least(*max(point.randomized_on_worst)),
     }
 
 

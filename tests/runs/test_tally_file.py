@@ -16,7 +16,7 @@ import pytest
 
 import popsnet
 from popsnet import Experiment, InputError, PopsnetError, distribution, read_distribution
-from popsnet.runs import kept
+from popsnet.runs import tally_file
 
 
 def test_a_file_has_everything(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_killed_program_loses_what_was_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file is written while runs are executed, not only at the end."""
-    monkeypatch.setattr(kept, "_SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr(tally_file, "_SECONDS_BETWEEN_WRITES", 0.0)
     seen: list[int] = []
 
     def look(done: int, total: int) -> None:

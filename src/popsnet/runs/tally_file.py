@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import DecodeError, Meta, Struct
 from msgspec.json import decode
@@ -30,7 +30,7 @@ _Histogram = dict[int, Annotated[int, Meta(ge=1)]]
 _Range = tuple[_Count, Annotated[int, Meta(le=2**62)]]
 
 
-class _Tallied(Struct, frozen=True, forbid_unknown_fields=True):
+class _TallyRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """A tally in a file."""
 
     runs: _Count
@@ -47,7 +47,8 @@ class _Tallied(Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, tally: Tally) -> dict[str, Any]:
         """Return what is written, with the values of histograms in ascending order."""
         plain = {name: getattr(tally, name) for name in ("runs", "capped", *TOTALS)}
-        return plain | {name: dict(sorted(one.items())) for name, one in tally.histograms.items()}
+        histograms = tally.histograms.items()
+        return plain | {name: dict(sorted(counts.items())) for name, counts in histograms}
 
     def tally(self) -> Tally:
         """Return the tally."""
@@ -55,7 +56,7 @@ class _Tallied(Struct, frozen=True, forbid_unknown_fields=True):
         return Tally(**{**asdict(self), **counts})
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
+class TallyFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The contents of a file."""
 
     format: Literal["popsnet distribution"]
@@ -65,8 +66,8 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     numbers: list[_Range]
     undelivered: _Count
     seconds: Annotated[float, Meta(ge=0)]
-    tally: _Tallied
-    capped_tally: _Tallied
+    tally: _TallyRecord
+    capped_tally: _TallyRecord
     fault_counts: dict[str, _Count] = {}  # of runs with faults alone
 
     def flaw(self) -> str:
@@ -78,29 +79,30 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
         if self.tally.capped != self.capped_tally.runs or self.capped_tally.runs > runs:
             return "the numbers of capped runs differ"
         for name in HISTOGRAMS:
-            every, capped = (getattr(one, name) for one in (self.tally, self.capped_tally))
+            every, capped = (getattr(tally, name) for tally in (self.tally, self.capped_tally))
             if (sum(every.values()), sum(capped.values())) != (runs, self.tally.capped):
                 return f"the histogram of {name} has another number of runs"
             if any(times > every.get(value, 0) for value, times in capped.items()):
                 return f"the histogram of {name} has fewer runs than capped runs"
         return ""
 
-
-class Kept(NamedTuple):
-    """The runs that a file has."""
-
-    experiment: Mapping[str, Any]
-    """The fields of the experiment, as ``Experiment.to_json`` writes them."""
-    runs: Mapping[str, Any]
-    """The fields of a distribution that depend on its runs."""
+    @property
+    def runs(self) -> dict[str, Any]:
+        """The fields of a distribution that depend on its runs."""
+        return {
+            **{name: getattr(self, name) for name in ("engine", "undelivered", "seconds")},
+            **{name: getattr(self, name).tally() for name in ("tally", "capped_tally")},
+            "numbers": tuple(range(*part) for part in self.numbers),
+            "fault_counts": Counter(self.fault_counts),
+        }
 
     def require(self, experiment: Experiment, path: Path) -> None:
         """Refuse an experiment other than that of the file."""
-        there, here = self.experiment, experiment.identity
-        if other := [name for name in here if there.get(name) != here[name]]:
-            found = ", ".join(f"{name} = {there.get(name)} and not {here[name]}" for name in other)
+        old, new = self.experiment, experiment.identity
+        if other := [name for name in new if old.get(name) != new[name]]:
+            values = ", ".join(f"{name} = {old.get(name)} and not {new[name]}" for name in other)
             raise InputError(
-                f"{path} has runs of another experiment: {found}. Give another file, or the "
+                f"{path} has runs of another experiment: {values}. Give another file, or the "
                 "parameters of the runs that it has.",
                 others=other,
             )
@@ -108,30 +110,26 @@ class Kept(NamedTuple):
     def reopened(self, path: Path) -> Experiment:
         """Return the experiment, with its router and its permutation."""
         try:
-            return Experiment.from_json(json.dumps(dict(self.experiment)))
+            return Experiment.from_json(json.dumps(self.experiment))
         except InputError as error:
             raise InputError(f"The experiment of {path} cannot be found again: {error}") from error
 
 
-def read_kept(path: Path) -> Kept:
+def read_tallies(path: Path) -> TallyFile:
     """Return the runs that a file has."""
     try:
-        found = decode(path.read_bytes(), type=_File)
-        flaw = found.flaw()
+        file = decode(path.read_bytes(), type=TallyFile)
+        flaw = file.flaw()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         flaw = str(error)
     if flaw:
         raise InputError(f"{path} is not a file of a distribution, or is damaged: {flaw}.")
-    runs = {name: getattr(found, name) for name in ("engine", "undelivered", "seconds")}
-    runs |= {name: getattr(found, name).tally() for name in ("tally", "capped_tally")}
-    numbers = tuple(range(*some) for some in found.numbers)
-    counts = Counter(found.fault_counts)
-    return Kept(found.experiment, {**runs, "numbers": numbers, "fault_counts": counts})
+    return file
 
 
-def write_kept(path: Path, runs: RunsDistribution) -> None:
+def write_tallies(path: Path, runs: RunsDistribution) -> None:
     """Write runs to a file, whole or not at all."""
     record = {
         "format": "popsnet distribution",
@@ -141,8 +139,8 @@ def write_kept(path: Path, runs: RunsDistribution) -> None:
         "numbers": [[some.start, some.stop] for some in runs.numbers],
         "undelivered": runs.undelivered,
         "seconds": round(runs.seconds, 3),
-        "tally": _Tallied.of(runs.tally),
-        "capped_tally": _Tallied.of(runs.capped_tally),
+        "tally": _TallyRecord.of(runs.tally),
+        "capped_tally": _TallyRecord.of(runs.capped_tally),
     }
     if any(runs.fault_counts.values()):
         record["fault_counts"] = dict(runs.fault_counts)
@@ -150,7 +148,7 @@ def write_kept(path: Path, runs: RunsDistribution) -> None:
         file.write(json.dumps(record, indent=1) + "\n")
 
 
-class Keeper:
+class TallyWriter:
     """The file of one distribution while its runs are executed.
 
     Several programs could not add to it at once: each would write the runs that it has itself. So
@@ -160,17 +158,17 @@ class Keeper:
     def __init__(self, path: Path, experiment: Experiment) -> None:
         self.path = path
         experiment.to_json()  # refused if the router or the permutation has no name
-        self.before: Kept | None = None
+        self.before: TallyFile | None = None
         """The runs that the file has at the beginning, None if there is no file."""
         if self.path.exists():
-            self.before = read_kept(self.path)
+            self.before = read_tallies(self.path)
             self.before.require(experiment, self.path)
         self._note()
 
     @classmethod
     @contextmanager
-    def opened(cls, path: str | Path, experiment: Experiment) -> Iterator[Keeper]:
-        """Return a keeper for a block, and refuse a file that another program adds to."""
+    def opened(cls, path: str | Path, experiment: Experiment) -> Iterator[TallyWriter]:
+        """Return a writer for a block, and refuse a file that another program adds to."""
         named = as_path("keep", path)
         require_writable(named)
         with alone_with(named):
@@ -183,7 +181,7 @@ class Keeper:
                 f"Another program has changed {self.path} in the meantime, so it is not "
                 "overwritten. Give every program a file of its own, and add the results."
             )
-        write_kept(self.path, runs)
+        write_tallies(self.path, runs)
         self._note()
 
     def is_due(self) -> bool:
