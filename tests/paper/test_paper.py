@@ -210,7 +210,7 @@ def test_a_heavy_tail_is_undecidable_and_not_agreement() -> None:
     assert "6 cannot be decided, as the tail is too heavy for a hundred runs: on POPS(" in said
     unlikely = replace(rows, steps=(replace(rows.steps[0], max_p=0.007),))
     said = findings(make_plan(max_n=4), unlikely)["paper"]
-    assert "By itself improbable (p ≤ 1%, as by chance in about 0.1 of 8 comparisons): " in said
+    assert "By itself improbable (p ≤ 1%, as by chance in about 0.1 of 5 comparisons): " in said
     assert said.count("POPS(32, 2), max (p = 0.007).") == 1
     assert unlikely.improbable[0].record() == {
         "d": 32, "g": 2, "n": 64, "statistic": "max", "p": 0.007,
