@@ -268,7 +268,7 @@ def test_headlines_are_what_the_rows_say() -> None:
     assert reproduced.number == f"{judged.count({'agrees'})} of 6"
     assert reproduced.words == "rows agree with the paper"
     limits = (
-        "5 standard deviations have too few runs to compare; "
+        "oo few runs to compare 5 standard deviations; "
         "1 row has too few runs to compare; the paper has 33 rows."
     )
     assert reproduced.basis.endswith(limits)

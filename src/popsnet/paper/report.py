@@ -202,8 +202,7 @@ def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
     if undecided := pairs.count({UNDECIDABLE}):
         limits.append(f"{plural(undecided, 'row')} cannot be decided, because of a heavy tail")
     if no_sds := sum(row.sd_verdict == OPEN != row.verdict for row in rows.steps):
-        has = "has" if no_sds == 1 else "have"
-        limits.append(f"{plural(no_sds, 'standard deviation')} {has} too few runs to compare")
+        limits.append(f"too few runs to compare {plural(no_sds, 'standard deviation')}")
     if still_open:
         has = "has" if still_open == 1 else "have"
         limits.append(f"{plural(still_open, 'row')} {has} too few runs to compare")

@@ -114,15 +114,14 @@ class Reproduction(Reported):
 
     def report(self) -> Report:
         """Return the tables, what they say, and where the files are."""
-        rows = self.rows
         rates = {"ours_and_paper": LEVEL, "paper_and_itself": DOUBT_LEVEL, "ours_and_exact": LEVEL}
         facts = (
             Fact("report", str(self.report_file)),
             Fact("pages", [str(page) for page in self.pages]),
             Fact("summary", self.summary),
             Fact("family_wise_error_rate", rates),
-            *facts_of(rows, "comparisons", "differing", "undecidable", "by_statistic"),
-            Fact("improbable", [one.record() for one in rows.improbable]),
+            *facts_of(self.rows, "comparisons", "differing", "undecidable", "by_statistic"),
+            Fact("improbable", [one.record() for one in self.rows.improbable]),
             Fact("exact_comparisons", self.theory.comparisons),
             Fact("exact_differing", self.theory.differing),
             Fact("growth_summary", self.growth),

@@ -19,13 +19,10 @@ from popsnet.model.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
 from popsnet.paper.verdicts import (
-    AGREES,
-    LEVEL,
     MAX,
     MEAN,
     SD,
     SLOTS_MEAN,
-    UNDECIDABLE,
     Pair,
     PrintedNumber,
     VerdictRows,
@@ -238,9 +235,6 @@ class RelayRow(NetworkRow):
     time_division: bool
 
 
-_NOT_REJECTED = (AGREES, UNDECIDABLE)
-
-
 @dataclass(frozen=True, slots=True)
 class PaperRows(VerdictRows):
     """The rows of the paper's tables, and of those that it does not have."""
@@ -264,7 +258,7 @@ class PaperRows(VerdictRows):
     @property
     def improbable(self) -> list[PrintedNumber]:
         """Those that would be rejected by themselves and are not in the family."""
-        return [one for one in self.compared if one.verdict in _NOT_REJECTED and one.p <= LEVEL]
+        return [one for one in self.compared if one.improbable]
 
     @property
     def by_statistic(self) -> dict[str, dict[str, int]]:

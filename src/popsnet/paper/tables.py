@@ -103,8 +103,8 @@ def with_time_division(column: Column) -> Column:
 
 def _verdict(row: Row) -> str:
     marks = "*" * row.tables_differ + "†" * row.heavy_tail
-    differing = [one.statistic for one in row.compared if one.verdict == DIFFERS]
-    verdict = f"differs ({', '.join(differing)})" if differing else row.verdict
+    differing = ", ".join(one.statistic for one in row.compared if one.verdict == DIFFERS)
+    verdict = f"differs ({differing})" if differing else row.verdict.replace(UNDECIDABLE, "?")
     return f"{verdict} {marks}".rstrip()
 
 
@@ -212,9 +212,8 @@ def findings(plan: PaperPlan, rows: PaperRows) -> dict[str, str]:
     ]
     counts = {name: verdicts.get(OPEN) for name, verdicts in rows.by_statistic.items()}
     few = ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
-    open_ones = f"Too few runs for a verdict: {few}." if few else ""
-    left_out = f"Not run: {plan.left_out} rows above n = {plan.max_n:,}."
-    missing = left_out if plan.left_out else "", open_ones
+    left_out = f"Not run: {plan.left_out} rows above n = {plan.max_n:,}." if plan.left_out else ""
+    missing = left_out, f"Too few runs for a verdict: {few}." if few else ""
     return {
         "paper": " ".join(filter(None, paper)),
         "losses": _losses(rows.routers),
@@ -230,9 +229,8 @@ def _agreeing(rows: PaperRows) -> str:
         for name, verdicts in rows.by_statistic.items()
         if (judged := sum(verdicts.values()) - verdicts.get(OPEN, 0))
     ]
-    if not counts:
-        return ""
-    return f"{', '.join(counts)} agree with the paper (family-wise error rate {LEVEL:.0%})."
+    claim = f"agree with the paper (family-wise error rate {LEVEL:.0%})"
+    return f"{', '.join(counts)} {claim}." if counts else ""
 
 
 def _differing(rows: PaperRows) -> str:

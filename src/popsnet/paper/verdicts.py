@@ -85,9 +85,13 @@ class PrintedNumber:
 
     def record(self) -> dict[str, int | float | str]:
         """Return the network, what is compared, and its p-value."""
-        network = self.network
-        sizes = {"d": network.d, "g": network.g, "n": network.n}
-        return {**sizes, "statistic": self.statistic, "p": self.p}
+        d, g, n = self.network.d, self.network.g, self.network.n
+        return {"d": d, "g": g, "n": n, "statistic": self.statistic, "p": self.p}
+
+    @property
+    def improbable(self) -> bool:
+        """Whether it would be rejected by itself and is not in the family."""
+        return self.verdict in (AGREES, UNDECIDABLE) and self.p <= LEVEL
 
     def __str__(self) -> str:
         return f"{self.network}, {self.statistic} (p = {self.p:.2g})"
@@ -167,10 +171,8 @@ def compare_with_print(pair: Pair, ours: Estimate, printed: Estimate) -> MeanCom
 
 def sd_p(pair: Pair) -> float:
     """Compare the standard deviations of steps."""
-    printed = pair.printed
-    return inference.resampled_sd_p(
-        pair.tally.steps, printed.sd_steps, RUNS, printed.steps.rounding
-    )
+    printed, steps = pair.printed, pair.tally.steps
+    return inference.resampled_sd_p(steps, printed.sd_steps, RUNS, printed.steps.rounding)
 
 
 def maximum_p(pair: Pair) -> float:

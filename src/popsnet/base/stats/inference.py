@@ -253,8 +253,8 @@ def resampled_sd_p(
         counts = rng.multinomial(runs, rng.dirichlet(weights, _BATCH))
         sums, squares = counts @ values, counts @ values**2
         sds = np.sqrt((runs * squares - sums**2) / (runs * (runs - 1)))
-        below += np.count_nonzero(sds <= sd + rounding)
-        above += np.count_nonzero(sds >= sd - rounding)
+        below += int(np.count_nonzero(sds <= sd + rounding))
+        above += int(np.count_nonzero(sds >= sd - rounding))
         drawn += _BATCH
     return min(1.0, 2 * (1 + min(below, above)) / (1 + drawn))
 
