@@ -34,8 +34,8 @@ class Shot(NamedTuple):
 
 SHOTS = {
     "viewer-3-3-light": Shot("one-packet", 1, 860, follow=4),
-    "viewer-6-6-side-by-side-dark": Shot("side-by-side", 2, 1472, "dark", top="#score"),
-    "viewer-64-64-matrix-light": Shot("matrix", 6, 1180),
+    "viewer-6-6-side-by-side-dark": Shot("side-by-side", 2, 900, "dark", top="#score"),
+    "viewer-64-64-matrix-light": Shot("matrix", 6, 860),
     "gallery/two-routers": Shot("two-routers", 2, 900, top="body", wide=640),
     "gallery/one-packet": Shot("one-packet", 1, 900, top="body", follow=4, wide=640),
     "gallery/lost-packets": Shot("lost-packets", 10, 900, top="body", wide=640),

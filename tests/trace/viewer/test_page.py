@@ -142,6 +142,7 @@ def test_a_notebook_shows_the_same_page(real: list[Recording]) -> None:
         (attributes,) = (frame for _, frame in Parsed(page._repr_html_()).elements)
         assert attributes["srcdoc"] == page.html
         assert attributes["sandbox"] == "allow-scripts allow-downloads"
+        assert "allowfullscreen" in attributes
         assert (attributes["title"] or "").replace("\ufffd", "\ud800") == page.title
 
 

@@ -227,7 +227,7 @@ class Page:
         """Return a frame with the page, which can reach nothing of the notebook around it."""
         inside = escape(self.html)
         return (
-            f'<iframe srcdoc="{inside}" sandbox="allow-scripts allow-downloads" '
+            f'<iframe srcdoc="{inside}" sandbox="allow-scripts allow-downloads" allowfullscreen '
             f'width="100%" height="{_HEIGHT}" style="border: 0" title="{_escaped(self.title)}">'
             f"</iframe>{_remark(len(inside))}"
         )

@@ -163,7 +163,7 @@ class Replay:
         what = {"packet": "sends it", "ack": "sends an ack of it"}.get(
             kind, "sends a control message about it"
         )
-        way = f"Processor {sender} {what} to group {group} on coupler c({group},{source})"
+        way = f"Processor {sender} {what} to group {group} on coupler {source}→{group}"
         met = [
             message
             for message in state.couplers[group * self.g + source]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 CONTROLS = [
-    "Copy link", "Open a trace…", "Keys", "Theme", "Save as SVG", "Save as PNG", "Slot",
-    "Go to the start", "Back one slot", "Play", "Forward one slot", "Go to the end",
-    "Next collision", "Slot", "Speed", "Follow packet", "Show as matrix",
+    "Copy link", "Open a trace…", "Full screen", "Keys", "Theme", "Save as SVG", "Save as PNG",
+    "Slot", "Go to the start", "Back one slot", "Play", "Forward one slot", "Go to the end",
+    "Next collision", "Slot", "Speed", "Follow packet", "Show as matrix", "Enlarge",
 ]  # fmt: skip
 
 TEXT, GRAPHICS = 4.5, 3.0
@@ -192,16 +192,17 @@ def test_on_paper_there_is_no_player(visit: Visit) -> None:
 
 
 def test_what_belongs_together_stands_together(visit: Visit) -> None:
-    """One run has its charts, and the story above them, beside the picture."""
+    """One run has its sentence, its charts, and the story between them, beside the figure."""
     tab = visit([run_of(4, 4)])
-    scene, charts = box_of(tab, ".scene"), box_of(tab, ".charts")
-    assert charts["x"] >= scene["x"] + scene["width"]
-    assert charts["y"] == pytest.approx(scene["y"], abs=16)
+    figure, now, charts = (box_of(tab, name) for name in (".figure", ".now", ".charts"))
+    assert now["x"] == charts["x"] >= figure["x"] + figure["width"]
+    assert now["y"] == pytest.approx(figure["y"], abs=16)
+    assert charts["y"] >= now["y"] + now["height"]
     tab.fill("#packet", "3")
     tab.press("#packet", "Enter")
-    scene, story, charts = (box_of(tab, name) for name in (".scene", ".story", ".charts"))
+    now, story, charts = (box_of(tab, name) for name in (".now", ".story", ".charts"))
     assert story["x"] == charts["x"]
-    assert story["y"] == pytest.approx(scene["y"], abs=16)
+    assert story["y"] >= now["y"] + now["height"]
     assert charts["y"] >= story["y"] + story["height"]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 LISTED = {
-    "space", "k", "←", "→", "Home", "End", "c", "j", "+", "−", "f", "Esc", "m", "?",
+    "space", "k", "←", "→", "Home", "End", "c", "j", "+", "−", "p", "Esc", "m", "z", "f", "?",
 }  # fmt: skip
 
 
@@ -307,7 +307,15 @@ def test_every_key_does_what_the_dialog_says(tab: Tab, replay: Replay) -> None:
     assert tab.is_checked("#as-matrix")
     press("m")
     assert not tab.is_checked("#as-matrix")
-    press("f")
+    press("z")
+    assert tab.is_checked("#enlarged")
+    press("z")
+    assert not tab.is_checked("#enlarged")
+    for full in (True, False):
+        press("f")
+        tab.wait_for_selector(f"#full:text-is('{'Leave full' if full else 'Full'} screen')")
+        assert tab.evaluate("document.fullscreenElement !== null") == full
+    press("p")
     assert tab.evaluate(focused) == "packet"
     tab.keyboard.type("5")
     press("Enter")
@@ -336,7 +344,7 @@ def test_what_is_typed_is_no_command(tab: Tab) -> None:
 
 def test_enter_leaves_a_field_and_keys_are_the_players_again(tab: Tab) -> None:
     press = tab.keyboard.press
-    for key, written, slot in (("f", "3", 1), ("j", "7", 8)):
+    for key, written, slot in (("p", "3", 1), ("j", "7", 8)):
         press(key)
         tab.keyboard.type(written)
         press("ArrowLeft")
@@ -353,10 +361,10 @@ def test_enter_leaves_a_field_and_keys_are_the_players_again(tab: Tab) -> None:
 def test_escape_leaves_a_field_as_it_was(tab: Tab) -> None:
     """And only then, pressed again, it stops following."""
     press = tab.keyboard.press
-    press("f")
+    press("p")
     tab.keyboard.type("3")
     press("Enter")
-    for key, field, value in (("f", "#packet", "3"), ("j", "#slot", "0")):
+    for key, field, value in (("p", "#packet", "3"), ("j", "#slot", "0")):
         press(key)
         tab.keyboard.type("5")
         press("Escape")

@@ -326,7 +326,7 @@ def test_the_command_line_takes_what_the_page_takes(cli: Cli, tmp_path: Path) ->
         assert finished.code == expected, (name, finished.err)
         assert page.exists() == (name not in DAMAGED)
         if name not in DAMAGED:
-            (run,) = json.loads(finished.out)["runs"]
+            (run,) = json.loads(finished.out)["outcomes"]
             assert run["ok"] == (name == "sound")
             page.unlink()
 

@@ -135,7 +135,7 @@ def test_keys_go_from_coupler_to_coupler(visit: Visit) -> None:
         if len(there) > 1:
             what = f"{listed(map(name_of, there))} collide and are destroyed"
         assert tab.inner_text(".cell-words") == (
-            f"Coupler c({row},{column}), from group {column} to group {row}: {what}."
+            f"Coupler {column}→{row}, from group {column} to group {row}: {what}."
         )
     assert tab.input_value("#slot") == "1"
 

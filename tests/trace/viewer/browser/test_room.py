@@ -111,7 +111,8 @@ def test_a_matrix_uses_the_room(visit: Visit) -> None:
     assert cells["height"] > 520
     assert cells["y"] + cells["height"] < player["y"]
     tab = visit([run_of(1, 64, "direct")], at="#slot=1&view=matrix")
-    assert box_of(tab, "canvas.cells")["width"] > 700
+    cells = box_of(tab, "canvas.cells")
+    assert cells["width"] == cells["height"] > 510
 
 
 def test_on_a_phone_the_network_comes_first(visit: Visit) -> None:
@@ -175,19 +176,102 @@ def test_on_a_phone_no_table_is_cut(visit: Visit) -> None:
     assert turned == [list(column) for column in zip(*cells, strict=True)]
 
 
-def test_a_figure_that_is_wider_than_a_phone_says_so(visit: Visit) -> None:
-    tab = visit([run_of(2, 16, "direct")], at="#slot=1", size=PHONE)
-    assert tab.inner_text(".hint") == "The figure is wider than the screen: scroll it sideways."
-    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE[0]
-    assert tab.get_attribute(".figure", "tabindex") == "0"
-    assert tab.evaluate(SMALLEST, "svg.network .chip text") >= 7
-    assert not visit([run_of(4, 4)], size=PHONE).is_visible(".hint")
+NETWORKS = [(2, 2), (4, 4), (8, 8), (16, 4), (4, 16), (16, 16), (64, 64), (1, 16), (64, 1)]
+
+
+def any_run(d: int, g: int) -> Recording:
+    return run_of(d, g) if d >= g > 1 else run_of(d, g, "relay")
+
+
+def assert_inside(tab: Tab, name: str, bottom: float, place: int = 0) -> None:
+    """All of it is seen without scrolling, above that height."""
+    box = box_of(tab, name, place)
+    size = tab.viewport_size
+    assert size is not None
+    assert box["width"] > 0
+    assert box["height"] > 0
+    assert box["x"] >= 0
+    assert box["y"] >= 0
+    assert box["x"] + box["width"] <= size["width"], name
+    assert box["y"] + box["height"] <= bottom, name
+
+
+@pytest.mark.parametrize(("d", "g"), NETWORKS, ids=str)
+def test_every_network_fits_the_window_with_its_sentence(visit: Visit, d: int, g: int) -> None:
+    for wide, high in ((1280, 800), (1920, 1080)):
+        tab = visit([any_run(d, g)], at="#slot=1", size=(wide, high))
+        for matrix in (False, True):
+            if matrix and d * g <= 64:
+                tab.check("#as-matrix")
+            slots = int(tab.get_attribute("#slot", "max") or 0)
+            for slot in sorted({0, 1, 2, slots // 2, slots}):
+                tab.evaluate("(slot) => window.popsnet.player.jump(slot)", slot)
+                if slot == 2:
+                    tab.evaluate("window.popsnet.follow(0)")
+                player = box_of(tab, "#player")
+                assert player["y"] + player["height"] == pytest.approx(high, abs=1)
+                for name in (".now", ".figure", ".figure > *"):
+                    assert_inside(tab, name, player["y"])
+                assert tab.evaluate("document.documentElement.scrollWidth") == wide
+                assert tab.get_attribute(".figure", "tabindex") is None  # it does not scroll
+
+
+@pytest.mark.parametrize(("d", "g", "least"), [(4, 4, 11), (8, 8, 9), (16, 4, 9), (4, 16, 7.5)])
+def test_numbers_in_a_fitted_figure_can_be_read(visit: Visit, d: int, g: int, least: float) -> None:
+    tab = visit([any_run(d, g)], at="#slot=1", size=(1280, 800))
+    assert tab.evaluate(SMALLEST, "svg.network .chip text, svg.network .number") >= least
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
+@pytest.mark.parametrize(("d", "g"), [(4, 4), (8, 8), (64, 64)], ids=str)
+def test_two_runs_and_their_sentences_fit_the_window(
+    visit: Visit, d: int, g: int, size: tuple[int, int]
+) -> None:
+    tab = visit([run_of(d, g), run_of(d, g, "relay", variant="S")], at="#slot=2", size=size)
+    player = box_of(tab, "#player")
+    for place in (0, 1):
+        for name in (".now", ".figure", ".figure > *"):
+            assert_inside(tab, name, player["y"], place)
+    assert tab.evaluate("document.documentElement.scrollWidth") == size[0]
+
+
+TEXTS = """() => Math.min(...[...document.querySelectorAll("body *")]
+  .filter((one) => !one.closest("svg") && one.getClientRects().length > 0 &&
+    [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== ""))
+  .map((one) => parseFloat(getComputedStyle(one).fontSize)))"""
+"""Pixels of the smallest text that is not in a figure."""
+
+
+@pytest.mark.parametrize(("d", "g"), [(2, 2), (8, 8), (4, 16), (64, 64)], ids=str)
+def test_a_phone_shows_the_whole_figure_and_enlarges_it(visit: Visit, d: int, g: int) -> None:
+    tab = visit([any_run(d, g)], at="#slot=1", size=(400, 800))
+    assert tab.evaluate(TEXTS) >= 11
+    for name in (".figure > *", ".slot-words"):
+        assert_inside(tab, name, box_of(tab, "#player")["y"])
+    before = box_of(tab, ".figure > *")
+    tab.click(".figure", position={"x": 4, "y": 4})
+    figure = box_of(tab, ".figure > *")
+    assert figure["width"] > before["width"] * 1.4
+    assert tab.get_attribute(".figure", "tabindex") == "0"  # it scrolls, and the page does not
+    assert tab.evaluate("document.documentElement.scrollWidth") == 400
+    assert_inside(tab, ".slot-words", box_of(tab, "#player")["y"])
+    if d * g <= 64:
+        assert tab.evaluate(SMALLEST, "svg.network .chip text, svg.network .number") >= 11
+    tab.click(".figure", position={"x": 4, "y": 4})
+    assert box_of(tab, ".figure > *") == before
+
+
+def test_a_tap_on_a_packet_follows_it(visit: Visit) -> None:
+    tab = visit([run_of(4, 4)], at="#slot=1", size=(400, 800))
+    tab.click(".slot .chip[data-packet='6'] >> nth=0")
+    assert tab.input_value("#packet") == "6"
+    assert not tab.evaluate("window.popsnet.enlarged")
 
 
 def test_controls_are_in_groups_with_names(visit: Visit) -> None:
     tab = visit(two())
     for name, controls in {
-        "Move through the slots": 6, "Slot and speed": 2, "Packet": 1, "View": 1, "Page": 4,
+        "Move through the slots": 6, "Slot and speed": 2, "Packet": 1, "View": 2, "Page": 5,
         "Save the figure of relay (S)": 2,
     }.items():  # fmt: skip
         group = tab.get_by_role("group", name=name, exact=True)

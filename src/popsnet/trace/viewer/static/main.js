@@ -11,8 +11,8 @@ import { copyLink, fragmentOf, hasAddress, momentOf, writeFragment } from "./lin
 /** @typedef {import("./trace.js").Run} Run */
 
 const host = /** @type {Window & { popsnet?: Page }} */ (window); // for use from the browser's console
-const ROOM_FOR_WORDS = 76; // pixels below a figure
-const LEAST_HIGH = 320; // pixels of a figure in a low window
+const ROOM_FOR_WORDS = 126; // pixels, where they are below a figure
+const LEAST_HIGH = 240; // pixels of a figure in a low window
 
 /** The whole page, for some runs on the same packets. */
 class Page {
@@ -31,6 +31,7 @@ class Page {
     this.slots = Math.max(...runs.map((run) => run.slots.length));
     this.first = firstTraffic(runs, this.slots);
     this.opened = false; // from then on it is the reader who moves
+    this.enlarged = false;
     this.room = { wide: 0, high: 0 };
     this.window = 0; // the height of the window that the figures are fitted to
     this.player = new Player(this.slots, {
@@ -41,6 +42,7 @@ class Page {
     this.panels = runs.map((run) => new Panel(run, runs, this.slots, {
       jump: (slot) => this.player.jump(slot),
       follow: (packet) => this.follow(packet),
+      tap: () => { if (this.phone.matches) this.enlarge(!this.enlarged); },
       rest: () => this.player.jump(this.player.slot),
       complain: (error) => { byId("notice").textContent = `The figure could not be saved: ${error.message}`; },
     }));
@@ -106,15 +108,23 @@ class Page {
     if (this.opened) this.changed();
   }
 
+  /** Show figures that are as large as text, and scroll; or that fit into the window. */
+  enlarge(wanted) {
+    byId("enlarged").checked = this.enlarged = wanted;
+    this.window = 0; // to be fitted again
+    this.fit();
+  }
+
   /** Fit the figures to the window. */
   fit() {
-    const { place } = this.panels[this.phone.matches ? this.shown : 0];
+    const { place, now } = this.panels[this.phone.matches ? this.shown : 0];
     if (place.clientWidth === 0) return; // it is not on the screen
     if (place.clientWidth === this.room.wide && window.innerHeight === this.window) return;
     this.window = window.innerHeight;
     const top = place.getBoundingClientRect().top + window.scrollY;
-    const high = Math.max(LEAST_HIGH, window.innerHeight - top - byId("player").offsetHeight - ROOM_FOR_WORDS);
-    this.room = { wide: place.clientWidth, high: Math.round(high) };
+    const below = now.getBoundingClientRect().left < place.getBoundingClientRect().right ? ROOM_FOR_WORDS : 12;
+    const high = Math.max(LEAST_HIGH, window.innerHeight - top - byId("player").offsetHeight - below);
+    this.room = { wide: place.clientWidth, high: Math.round(high), enlarged: this.enlarged };
     for (const panel of this.panels) panel.fit(this.room);
     this.player.show(this.player.slot, this.player.moves);
     if (this.score) this.tally(this.player.slot);
@@ -140,6 +150,7 @@ class Page {
     on("more", "click", () => more(byId("more").getAttribute("aria-expanded") !== "true"));
     on("unfollow", "click", () => this.follow(null));
     on("as-matrix", "change", (event) => this.setMatrix(event.target.checked));
+    on("enlarged", "change", (event) => this.enlarge(event.target.checked));
     byId("scrub").max = byId("slot").max = this.slots;
     byId("of").textContent = `of ${this.slots}`;
     byId("packet").max = this.runs[0].packets - 1;
@@ -170,11 +181,13 @@ class Page {
       ArrowRight: () => player.jump(player.slot + 1), ArrowLeft: () => player.jump(player.slot - 1),
       Home: () => player.jump(0), End: () => player.jump(this.slots),
       c: () => this.nextCollision(), "+": () => player.faster(1), "-": () => player.faster(-1),
-      f: () => ask("packet"), j: () => ask("slot"),
+      p: () => ask("packet"), j: () => ask("slot"),
       m: () => { if (!byId("as-matrix").disabled) this.setMatrix(!this.asMatrix); },
+      z: () => this.enlarge(!this.enlarged),
+      f: fillScreen,
       "?": () => byId("help").showModal(),
     }[event.key];
-    const scrolls = event.target.matches(".figure") && event.key.startsWith("Arrow"); // a figure wider than the screen
+    const scrolls = event.target.matches(".figure") && event.key.startsWith("Arrow"); // a figure larger than its room
     if (!act || pressed || scrolls) return;
     event.preventDefault();
     act();
@@ -287,6 +300,12 @@ function ask(id) {
   byId(id).select();
 }
 
+/** Fill the whole screen with the page, or leave that. */
+function fillScreen() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else if (document.fullscreenEnabled) document.documentElement.requestFullscreen();
+}
+
 function refuse(name, error) {
   if (!(error instanceof TraceError)) console.error(error);
   const why = error instanceof TraceError ? error.message : `It cannot be read (${error.message}).`;
@@ -381,6 +400,9 @@ async function begin() {
     await openFiles(event.target.files);
     event.target.value = ""; // so that the same file can be opened again after a change
   };
+  byId("full").hidden = !document.fullscreenEnabled;
+  byId("full").onclick = fillScreen;
+  document.onfullscreenchange = () => { byId("full").textContent = document.fullscreenElement ? "Leave full screen" : "Full screen"; };
   byId("keys").onclick = () => byId("help").showModal();
   byId("close").onclick = () => byId("help").close(); // not a form: the frame of a notebook may not send one
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(byId("theme").value));

@@ -4,8 +4,8 @@ import { count, couplerName, listed, messageName } from "./words.js";
 import { html, svg } from "./shapes.js";
 
 const LARGE = 7; // pixels of a cell that is large enough for a cross
-const CLEAR = 12; // pixels of a cell that is easy to see; a large matrix takes this much, and scrolls
 const EDGE = 28; // pixels for the labels of rows and columns
+const CAPTION = { wide: 44, narrow: 62 }; // pixels for the words below
 
 export class MatrixView {
   /** @param {import("./trace.js").Run} run */
@@ -36,18 +36,18 @@ export class MatrixView {
   }
 
   /**
-   * Fill this room; a matrix of many groups takes the width, and as much height as that needs.
+   * Fit into this room; an enlarged matrix may be larger, and scrolls.
    * @param {import("./network.js").Room} room
    */
-  fit({ wide, high }) {
+  fit({ wide, high, enlarged = false }) {
     const { g } = this.run;
-    const side = Math.floor((wide - EDGE) / g);
-    this.cell = Math.max(2, Math.min(80, Math.max(Math.floor((high - EDGE) / g), CLEAR), side));
+    const side = Math.floor(Math.min(wide - EDGE, high - EDGE - (wide < 560 ? CAPTION.narrow : CAPTION.wide)) / g);
+    this.cell = enlarged ? Math.max(Math.min(24, Math.floor(3000 / g)), Math.round(side * 1.5)) : Math.max(1, Math.min(80, side));
     this.side = this.cell * g;
-    this.scale = Math.min(3, window.devicePixelRatio || 1);
+    this.scale = Math.min(3, window.devicePixelRatio || 1, 4096 / this.side);
     this.canvas.width = this.canvas.height = Math.ceil(this.side * this.scale);
-    this.canvas.style.width = `min(100%, ${this.side}px)`; // a phone may be narrower
-    this.root.style.maxWidth = `${this.side + EDGE}px`;
+    this.canvas.style.width = `${this.side}px`;
+    this.root.style.minWidth = `${this.side + EDGE}px`;
   }
 
   follow(packet) {

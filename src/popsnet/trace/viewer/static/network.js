@@ -4,69 +4,88 @@ import { couplerName, listed, messageName } from "./words.js";
 import { standalone } from "./save.js";
 import { chip, chipWidth, svg } from "./shapes.js";
 
-const COLUMN = 8; // up to this many groups the couplers stand in one column, as in the paper, if it is not too high
 const LEAST_BOX = 21; // of a coupler with something written on it
+const COLUMN = 8; // up to this many groups the couplers can stand in one column, as in the paper
 const MOST_CHIPS = 3; // per processor; the rest is given as a number
-const GAP = 12; // between groups
+const MOST_FILES = 5; // columns of processors on a side
 const TOP = 34; // for headings
-const LEAST_ROW = 18; // pixels of a row whose numbers can be read
+const CLEAR_ROW = 17; // pixels of a row whose numbers are easy to read
+const LARGE_ROW = 26; // pixels of a row in an enlarged figure, whose numbers are as large as text
 
-/** @typedef {{ wide: number, high: number }} Room pixels that a figure may take */
+/** @typedef {{ wide: number, high: number, enlarged?: boolean }} Room pixels that a figure may take */
 
 /**
  * Where everything stands, in units of the figure. It is the same for all runs side by side. The
- * figure fits into the room if its numbers can still be read then; else it is higher, or scrolls.
+ * figure fits into the room: as the paper draws it if its numbers can be read then, else with the
+ * processors of a side staggered in several columns, whichever number of columns makes them largest.
  * @param {import("./trace.js").Run} run
  * @param {number} most packets that a processor holds
  * @param {Room} room
  */
 function layoutOf(run, most, room) {
+  const asInPaper = run.g <= COLUMN ? [layoutWith(run, most, room, { files: 1, chips: MOST_CHIPS, inColumn: true })] : [];
+  const plain = [...asInPaper, layoutWith(run, most, room, { files: 1, chips: MOST_CHIPS, inColumn: false })];
+  const clear = plain.find(({ row, box, inColumn, scale }) => Math.min(row, inColumn ? box : row) * scale >= CLEAR_ROW);
+  if (clear) return clear;
+  for (let files = 1; files <= Math.min(MOST_FILES, run.n); files++) {
+    for (let chips = Math.min(2, most); chips > 0; chips--) plain.push(layoutWith(run, most, room, { files, chips, inColumn: false }));
+  }
+  const worth = ({ row, box, inColumn, scale, files, chips }) => Math.min(row, inColumn ? box : row) * scale * (1 - 0.04 * files + 0.04 * chips);
+  return plain.reduce((best, one) => (worth(one) > worth(best) ? one : best));
+}
+
+/**
+ * @param {import("./trace.js").Run} run
+ * @param {number} most packets that a processor holds
+ * @param {Room} room
+ * @param {{ files: number, chips: number, inColumn: boolean }} choice
+ */
+function layoutWith(run, most, room, { files, chips, inColumn }) {
   const { d, g, n } = run;
   const row = n <= 16 ? 32 : n <= 36 ? 26 : 22;
+  const pitch = row / files; // from processor to processor; those of one column are a row apart
+  const gap = Math.min(12, 96 / g); // between groups
   const radius = row * 0.42;
   const size = row * 0.62;
   const digits = `${Math.max(n, run.packets) - 1}✓`;
-  const chips = Math.min(most, MOST_CHIPS);
-  const store = chips * (chipWidth(digits, size) + 3) + (most > MOST_CHIPS ? 2 * restWidth(most, size) + 2 : 0);
-  const inColumn = g <= COLUMN && g * g * LEAST_BOX <= 1.6 * n * row;
-  const box = inColumn ? Math.max(LEAST_BOX, Math.min(row, (n * row) / (g * g))) : g <= COLUMN ? row : g <= 24 ? 22 : 12;
-  const couplersHigh = inColumn ? g * g * box + (g - 1) * GAP : 0;
-  const processorsHigh = n * row + (g - 1) * GAP;
+  const store = Math.min(most, chips) * (chipWidth(digits, size) + 3) + (most > chips ? 2 * restWidth(most, size) + 2 : 0);
+  const file = store + 2 * radius + 8; // from column to column
+  const processorsHigh = n * pitch + row - pitch + (g - 1) * gap;
+  const box = inColumn ? Math.max(LEAST_BOX, Math.min(row, (n * row) / (g * g))) : Math.min(g <= COLUMN ? row : 22, d * pitch + gap);
+  const couplersHigh = inColumn ? g * g * box + (g - 1) * gap : 0;
   const high = Math.max(couplersHigh, processorsHigh);
-  const least = LEAST_ROW / Math.min(row, inColumn ? box : row);
-  const fitting = room.high / (TOP + high + 8);
-  const comfortable = Math.max(least, Math.min(1, room.wide / 640)); // for those who have to scroll anyway
-  const wished = fitting < least * 0.8 ? comfortable : Math.max(least, Math.min(1.5, fitting));
+  const fitting = Math.min(1.5, room.high / (TOP + high + 8));
+  const large = (scale) => Math.max(scale * 1.5, LARGE_ROW / row);
   const tight = room.wide < 560;
-  const words = Math.max(8.5, Math.min(17, 12 / wished)); // the size of headings and labels
+  const words = Math.max(8.5, Math.min(17, 12 / (room.enlarged ? large(fitting) : fitting))); // the size of headings and labels
   const label = tight ? words + 6 : words * 4.4 + 4;
   const boxWide = inColumn ? Math.max(34, row * 1.5, digits.length * box * 0.31 + 4) : box * 0.9;
   const middleWide = inColumn ? boxWide : g * box;
-  const rest = label + 2 * store + 4 * radius + middleWide + 22;
-  const span = Math.max(56, Math.min(n <= 16 ? 190 : 150, (room.wide / wished - rest) / 2));
-  const scale = Math.max(Math.min(wished, room.wide / (rest + 2 * span)), least * 0.9);
-  const left = label + store + radius + 8;
+  const rest = label + 2 * store + 4 * radius + middleWide + 22 + 2 * (files - 1) * file;
+  const span = Math.max(56, Math.min(n <= 16 ? 190 : 150, (room.wide / fitting - rest) / 2));
+  const fitted = Math.min(fitting, room.wide / (rest + 2 * span));
+  const left = label + store + radius + 8 + (files - 1) * file; // of the column next to the couplers
   const middle = left + radius + span + middleWide / 2;
   const right = middle + middleWide / 2 + span + radius;
-  const wide = right + radius + store + 14;
+  const wide = right + radius + store + 14 + (files - 1) * file;
   const spread = (high - processorsHigh) / Math.max(1, g);
-  const processorY = (p) => {
-    const group = Math.floor(p / d);
-    return TOP + p * row + group * (GAP + spread) + spread / 2 + row / 2;
-  };
+  const processorY = (p) => TOP + row / 2 + p * pitch + Math.floor(p / d) * (gap + spread) + spread / 2;
   const coupler = (c) => {
     const to = Math.floor(c / g);
     const from = c % g;
     if (inColumn) {
       const rest = (high - couplersHigh) / Math.max(1, g);
-      return { x: middle, y: TOP + c * box + to * (GAP + rest) + rest / 2 + box / 2 };
+      return { x: middle, y: TOP + c * box + to * (gap + rest) + rest / 2 + box / 2 };
     }
     const y = (processorY(to * d) + processorY((to + 1) * d - 1)) / 2; // level with the listeners
     return { x: middle - middleWide / 2 + (from + 0.5) * box, y };
   };
   return {
-    row, radius, size, box, boxWide, inColumn, left, middle, right, wide, tight, words, scale,
+    row, pitch, radius, size, box, boxWide, inColumn, files, chips, left, middle, right, wide, tight, words,
+    scale: room.enlarged ? large(fitted) : fitted,
     high: TOP + high + 8, processorY, coupler,
+    before: (p) => left - (files - 1 - (p % files)) * file,
+    after: (p) => right + (p % files) * file,
   };
 }
 
@@ -97,40 +116,44 @@ export class NetworkView {
    */
   fit(room) {
     const layout = (this.layout = layoutOf(this.run, this.most, room));
-    this.slotLayer.replaceChildren();
     this.root.setAttribute("viewBox", `0 0 ${layout.wide.toFixed(1)} ${layout.high.toFixed(1)}`);
     this.root.style.width = `${(layout.wide * layout.scale).toFixed(1)}px`;
+    this.processors = this.circles();
     this.root.replaceChildren(this.still(), this.slotLayer);
   }
 
-  /** What never changes: group frames, headings, processors. */
+  /** What never changes and is below the messages: group frames, headings, couplers. */
   still() {
     const { run, layout } = this;
     const parts = [];
-    for (const [x, text] of [[layout.left, "before"], [layout.middle, "couplers"], [layout.right, "after"]]) {
-      parts.push(svg("text", { class: "heading", x, y: 16, "font-size": layout.words }, text));
+    for (const [x, text] of [[(layout.before(0) + layout.left) / 2, "before"], [layout.middle, "couplers"], [(layout.right + layout.after(layout.files - 1)) / 2, "after"]]) {
+      parts.push(svg("text", { class: "heading", x, y: 14, "font-size": layout.words }, text));
     }
+    const every = Math.ceil(layout.words / (layout.processorY(run.d % run.n) - layout.processorY(0) || layout.high)); // labels of low groups
     for (let group = 0; group < run.g; group++) {
       const first = layout.processorY(group * run.d);
       const last = layout.processorY((group + 1) * run.d - 1);
+      const high = last - first + layout.pitch;
+      const frame = { class: "group", y: first - layout.pitch / 2 - 2, rx: Math.min(8, high / 4), height: high + 4 };
       parts.push(
-        svg("rect", {
-          class: "group", x: 2, y: first - layout.row / 2 - 2, rx: 8,
-          width: layout.left + layout.radius + 4, height: last - first + layout.row + 4,
-        }),
-        svg("rect", {
-          class: "group", x: layout.right - layout.radius - 6, y: first - layout.row / 2 - 2, rx: 8,
-          width: layout.wide - layout.right + layout.radius + 4, height: last - first + layout.row + 4,
-        }),
-        this.label(group, (first + last) / 2, last - first + layout.row),
+        svg("rect", { ...frame, x: 2, width: layout.left + layout.radius + 4 }),
+        svg("rect", { ...frame, x: layout.right - layout.radius - 6, width: layout.wide - layout.right + layout.radius + 4 }),
+        group % every === 0 ? this.label(group, (first + last) / 2, high) : "",
       );
     }
     if (!layout.inColumn) {
-      parts.push(svg("text", { class: "heading", x: layout.middle, y: 30, "font-size": layout.words * 0.85 }, `a row to each group, from groups 0 to ${run.g - 1}`));
+      parts.push(svg("text", { class: "heading", x: layout.middle, y: 29, "font-size": layout.words * 0.8 }, `one row per listening group, from groups 0 to ${run.g - 1}`));
     }
     for (let c = 0; c < run.g * run.g; c++) parts.push(this.box(c, "idle", "idle", ""));
+    return svg("g", {}, ...parts);
+  }
+
+  /** The processors, which lines of others may pass below. */
+  circles() {
+    const { run, layout } = this;
+    const parts = [];
     for (let p = 0; p < run.n; p++) {
-      for (const x of [layout.left, layout.right]) {
+      for (const x of [layout.before(p), layout.after(p)]) {
         parts.push(
           svg("circle", { class: "processor", cx: x, cy: layout.processorY(p), r: layout.radius }),
           svg("text", { class: "number", x, y: layout.processorY(p), "font-size": layout.radius * 1.02, dy: "0.36em" }, `${p}`),
@@ -172,14 +195,14 @@ export class NetworkView {
     const signals = [];
     const travellers = [];
     if (slot !== null) this.transmissions(slot, signals, travellers);
-    const boxes = [...this.broken(Math.max(1, slot === null ? t : slot.claimed)), ...this.boxes(slot)];
-    const stored = this.store(before, this.layout.left, -1, slot === null ? t : t - 1);
-    const settled = this.store(after, this.layout.right, 1, t);
+    const [couplers, strikes] = this.broken(Math.max(1, slot === null ? t : slot.claimed));
+    const stored = this.store(before, this.layout.before, -1, slot === null ? t : t - 1);
+    const settled = this.store(after, this.layout.after, 1, t);
     if (moving) for (const element of settled) this.finals.push(element);
     const dim = this.followed !== null ? "slot dimmed" : "slot";
     this.root.classList.toggle("following", this.followed !== null);
     this.slotLayer.replaceChildren(
-      svg("g", { class: dim }, ...signals, ...boxes, ...stored, ...settled, ...(moving ? travellers : [])),
+      svg("g", { class: dim }, ...signals, ...couplers, ...this.boxes(slot), this.processors, ...strikes, ...stored, ...settled, ...(moving ? travellers : [])),
     );
     this.advance(moving ? 0 : 1);
   }
@@ -227,7 +250,7 @@ export class NetworkView {
         const fate = met ? ": destroyed" : mute ? ": its transmitter is dead" : stopped ? ", which is dead" : "";
         const title = `Processor ${processor} sends ${messageName(send)} on ${couplerName(run, c)}${fate}`;
         ray(`${className(kind)}${met ? " collided" : stopped ? " stopped" : ""}`,
-          { x: layout.left + layout.radius, y: layout.processorY(processor) }, { x: at.x - half, y: at.y },
+          { x: layout.before(processor) + layout.radius, y: layout.processorY(processor) }, { x: at.x - half, y: at.y },
           0, 0.45, kind === "packet" ? packet : null, title);
         if (this.follows(send)) signals.at(-1).classList.add("followed");
       }
@@ -238,7 +261,7 @@ export class NetworkView {
       const at = layout.coupler(c);
       const y = layout.processorY(processor);
       const from = { x: at.x + half, y: at.y };
-      const to = { x: layout.right - layout.radius - 7, y };
+      const to = { x: layout.after(processor) - layout.radius - 7, y };
       const message = hearing.get(processor);
       const missed = slot.missed.find(([listener]) => listener === processor);
       const what = missed !== undefined ? `misses ${messageName(slot.sends[missed[1]])} because of a fault`
@@ -252,7 +275,7 @@ export class NetworkView {
       } else if (run.n <= 16) {
         signals.push(svg("line", { class: "silence", x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
       }
-      const x = layout.right - layout.radius;
+      const x = layout.after(processor) - layout.radius;
       const followed = message !== undefined && this.follows(slot.sends[message]);
       const mark = svg("path", { class: `listener${message === undefined ? "" : " hears"}${followed ? " followed" : ""}`, d: `M${x - 8},${y - 4} L${x - 1},${y} L${x - 8},${y + 4} Z` });
       mark.append(svg("title", {}, title));
@@ -287,20 +310,21 @@ export class NetworkView {
     });
   }
 
-  /** The couplers and processors that do not work in a slot. */
+  /** The couplers and the processors that do not work in a slot. */
   broken(number) {
     const { run, layout } = this;
-    if (run.faults === null) return [];
-    const parts = run.faults.couplersIn(number).map((c) => this.box(c, "dead", "dead", ""));
+    if (run.faults === null) return [[], []];
+    const couplers = run.faults.couplersIn(number).map((c) => this.box(c, "dead", "dead", ""));
+    const strikes = [];
     for (const p of run.faults.processorsIn(number)) {
-      for (const x of [layout.left, layout.right]) {
+      for (const x of [layout.before(p), layout.after(p)]) {
         const [y, arm] = [layout.processorY(p), layout.radius * 0.75];
         const strike = svg("path", { class: "strike", d: `M${x - arm},${y + arm} L${x + arm},${y - arm}` });
         strike.append(svg("title", {}, `Processor ${p}: ${run.faults.of(p, number)}`));
-        parts.push(strike);
+        strikes.push(strike);
       }
     }
-    return parts;
+    return [couplers, strikes];
   }
 
   /** Whether a message is or names the packet that is followed. */
@@ -329,14 +353,14 @@ export class NetworkView {
     return box;
   }
 
-  /** The packets that processors hold after slot t, in the column at x. */
+  /** The packets that processors hold after slot t, whose processor p is at x(p). */
   store(state, x, side, t) {
     const { run, layout } = this;
     const chips = [];
     state.held.forEach((packets, processor) => {
       const y = layout.processorY(processor);
-      let at = x + side * (layout.radius + 4);
-      packets.slice(0, MOST_CHIPS).forEach((packet) => {
+      let at = x(processor) + side * (layout.radius + 4);
+      packets.slice(0, layout.chips).forEach((packet) => {
         const delivered = !run.traffic && run.destination[packet] === processor && run.deliveredAt[packet] <= t;
         const width = chipWidth(delivered ? `${packet}✓` : `${packet}`, layout.size);
         chips.push(chip(run, packet, at + (side * width) / 2, y, layout.size, {
@@ -344,11 +368,11 @@ export class NetworkView {
         }));
         at += side * (width + 3);
       });
-      const more = state.loads[processor] - MOST_CHIPS;
+      const more = state.loads[processor] - layout.chips;
       const unnamed = state.loads[processor] - packets.length;
       if (more > 0) {
         const rest = svg("text", { class: "more", x: at + side * restWidth(more, layout.size), y, "font-size": layout.size * 0.75, dy: "0.36em" }, `+${more}`);
-        rest.append(svg("title", {}, `And packets ${packets.slice(MOST_CHIPS).join(", ")}${unnamed > 0 ? ` and ${unnamed} more` : ""}`));
+        rest.append(svg("title", {}, `And packets ${packets.slice(layout.chips).join(", ")}${unnamed > 0 ? ` and ${unnamed} more` : ""}`));
         chips.push(rest);
       }
     });

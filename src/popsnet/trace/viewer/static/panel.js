@@ -13,6 +13,7 @@ import { save, standalone } from "./save.js";
  * @typedef {object} Acts What a panel asks of the page.
  * @property {(slot: number) => void} jump
  * @property {(packet: number) => void} follow
+ * @property {() => void} tap on the figure, beside its packets
  * @property {() => void} rest stop playing, with the slot drawn to its end
  * @property {(error: Error) => void} complain
  */
@@ -31,14 +32,14 @@ export class Panel {
     this.asMatrix = false;
     this.words = html("p", { class: "slot-words", "aria-live": "polite" });
     this.why = html("p", { class: "why" });
+    this.now = html("div", { class: "now" }, this.words, this.why);
     this.standing = html("p", { class: "standing" });
     this.timeline = new Timeline(run, slots, acts.jump);
     this.progress = new Progress(run, slots);
     this.conflicts = new ConflictView(run, acts.follow);
     this.matrix = new MatrixView(run);
     this.network = run.n <= MOST_DRAWN ? new NetworkView(run, runs, acts.follow) : null;
-    this.place = html("div", { class: "figure" });
-    this.hint = html("p", { class: "hint", hidden: true }, "The figure is wider than the screen: scroll it sideways.");
+    this.place = html("div", { class: "figure", onclick: (event) => { if (!event.target.closest(".chip")) acts.tap(); } });
     this.history = html("ol", { class: "history" });
     this.historyTitle = html("h3", {});
     this.story = html("section", { class: "story", hidden: true }, this.historyTitle, this.history);
@@ -51,17 +52,17 @@ export class Panel {
       html("p", { class: "about" }, run.explanation, this.faults()),
       this.broken(),
       html("div", { class: "stage" },
-        html("div", { class: "scene" }, this.hint, this.place),
-        html("div", { class: "now" }, this.words, this.why),
+        this.place,
         html("div", { class: "time" },
           html("p", { class: "caption" }, "Up: packets delivered in a slot. Down: couplers with a collision."),
           this.timeline.root,
           this.saving())),
-      this.story,
-      html("div", { class: "charts" },
-        html("section", {}, html("h3", {}, run.traffic ? "Packets inside" : "Delivered and pending"), this.standing, this.progress.root),
-        html("section", {}, html("h3", {}, "Conflict graph"), this.conflicts.root),
-      ),
+      html("div", { class: "side" },
+        this.now,
+        this.story,
+        html("div", { class: "charts" },
+          html("section", {}, html("h3", {}, run.traffic ? "Packets inside" : "Delivered and pending"), this.standing, this.progress.root),
+          html("section", {}, html("h3", {}, "Conflict graph"), this.conflicts.root))),
     );
   }
 
@@ -107,6 +108,7 @@ export class Panel {
    * @param {import("./network.js").Room} room
    */
   fit(room) {
+    this.place.style.maxHeight = `${room.high}px`;
     this.network?.fit(room);
     this.matrix.fit(room);
   }
@@ -138,9 +140,8 @@ export class Panel {
     const at = Math.min(t, run.slots.length);
     this.slot = at;
     for (const view of this.views()) view.show(t, moving && !over);
-    const wider = this.place.scrollWidth > this.place.clientWidth + 1;
-    this.hint.hidden = !wider;
-    if (wider) this.place.setAttribute("tabindex", "0");
+    const larger = this.place.scrollWidth > this.place.clientWidth + 1 || this.place.scrollHeight > this.place.clientHeight + 1;
+    if (larger) this.place.setAttribute("tabindex", "0");
     else this.place.removeAttribute("tabindex");
     this.root.classList.toggle("over", over);
     const slot = at === 0 ? null : run.slots[at - 1];
