@@ -192,7 +192,7 @@ def headlines(plan: PaperPlan, rows: PaperRows) -> list[Headline]:
 def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
     """Count the rows whose steps and slots both agree, among all that were run."""
     pairs = [
-        {one.verdict for one in (*steps.compared, *slots.compared)} - {OPEN}
+        {number.verdict for number in (*steps.compared, *slots.compared)} - {OPEN}
         for steps, slots in zip(rows.steps, rows.slots, strict=True)
     ]
     still_open = pairs.count(set())

@@ -121,7 +121,7 @@ class Reproduction(Reported):
             Fact("summary", self.summary),
             Fact("family_wise_error_rate", rates),
             *facts_of(self.rows, "comparisons", "differing", "undecidable", "by_statistic"),
-            Fact("improbable", [one.record() for one in self.rows.improbable]),
+            Fact("improbable", [number.record() for number in self.rows.improbable]),
             Fact("exact_comparisons", self.theory.comparisons),
             Fact("exact_differing", self.theory.differing),
             Fact("growth_summary", self.growth),

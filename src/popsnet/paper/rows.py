@@ -248,24 +248,25 @@ class PaperRows(VerdictRows):
     def compared(self) -> list[PrintedNumber]:
         """All comparisons with the paper."""
         rows: tuple[StepsRow | SlotsRow, ...] = (*self.steps, *self.slots)
-        return [one for row in rows for one in row.compared]
+        return [number for row in rows for number in row.compared]
 
     @property
     def verdicts(self) -> list[str]:
         """The verdicts of all comparisons with the paper."""
-        return [one.verdict for one in self.compared]
+        return [number.verdict for number in self.compared]
 
     @property
     def improbable(self) -> list[PrintedNumber]:
         """Those that would be rejected by themselves and are not in the family."""
-        return [one for one in self.compared if one.improbable]
+        return [number for number in self.compared if number.improbable]
 
     @property
     def by_statistic(self) -> dict[str, dict[str, int]]:
         """How many comparisons have each verdict, by what is compared."""
         names = {"means": (MEAN, SLOTS_MEAN), "standard deviations": (SD,), "maxima": (MAX,)}
+        pairs = [(number.statistic, number.verdict) for number in self.compared]
         return {
-            name: dict(Counter(one.verdict for one in self.compared if one.statistic in statistics))
+            name: dict(Counter(verdict for statistic, verdict in pairs if statistic in statistics))
             for name, statistics in names.items()
         }
 

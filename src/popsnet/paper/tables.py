@@ -103,7 +103,7 @@ def with_time_division(column: Column) -> Column:
 
 def _verdict(row: Row) -> str:
     marks = "*" * row.tables_differ + "†" * row.heavy_tail
-    differing = ", ".join(one.statistic for one in row.compared if one.verdict == DIFFERS)
+    differing = ", ".join(number.statistic for number in row.compared if number.verdict == DIFFERS)
     verdict = f"differs ({differing})" if differing else row.verdict.replace(UNDECIDABLE, "?")
     return f"{verdict} {marks}".rstrip()
 
@@ -234,12 +234,12 @@ def _agreeing(rows: PaperRows) -> str:
 
 
 def _differing(rows: PaperRows) -> str:
-    found = "; ".join(str(one) for one in rows.compared if one.verdict == DIFFERS)
-    return f"Not agreeing: {found}." if found else ""
+    named = "; ".join(str(number) for number in rows.compared if number.verdict == DIFFERS)
+    return f"Not agreeing: {named}." if named else ""
 
 
 def _undecidable(rows: PaperRows) -> str:
-    networks = [str(one.network) for one in rows.compared if one.verdict == UNDECIDABLE]
+    networks = [str(number.network) for number in rows.compared if number.verdict == UNDECIDABLE]
     where = ", ".join(dict.fromkeys(networks))
     words = f"{len(networks)} cannot be decided, as the tail is too heavy for a hundred runs"
     return f"{words}: on {where}." if networks else ""
@@ -247,10 +247,10 @@ def _undecidable(rows: PaperRows) -> str:
 
 def _improbable(rows: PaperRows) -> str:
     """Name what would be rejected by itself and is not in the family."""
-    found = "; ".join(map(str, rows.improbable))
+    named = "; ".join(map(str, rows.improbable))
     chance = f"{LEVEL * rows.comparisons:.1f} of {rows.comparisons} comparisons"
     words = f"By itself improbable (p ≤ {LEVEL:.0%}, as by chance in about {chance})"
-    return f"{words}: {found}." if found else ""
+    return f"{words}: {named}." if named else ""
 
 
 def agreement(comparisons: int, differing: int, claim: str) -> str:
