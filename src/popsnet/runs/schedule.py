@@ -325,8 +325,8 @@ class Scheduled(Reported, Plotted):
         )
         title = f"Schedule on {network}: {network.g:,} groups of {network.d:,}"
         if self.rounding is not None:
-            text = "With several wavelengths no mixtures of one and two hops are searched for."
-            parts.append(text)
+            parts.append(f"{self.rounding}.")
+        if several and self.slots > bound:
             parts.append(
                 "With several wavelengths no mixtures of one and two hops are searched for."
             )

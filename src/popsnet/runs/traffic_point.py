@@ -287,11 +287,16 @@ class _Point:
         window = self.window
         assert window is not None
         drain = 0 if self.plan.until_delivered else max(0, self.slot - window.end)
-        precision = None if self.is_precise else self.plan.precision
-        may_lose = bool(self.setting.faults) and not self.setting.buffer
-        warm_up = self.plan.first_warm_up, self.is_warm, precision
-        ends = self.growth, self.limit, self.has_drained
-        seen = RunConditions(*warm_up, *ends, self.plan.is_list, may_lose)
+        seen = RunConditions(
+            least_slots=self.plan.first_warm_up,
+            is_warm=self.is_warm,
+            precision=None if self.is_precise else self.plan.precision,
+            growth=self.growth,
+            limit=self.limit,
+            has_drained=self.has_drained,
+            is_list=self.plan.is_list,
+            may_lose=bool(self.setting.faults) and not self.setting.buffer,
+        )
         return TrafficResult.of(
             window, judge(window, seen), arrivals=self.arrivals.name, load=self.arrivals.load,
             setting=self.setting, drain=drain, held=self.inside,

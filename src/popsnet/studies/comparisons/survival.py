@@ -76,14 +76,22 @@ class FaultRow:
         """Return the row of some runs, with faults of these kinds, and of the same without."""
         experiment = runs.experiment
         extra = (runs.slots - without.slots)[~(runs.capped | without.capped)]
-        sums = [int(getattr(runs, name).sum()) for name in ("capped", *_COUNTS)]
-        mean = float(extra.mean()) if len(extra) else None
+        sums = {name: int(getattr(runs, name).sum()) for name in _COUNTS}
         error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
-        survives = kinds <= experiment.resolved_variant.survives
-        setting = experiment.router, experiment.variant, survives, dead, len(runs)
-        worst, slots = int(runs.lost.max()), float(runs.slots.mean())
-        values: list[Any] = [*setting, *sums, worst, slots, mean, error, len(extra)]
-        return cls(*values)
+        return cls(
+            router=experiment.router,
+            variant=experiment.variant,
+            survives=kinds <= experiment.resolved_variant.survives,
+            dead=dead,
+            runs=len(runs),
+            capped=int(runs.capped.sum()),
+            **sums,
+            worst_lost=int(runs.lost.max()),
+            slots_mean=float(runs.slots.mean()),
+            extra_slots=float(extra.mean()) if len(extra) else None,
+            extra_error=error,
+            pairs=len(extra),
+        )
 
     def to_record(self) -> dict[str, Any]:
         """Return the row with sums and means per run, for programs."""
