@@ -179,9 +179,8 @@ def maximum_p(pair: Pair) -> float:
     """Compare the maxima of steps; one that the printed mean and sd exclude has no probability."""
     printed, rounding = pair.printed, pair.printed.steps.rounding
     farthest = printed.mean_steps + rounding + math.sqrt(RUNS) * (printed.sd_steps + rounding)
-    if printed.max_steps > farthest:
-        return 0.0
-    return inference.maximum_p(pair.tally.steps, printed.max_steps, RUNS)
+    p = inference.maximum_p(pair.tally.steps, printed.max_steps, RUNS)
+    return 0.0 if printed.max_steps > farthest else p
 
 
 def judge(pairs: Sequence[Pair], p_values: Mapping[str, Sequence[float]]) -> dict[str, list[str]]:
