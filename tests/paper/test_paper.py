@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import skew
+from scipy.stats import kurtosis, skew
 
 from popsnet import Coins, Experiment, InputError, Memory, Network, Slot, register, route, view
 from popsnet.base.stats.inference import summarize_counts
@@ -23,9 +23,10 @@ from popsnet.paper.figures import PaperFigure, paper_figures
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed, make_plan
 from popsnet.paper.published import PrintedRow, printed_rows
 from popsnet.paper.report import headlines, write_pages
-from popsnet.paper.reproduce import carry_out
+from popsnet.paper.reproduce import Reproduction, carry_out
 from popsnet.paper.rows import PaperRows, make_rows
 from popsnet.paper.tables import findings, paper_tables
+from popsnet.paper.theory.section import Theory
 from popsnet.paper.verdicts import LEVEL, doubted_rows
 from popsnet.programs.router import unregister
 from popsnet.programs.routers import direct
@@ -71,6 +72,15 @@ def test_tails_are_heavy_where_they_are_said_to_be(row: PrintedRow) -> None:
     runs = route(d, g, variant="idealized", engine="fused", runs=1000)
     heavy = skew(runs.steps) > 5
     assert heavy == heavy_tailed(row.network)
+    if not heavy:
+        assert kurtosis(runs.steps, fisher=False) < 20
+
+
+@each("network", [Network(32, 2), Network(64, 4), Network(128, 8)])
+def test_no_hundred_runs_have_the_shape_of_a_heavy_tail(network: Network) -> None:
+    """No hundred values have a larger kurtosis than 99 equal ones and another: below a hundred."""
+    runs = route(network.d, network.g, variant="idealized", engine="fused", runs=10_000)
+    assert kurtosis([0] * 99 + [1], fisher=False) < 100 < kurtosis(runs.steps, fisher=False)
 
 
 def test_the_plan_has_every_row() -> None:
@@ -156,6 +166,57 @@ def test_a_paper_that_is_wrong_is_found_out() -> None:
     assert [row.verdict for row in rows.steps] == ["agrees", "differs"]
     assert [row.verdict for row in rows.slots] == ["agrees", "differs"]
     assert rows.steps[1].standard_errors > 5
+    assert [row.sd_verdict for row in rows.steps] == ["agrees", "agrees"]
+
+
+@each("change", [{"sd_steps": 0.4}, {"sd_steps": 1.9}, {"max_steps": 5}, {"max_steps": 16}])
+def test_a_wrong_deviation_and_a_wrong_maximum_are_found(change: dict[str, Any]) -> None:
+    """Each differs by itself; a maximum of 16 is farther from the mean than its sd allows."""
+    rng = np.random.default_rng(3)
+    steps = (4 + rng.poisson(1, (2, 100))).tolist()
+    right, ours = printed(*steps), (4 + rng.poisson(1, 1000)).tolist()
+    rows = judged([right, replace(right, **change)], [ours, ours])
+    assert [one.verdict for one in rows.compared].count("differs") == rows.differing == 1
+    wrong = rows.steps[1]
+    assert (wrong.sd_verdict, wrong.max_verdict) == (
+        ("differs", "agrees") if "sd_steps" in change else ("agrees", "differs")
+    )
+    statistic = "sd" if "sd_steps" in change else "max"
+    table = paper_tables(rows)[0]
+    assert [cells[-2] for cells in table.cells()] == ["agrees", f"differs ({statistic})"]
+    plan = make_plan(max_n=4)
+    said = findings(plan, rows)["paper"]
+    assert said.startswith("4 of 4 means, ")
+    assert f"Not agreeing: POPS(16, 16), {statistic} (p = " in said
+    assert "By itself improbable" not in said
+    failed = Reproduction(Path(), plan, rows, Theory((), (), (), ()), ()).report()
+    assert not failed.ok
+    assert failed.verdict == "FAILED: 1 of the comparisons with the paper differ."
+
+
+def test_a_heavy_tail_is_undecidable_and_not_agreement() -> None:
+    """What is rejected differs all the same; the exit code knows only what differs."""
+    tail = [57] * 600 + [60] * 390 + [900] * 10
+    few = [57] * 60 + [60] * 40
+    paper = replace(printed(few, few), network=Network(32, 2))
+    rows = judged([paper, replace(paper, mean_steps=20.0)], [tail, tail])
+    assert [one.verdict for one in rows.steps[0].compared] == ["undecidable"] * 3
+    wrong = rows.steps[1]  # with that mean and sd the printed maximum is impossible
+    assert (wrong.verdict, wrong.max_verdict) == ("differs", "differs")
+    assert (rows.comparisons, rows.differing, rows.undecidable) == (8, 2, 6)
+    assert rows.by_statistic["maxima"] == {"undecidable": 1, "differs": 1}
+    said = findings(make_plan(max_n=4), rows)["paper"]
+    assert "0 of 4 means, 0 of 2 standard deviations, 0 of 2 maxima agree" in said
+    assert "6 cannot be decided, as the tail is too heavy for a hundred runs: on POPS(" in said
+    unlikely = replace(rows, steps=(replace(rows.steps[0], max_p=0.007),))
+    said = findings(make_plan(max_n=4), unlikely)["paper"]
+    assert "By itself improbable (p ≤ 1%, as by chance in about 0.1 of 5 comparisons): " in said
+    assert said.count("POPS(32, 2), max (p = 0.007).") == 1
+    assert unlikely.improbable[0].record() == {
+        "d": 32, "g": 2, "n": 64, "statistic": "max", "p": 0.007,
+    }  # fmt: skip
+    open_ones = judged([paper], [tail[:600:6]])
+    assert {one.verdict for one in open_ones.compared} == {"too few runs"}
 
 
 def test_no_spread_at_all_is_no_trouble() -> None:
@@ -206,16 +267,23 @@ def test_headlines_are_what_the_rows_say() -> None:
     ]
     assert reproduced.number == f"{judged.count({'agrees'})} of 6"
     assert reproduced.words == "rows agree with the paper"
-    limits = "1 row has too few runs to compare; the paper has 33 rows."
+    limits = (
+        "oo few runs to compare 5 standard deviations; "
+        "1 row has too few runs to compare; the paper has 33 rows."
+    )
     assert reproduced.basis.endswith(limits)
     most = max(row.lost_share for row in rows.routers)
     assert lost.number == f"up to {most:.1%}"
     assert "The variant deferred loses none." in lost.basis
-    row = replace(rows.slots[0], verdict="differs")
-    (changed, *_) = headlines(plan, replace(rows, slots=(row, *rows.slots[1:])))
-    assert changed.number == f"{judged.count({'agrees'}) - 1} of 6"
+    row, steps = replace(rows.slots[0], verdict="differs"), rows.steps
+    wrong_max = replace(steps[0], max_verdict="differs"), *steps[1:]
+    for wrong in (replace(rows, slots=(row, *rows.slots[1:])), replace(rows, steps=wrong_max)):
+        (changed, *_) = headlines(plan, wrong)
+        assert changed.number == f"{judged.count({'agrees'}) - 1} of 6"
+    heavy = (*steps[:5], replace(steps[5], verdict="undecidable"))
+    assert "1 row cannot be decided" in headlines(plan, replace(rows, steps=heavy))[0].basis
     agreeing = PaperRows(
-        tuple(replace(rows.steps[0], verdict="agrees") for _ in range(33)),
+        tuple(replace(rows.steps[0], verdict="agrees", sd_verdict="agrees") for _ in range(33)),
         tuple(replace(rows.slots[0], verdict="agrees") for _ in range(33)),
         (),
         (),
@@ -225,7 +293,10 @@ def test_headlines_are_what_the_rows_say() -> None:
     assert "the paper has" not in whole.basis
     too_few = "too few runs"
     nothing = PaperRows(
-        tuple(replace(row, verdict=too_few) for row in rows.steps),
+        tuple(
+            replace(row, verdict=too_few, sd_verdict=too_few, max_verdict=too_few)
+            for row in rows.steps
+        ),
         tuple(replace(row, verdict=too_few) for row in rows.slots),
         (),
         (),
@@ -451,7 +522,12 @@ def test_the_paper_in_small_from_end_to_end(
     assert {row["slots"] for row in result["fluid"] if row["router"] == "mei-rizzi"} == {
         5 * row["mean"] for row in result["steps"]
     }
-    assert result["comparisons"] == 10  # of 12; the tail of two is not in so few runs
+    assert result["comparisons"] == 15  # of 24: few runs have no tail, and no precise sd
+    assert (result["undecidable"], result["improbable"]) == (0, [])
+    assert result["by_statistic"]["maxima"] == {"agrees": 5, "too few runs": 1}
+    assert [row["max_p"] for row in result["steps"]] == [
+        float(row["max_p"]) for row in rows["steps"]
+    ]
     assert result["family_wise_error_rate"]["ours_and_paper"] == LEVEL
     assert [row["verdict"] for row in result["steps"]] == [row["verdict"] for row in rows["steps"]]
 

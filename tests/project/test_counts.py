@@ -16,7 +16,7 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 41517
+MOST_LINES = 41617
 MOST_MODULES = 344
 
 MOST_CASES = 4_500

@@ -98,13 +98,19 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
         assert (ROOT / link).exists(), link
 
 
-def test_the_summary_of_the_paper_is_that_of_the_kept_tables() -> None:
-    page = (DOCS / "reference/paper.md").read_text(encoding="utf-8")
+def test_all_pages_have_the_numbers_of_the_summary_of_the_paper() -> None:
+    page, guide = (
+        (DOCS / name).read_text(encoding="utf-8")
+        for name in ("reference/paper.md", "how-to/reproduce-and-cite.md")
+    )
     kept = (ROOT / "results/paper/tables.txt").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
-    assert " ".join(shown.split()) in " ".join(kept.split())
-    (agree,) = re.findall(r"\[(\d+ of \d+ comparisons)\]\(results/paper\)", README)
-    assert f"{agree} agree with the paper" in kept
+    (summary,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    numbers = re.compile(r"(\d+ of \d+) (means|standard deviations|maxima)(?: and|, | agree)")
+    agree = numbers.findall(summary.partition("The published formula")[0])
+    assert [name for _, name in agree] == ["means", "standard deviations", "maxima"]
+    assert numbers.findall(README) == numbers.findall(guide) == agree
+    (said,) = re.findall(r"\"(\d+ of \d+ comparisons\sagree)", page)
+    assert " ".join(said.split()) in kept
 
 
 def test_readers_find_the_same_on_both_first_pages() -> None:

@@ -510,8 +510,8 @@ class Experiment:
         """
         if self.unnamed:
             raise InputError(
-                f"{self} cannot be written as JSON: its router, permutation or demand has no "
-                "name; give a name or a file, and a permutation."
+                f"{self} cannot be written as JSON: its router, permutation or packets have no "
+                "name; give a name or a file."
             )
         return json.dumps({**self.identity, **{name: getattr(self, name) for name in _FILES}})
 

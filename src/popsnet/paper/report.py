@@ -28,7 +28,7 @@ from popsnet.paper.figures import PaperFigure
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow
 from popsnet.paper.tables import only_time_division, slots_ratio, texts
-from popsnet.paper.verdicts import AGREES, LEVEL, OPEN
+from popsnet.paper.verdicts import AGREES, LEVEL, OPEN, UNDECIDABLE
 from popsnet.plots import save
 from popsnet.plots.style import FigurePart, parts_of
 from popsnet.runs.notebook import record
@@ -192,12 +192,17 @@ def headlines(plan: PaperPlan, rows: PaperRows) -> list[Headline]:
 def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
     """Count the rows whose steps and slots both agree, among all that were run."""
     pairs = [
-        {steps.verdict, slots.verdict} for steps, slots in zip(rows.steps, rows.slots, strict=True)
+        {number.verdict for number in (*steps.compared, *slots.compared)} - {OPEN}
+        for steps, slots in zip(rows.steps, rows.slots, strict=True)
     ]
-    still_open = sum(OPEN in pair for pair in pairs)
+    still_open = pairs.count(set())
     if still_open == len(pairs):
         return
     limits = []
+    if undecided := pairs.count({UNDECIDABLE}):
+        limits.append(f"{plural(undecided, 'row')} cannot be decided, because of a heavy tail")
+    if no_sds := sum(row.sd_verdict == OPEN != row.verdict for row in rows.steps):
+        limits.append(f"too few runs to compare {plural(no_sds, 'standard deviation')}")
     if still_open:
         has = "has" if still_open == 1 else "have"
         limits.append(f"{plural(still_open, 'row')} {has} too few runs to compare")
@@ -205,7 +210,7 @@ def _reproduced(plan: PaperPlan, rows: PaperRows) -> Iterator[Headline]:
         limits.append(f"the paper has {plural(len(pairs) + plan.left_out, 'row')}")
     text = "; ".join(limits)
     basis = (
-        "Rows where steps and slots both agree with the printed values (family-wise error rate "
+        "Rows where all printed means, deviations and maxima agree (family-wise error rate "
         f"{LEVEL:.0%}).{f' {text[0].upper()}{text[1:]}.' if limits else ''}"
     )
     words = "rows agree with the paper" if limits else "rows of the paper reproduced"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,20 @@ from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.paper.plan import PaperPlan, Wanted, heavy_tailed
 from popsnet.paper.published import SLOTS_A_STEP
-from popsnet.paper.verdicts import Pair, VerdictRows, compare_with_print, sd_of, verdicts_of
+from popsnet.paper.verdicts import (
+    MAX,
+    MEAN,
+    SD,
+    SLOTS_MEAN,
+    Pair,
+    PrintedNumber,
+    VerdictRows,
+    compare_with_print,
+    judge,
+    maximum_p,
+    sd_of,
+    sd_p,
+)
 from popsnet.programs.routers.deterministic import batcher_slots, datta_slots
 from popsnet.programs.routers.relay import expected_slots
 from popsnet.theory import deterministic_slots
@@ -61,6 +75,10 @@ class StepsRow(NetworkRow):
     ----------
     low, high : float
         The 95% confidence interval of the mean.
+    p, sd_p, max_p : float
+        Two-sided p-values of the printed mean, standard deviation and maximum.
+    verdict, sd_verdict, max_verdict : str
+        The verdicts on them.
     heavy_tail : bool
         See :func:`popsnet.paper.plan.heavy_tailed`.
     tables_differ : bool
@@ -85,10 +103,23 @@ class StepsRow(NetworkRow):
     standard_errors: float
     p: float
     verdict: str
+    sd_p: float
+    sd_verdict: str
+    max_p: float
+    max_verdict: str
     heavy_tail: bool
     tables_differ: bool
     relay_stages: float | None
     time_division: bool
+
+    @property
+    def compared(self) -> tuple[PrintedNumber, ...]:
+        """The comparisons of the row."""
+        return (
+            PrintedNumber(self.network, MEAN, self.p, self.verdict),
+            PrintedNumber(self.network, SD, self.sd_p, self.sd_verdict),
+            PrintedNumber(self.network, MAX, self.max_p, self.max_verdict),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +164,11 @@ class SlotsRow(NetworkRow):
     relay: float | None
     relay_ratio: float | None
     time_division: bool
+
+    @property
+    def compared(self) -> tuple[PrintedNumber, ...]:
+        """The comparison of the row."""
+        return (PrintedNumber(self.network, SLOTS_MEAN, self.p, self.verdict),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +245,30 @@ class PaperRows(VerdictRows):
     relay: tuple[RelayRow, ...]
 
     @property
+    def compared(self) -> list[PrintedNumber]:
+        """All comparisons with the paper."""
+        rows: tuple[StepsRow | SlotsRow, ...] = (*self.steps, *self.slots)
+        return [number for row in rows for number in row.compared]
+
+    @property
     def verdicts(self) -> list[str]:
-        """The verdicts of all rows that are compared with the paper."""
-        return [row.verdict for row in self.steps] + [row.verdict for row in self.slots]
+        """The verdicts of all comparisons with the paper."""
+        return [number.verdict for number in self.compared]
+
+    @property
+    def improbable(self) -> list[PrintedNumber]:
+        """Those that would be rejected by themselves and are not in the family."""
+        return [number for number in self.compared if number.improbable]
+
+    @property
+    def by_statistic(self) -> dict[str, dict[str, int]]:
+        """How many comparisons have each verdict, by what is compared."""
+        names = {"means": (MEAN, SLOTS_MEAN), "standard deviations": (SD,), "maxima": (MAX,)}
+        pairs = [(number.statistic, number.verdict) for number in self.compared]
+        return {
+            name: dict(Counter(verdict for statistic, verdict in pairs if statistic in statistics))
+            for name, statistics in names.items()
+        }
 
 
 def make_rows(plan: PaperPlan, results: Results) -> PaperRows:
@@ -219,13 +276,20 @@ def make_rows(plan: PaperPlan, results: Results) -> PaperRows:
     pairs = [Pair(row, results[wanted]) for row, wanted in plan.printed]
     tests = [compare_with_print(pair, pair.ours, pair.printed.steps) for pair in pairs]
     tests += [compare_with_print(row, row.our_slots, row.printed.slots_in_print) for row in pairs]
-    verdicts = verdicts_of([test.p for test in tests], [pair.can_be_judged for pair in 2 * pairs])
+    means = [test.p for test in tests]
+    p_values = {MEAN: means[: len(pairs)], SLOTS_MEAN: means[len(pairs) :]}
+    p_values |= {SD: [sd_p(pair) for pair in pairs], MAX: [maximum_p(pair) for pair in pairs]}
+    verdicts = judge(pairs, p_values)
     executed, theirs = _executed(plan, results), {pair.network: pair for pair in pairs}
     relays = {subject.network: (subject, results[subject, runs]) for subject, runs in plan.relay}
+    both = verdicts[MEAN] + verdicts[SLOTS_MEAN]
     judged = [
         (pair, _judged(pair, test, verdict, relays.get(pair.network)), relays.get(pair.network))
-        for pair, test, verdict in zip(2 * pairs, tests, verdicts, strict=True)
+        for pair, test, verdict in zip(2 * pairs, tests, both, strict=True)
     ]
+    for at, (_, columns, _) in enumerate(judged[: len(pairs)]):  # not printed for slots
+        columns |= {"sd_p": p_values[SD][at], "sd_verdict": verdicts[SD][at]}
+        columns |= {"max_p": p_values[MAX][at], "max_verdict": verdicts[MAX][at]}
     return PaperRows(
         tuple(_steps_row(*entry) for entry in judged[: len(pairs)]),
         tuple(_slots_row(*entry, executed.get(entry[0].network)) for entry in judged[len(pairs) :]),

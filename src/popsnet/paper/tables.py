@@ -13,7 +13,15 @@ from popsnet.base.report.table import NOTHING
 from popsnet.paper.plan import PaperPlan
 from popsnet.paper.published import RUNS, read_data
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, shape
-from popsnet.paper.verdicts import DOUBT_LEVEL, FEWEST_FOR_A_TAIL, LEVEL, OPEN
+from popsnet.paper.verdicts import (
+    AGREES,
+    DIFFERS,
+    DOUBT_LEVEL,
+    FEWEST_FOR_A_TAIL,
+    LEVEL,
+    OPEN,
+    UNDECIDABLE,
+)
 
 Sign = tuple[str, str]
 """A sign in a cell, and its meaning."""
@@ -95,7 +103,9 @@ def with_time_division(column: Column) -> Column:
 
 def _verdict(row: Row) -> str:
     marks = "*" * row.tables_differ + "†" * row.heavy_tail
-    return f"{row.verdict} {marks}".rstrip()
+    differing = ", ".join(number.statistic for number in row.compared if number.verdict == DIFFERS)
+    verdict = f"differs ({differing})" if differing else row.verdict.replace(UNDECIDABLE, "?")
+    return f"{verdict} {marks}".rstrip()
 
 
 def _rival(row: Row) -> str:
@@ -173,7 +183,7 @@ def paper_tables(rows: PaperRows) -> tuple[PaperTable, ...]:
     """Return all tables with their captions."""
     family = (
         f" By Holm's method, the family-wise error rate of the {rows.comparisons} comparisons in "
-        f"the tables of steps and slots is {LEVEL:.0%}."
+        f"the tables of steps (mean, sd, max) and slots (mean) is {LEVEL:.0%}."
     )
     return (
         explained("steps", _STEPS, rows.steps, family=family if rows.comparisons else ""),
@@ -190,23 +200,57 @@ def findings(plan: PaperPlan, rows: PaperRows) -> dict[str, str]:
     """
     formulas = sum(row.formula_agrees for row in rows.slots)
     doubted = sum(row.tables_differ for row in rows.steps)
-    still_open = rows.verdicts.count(OPEN)
     paper = [
-        agreement(rows.comparisons, rows.differing, "comparisons agree with the paper"),
+        _agreeing(rows),
+        _differing(rows),
+        _undecidable(rows),
+        _improbable(rows),
         f"The published formula gives {formulas} of {len(rows.slots)} deterministic values "
         "exactly.",
         f"The paper's own two tables differ by more than chance in {doubted} of these "
         f"{len(rows.steps)} rows.",
     ]
-    open_ones = f"Too few runs for a verdict: {plural(still_open, 'comparison')}."
-    left_out = f"Not run: {plan.left_out} rows above n = {plan.max_n:,}."
-    missing = left_out if plan.left_out else "", open_ones if still_open else ""
+    counts = {name: verdicts.get(OPEN) for name, verdicts in rows.by_statistic.items()}
+    few = ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
+    left_out = f"Not run: {plan.left_out} rows above n = {plan.max_n:,}." if plan.left_out else ""
+    missing = left_out, f"Too few runs for a verdict: {few}." if few else ""
     return {
         "paper": " ".join(filter(None, paper)),
         "losses": _losses(rows.routers),
         "relay": _gain(rows.relay),
         "missing": " ".join(filter(None, missing)),
     }
+
+
+def _agreeing(rows: PaperRows) -> str:
+    """Count what agrees, statistic by statistic."""
+    counts = [
+        f"{verdicts.get(AGREES, 0)} of {judged} {name}"
+        for name, verdicts in rows.by_statistic.items()
+        if (judged := sum(verdicts.values()) - verdicts.get(OPEN, 0))
+    ]
+    claim = f"agree with the paper (family-wise error rate {LEVEL:.0%})"
+    return f"{', '.join(counts)} {claim}." if counts else ""
+
+
+def _differing(rows: PaperRows) -> str:
+    named = "; ".join(str(number) for number in rows.compared if number.verdict == DIFFERS)
+    return f"Not agreeing: {named}." if named else ""
+
+
+def _undecidable(rows: PaperRows) -> str:
+    networks = [str(number.network) for number in rows.compared if number.verdict == UNDECIDABLE]
+    where = ", ".join(dict.fromkeys(networks))
+    words = f"{len(networks)} cannot be decided, as the tail is too heavy for a hundred runs"
+    return f"{words}: on {where}." if networks else ""
+
+
+def _improbable(rows: PaperRows) -> str:
+    """Name what would be rejected by itself and is not in the family."""
+    named = "; ".join(map(str, rows.improbable))
+    chance = f"{LEVEL * rows.comparisons:.1f} of {rows.comparisons} comparisons"
+    words = f"By itself improbable (p ≤ {LEVEL:.0%}, as by chance in about {chance})"
+    return f"{words}: {named}." if named else ""
 
 
 def agreement(comparisons: int, differing: int, claim: str) -> str:

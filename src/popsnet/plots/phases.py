@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from popsnet.base.errors import InputError
 from popsnet.plots import style
 from popsnet.runs.phase_analysis import StepAnalysis
 from popsnet.theory.conflict_graph import Phase, planned_degree
@@ -53,6 +54,8 @@ def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
     >>> len(draw_phases(list(steps)).axes)
     2
     """
+    if not strides:
+        raise InputError("There are no analysed steps to draw; give phases=True to predict.")
     figure, (left, right) = style.row_of_axes(2, 3.3)
     _draw_degrees(left, strides)
     _draw_luck(right, strides)

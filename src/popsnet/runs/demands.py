@@ -100,7 +100,10 @@ def read_packets(
     if isinstance(value, list | tuple):
         value = _array(name, value)
     if name == "permutation" and (isinstance(value, Demand) or np.ndim(value) == 2):
-        raise InputError("permutation: this is a list of packets; give it as packets instead.")
+        raise InputError(
+            "permutation: a schedule is of one permutation, a row of n destinations. For a list of "
+            "packets use packets=."
+        )
     if name == "packets" and not isinstance(value, Demand):
         read = files.read_demand(value, network, unit)
         return PacketInput(network, read.demand, None, read.rounding)

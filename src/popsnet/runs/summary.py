@@ -111,8 +111,9 @@ class RunsSummary(Reported, dict[str, Summary]):
 
 
 def about_experiment(experiment: Experiment) -> dict[str, object]:
-    """Return the network, the seeds and the version, for programs."""
-    return about(experiment.network, **seeds_of(experiment))
+    """Return the network, the faults if there are any, the seeds and the version, for programs."""
+    faults = {"faults": experiment.faults} if experiment.faults else {}
+    return about(experiment.network, **faults, **seeds_of(experiment))
 
 
 def experiment_columns(experiment: Experiment, version: str = popsnet.__version__) -> Columns:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from popsnet.base.arrays import named_errors
-from popsnet.base.errors import InputError
+from popsnet.base.errors import InputError, as_path
 from popsnet.base.tables import FileTable, table_of
 from popsnet.base.tables.reading import TEXTS
 from popsnet.base.tables.table import require_integers
@@ -135,7 +135,7 @@ def read_packet_list(path: str | Path, network: Network) -> PacketList:
     InputError
         If the file cannot be read, or a row does not fit the network. The message names the line.
     """
-    path = Path(path)
+    path = as_path("packets", path)
     if path.suffix.lower() not in TEXTS:
         raise InputError(
             f"{path}: a list of packets must be a file that ends in {', '.join(TEXTS)}."

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,10 +20,13 @@ from popsnet.base.stats.inference import (
     confidence_interval,
     holm,
     least_sd,
+    maximum_p,
     quantile,
     resampled_p,
+    resampled_sd_p,
     summarize_counts,
 )
+from tests.each import each
 
 SAMPLES = st.lists(st.integers(0, 10**6), min_size=2, max_size=50)
 ESTIMATES = st.builds(Estimate, st.floats(-1e3, 1e3), st.floats(0.01, 1e3), st.integers(2, 10**4))
@@ -109,6 +116,60 @@ def test_resampling_counts_the_error_of_the_sample_too() -> None:
     found = resampled_p(Counter(sample.tolist()), 1.0, 1000)
     error = sample.std() * np.sqrt(2 / 1000)
     assert found == pytest.approx(2 * stats.norm.sf(1.0 / error), abs=0.005)
+
+
+def test_resampled_sds_agree_with_chi_square_where_values_are_normal() -> None:
+    sample = np.random.default_rng(0).poisson(50, 10**5)
+    for sd in (5.0, 6.0, 7.07, 8.0, 8.6, 12.0):
+        chi2 = 99 * (sd / sample.std()) ** 2
+        expected = 2 * min(stats.chi2.cdf(chi2, 99), stats.chi2.sf(chi2, 99))
+        found = resampled_sd_p(Counter(sample.tolist()), sd, 100)
+        assert found == pytest.approx(expected, rel=0.35, abs=1e-4)
+        assert found == resampled_sd_p(Counter(sample.tolist()), sd, 100)
+
+
+def test_equal_values_do_not_show_that_all_are_equal() -> None:
+    """Ten equal values are few, a thousand are not."""
+    assert resampled_sd_p({8: 10}, 0.0, 100) > 0.05
+    assert resampled_sd_p({8: 10}, 0.27, 100) > 0.05
+    assert resampled_sd_p({8: 1000}, 0.0, 100) > 0.5
+    assert resampled_sd_p({8: 1000}, 0.27, 100) < 0.001
+
+
+Draws: TypeAlias = Callable[[np.random.Generator, int], npt.NDArray[np.int64]]
+
+
+@each(
+    "draw",
+    [
+        lambda rng, size: rng.poisson(1, size),
+        lambda rng, size: rng.poisson(0.05, size),
+        lambda rng, size: rng.geometric(0.3, size),
+    ],
+)
+def test_sds_and_maxima_are_rejected_no_more_often_than_stated(draw: Draws) -> None:
+    """At 5%, 10 of 200 are expected; more than 20 have probability 0.1%. None is at 0.01%."""
+    rng = np.random.default_rng(4)
+    p_values: dict[str, list[float]] = {"sd": [], "maximum": []}
+    for _ in range(200):
+        sample, values = Counter(draw(rng, 1000).tolist()), draw(rng, 100)
+        sd = round(float(values.std(ddof=1)), 2)
+        p_values["sd"].append(resampled_sd_p(sample, sd, 100, 0.005))
+        p_values["maximum"].append(maximum_p(sample, int(values.max()), 100))
+    for found in p_values.values():
+        assert sum(p <= 0.05 for p in found) <= 20
+        assert min(found) > 1e-4
+
+
+@given(st.permutations(range(12)), st.integers(1, 11))
+def test_maxima_have_the_probabilities_of_ranks(order: list[int], runs: int) -> None:
+    """All choices of runs values among twelve are counted."""
+    values, sample = order[:runs], Counter(order[runs:])
+    maxima = [max(choice) for choice in combinations(range(12), runs)]
+    share = [
+        sum(map(side, maxima)) / len(maxima) for side in (max(values).__ge__, max(values).__le__)
+    ]
+    assert maximum_p(sample, max(values), runs) == pytest.approx(min(1.0, 2 * min(share)))
 
 
 def test_the_least_sd_is_that_of_one_run_off_by_one() -> None:

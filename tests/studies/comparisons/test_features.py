@@ -136,3 +136,19 @@ def test_every_run_can_be_seen(features: dict[str, Any]) -> None:
         assert faulty is not None
         assert (row["unreachable"], row["held"]) == (faulty.unreachable, faulty.held)
     assert page.title.startswith(str(run.experiment.network))
+
+
+def test_rows_say_which_faults_they_are_of() -> None:
+    options: dict[str, Any] = {"runs": 1, "progress": False, "max_steps": 5}
+    frame = compare(2, 2, routers="direct", faults="coupler:0-1", **options).to_dataframe()
+    assert frame.faults.tolist() == ["coupler:0-1"]
+    rows = survival(2, 2, routers="direct", numbers=[1], kind="processors", **options)
+    assert {*rows.to_dataframe().kind} == {"processors"}
+
+
+def test_what_cannot_be_drawn_or_read_is_refused() -> None:
+    with pytest.raises(InputError, match="phases=True"):
+        popsnet.predict(4, 4).plot()
+    packets: Any = [[1, 0, 1]]
+    with pytest.raises(InputError, match="give the name of a file"):
+        popsnet.simulate(4, 2, packets=packets)

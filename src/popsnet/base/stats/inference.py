@@ -33,6 +33,13 @@ from popsnet.base.errors import InputError, require_several
 _DRAWS = 50_000
 """Means that are drawn to compare with a printed one."""
 
+_MOST_SDS, _BATCH, _ENOUGH = 200_000, 1000, 50
+"""Standard deviations that are drawn at most, in batches, until this many are as extreme."""
+
+
+_BEYOND, _SMALLEST = 20, 1e-9
+"""Values above a sample that are taken to be possible, and the least weight of one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -219,6 +226,63 @@ def resampled_p(histogram: Mapping[int, int], difference: float, runs: int) -> f
     errors = drawn - center + rng.normal(0, spread / math.sqrt(total), _DRAWS)
     smaller = min(np.count_nonzero(errors <= difference), np.count_nonzero(errors >= difference))
     return min(1.0, 2 * (1 + int(smaller)) / (1 + _DRAWS))
+
+
+def resampled_sd_p(
+    histogram: Mapping[int, int], sd: float, runs: int, rounding: float = 0.0
+) -> float:
+    """Return how often ``runs`` values of a sample's distribution have an sd this far from its own.
+
+    Two-sided: twice the smaller tail. The distribution is not known, only the sample, so each draw
+    takes another one from its posterior (Bayesian bootstrap; Rubin, Annals of Statistics, 1981).
+    Half a value is added just below the sample's range, and half a value above it, where the
+    probabilities fall off exponentially on the scale of the sd: a sample does not show that other
+    values never occur. The sample should have at least as many values as ``runs``. The draws are
+    the same in every call. They end when the smaller tail is known well (Besag and Clifford,
+    Biometrika, 1991).
+    """
+    seen = _values(histogram)
+    beyond = np.arange(1, _BEYOND + 1)
+    falling = np.exp(-beyond / max(summarize_counts(histogram).sd or 0.0, least_sd(runs)))
+    values = np.array([-1, *(value - seen[0] for value in seen), *(seen[-1] - seen[0] + beyond)])
+    unseen = np.maximum(0.5 * falling / falling.sum(), _SMALLEST)
+    weights = [0.5, *(histogram[value] for value in seen), *unseen]
+    rng = np.random.default_rng(0)
+    drawn = below = above = 0
+    while drawn < _MOST_SDS and min(below, above) < _ENOUGH:
+        counts = rng.multinomial(runs, rng.dirichlet(weights, _BATCH))
+        sums, squares = counts @ values, counts @ values**2
+        sds = np.sqrt((runs * squares - sums**2) / (runs * (runs - 1)))
+        below += int(np.count_nonzero(sds <= sd + rounding))
+        above += int(np.count_nonzero(sds >= sd - rounding))
+        drawn += _BATCH
+    return min(1.0, 2 * (1 + min(below, above)) / (1 + drawn))
+
+
+def maximum_p(histogram: Mapping[int, int], maximum: int, runs: int) -> float:
+    """Return the p-value of the maximum of ``runs`` more values of a sample's distribution.
+
+    Exact for every continuous distribution, and conservative where values are equal: each choice
+    of the ``runs`` values from all is as probable. Two-sided: twice the smaller tail. A maximum
+    that is too large is hardly ever found, as the sample shows nothing beyond its own: p is then
+    about 2·runs divided by the size of the sample.
+
+    Examples
+    --------
+    >>> maximum_p({1: 50, 2: 50}, maximum=1, runs=10) < 0.01
+    True
+    >>> round(maximum_p({1: 50, 2: 50}, maximum=9, runs=10), 3)
+    0.182
+    """
+    size = sum(histogram.values())
+    larger = sum(times for value, times in histogram.items() if value > maximum)
+    others = sum(times for value, times in histogram.items() if value >= maximum)
+
+    def without(top: int) -> float:
+        """Return the probability that none of the largest ``top`` values is among the ``runs``."""
+        return math.comb(size, top) / math.comb(size + runs, top)
+
+    return min(1.0, 2 * without(larger), 2 * (1 - without(others + 1)))
 
 
 def least_sd(runs: int) -> float:

@@ -287,7 +287,7 @@ def _columns_of_list(table: FileTable, what: str) -> tuple[int, int, int | None]
         if len(shape) != 2 or shape[1] not in (2, 3):
             raise InputError(
                 f"{table.path} is {_size(shape)}; {what} must have two columns, source and "
-                "destination, or three, with an amount. Packets between groups are a matrix."
+                "destination, or three, with an amount. A row per group or processor is a matrix."
             )
         return (0, 1, 2 if shape[1] == 3 else None)
     for name in names:

@@ -171,7 +171,8 @@ class Survival(Reported, Plotted):
         if failed:
             names = ", ".join(dict.fromkeys(f"{row.router} ({row.variant})" for row in failed))
             verdict = f"FAILED: {names}: it states that it survives these faults, and did not."
-        same = about(self.network, **{**self.seeds, "fault_seed": self.fault_seed})
+        seeds = {**self.seeds, "fault_seed": self.fault_seed}
+        same = about(self.network, kind=self.kind, loss=self.loss, **seeds)
         return Report("", facts, (table,), verdict, not failed, about=same)
 
     def in_short(self) -> str:
