@@ -6,10 +6,9 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from popsnet.base.spellings import OldSpelling
 from tests.base.old_outputs import OUTPUTS
+from tests.each import each
 from tests.golden.outputs import OF_FILES
 
 TESTS = Path(__file__).parents[1]
@@ -65,7 +64,7 @@ def is_explained(output: str, path: str, rows: list[OldSpelling], depth: int = 2
     return False
 
 
-@pytest.mark.parametrize("output", BEFORE)
+@each("output", BEFORE)
 def test_every_key_that_is_gone_is_in_the_table(output: str) -> None:
     rows = [renamed for renamed in OUTPUTS if applies(renamed, output)]
     lost = [path for path in BEFORE[output] if not is_explained(output, path, rows)]

@@ -167,7 +167,7 @@ def another_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     tally = Tally(10, 0, steps, Counter({250: 10}), Counter({250: 10}), Counter({0: 10}))
     rows = make_rows(plan, dict.fromkeys(plan.wanted, tally))
     found = Reproduction(Path("paper"), plan, rows, Theory((), (), (), ()), ())
-    assert found.failures == ["2 of the comparisons with the paper"]
+    assert found.failures == ["3 of the comparisons with the paper"]
     monkeypatch.setattr("popsnet.paper.reproduce", lambda *_, **__: found)
 
 

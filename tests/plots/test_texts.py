@@ -37,6 +37,8 @@ def read_rows(name: str, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
             {field: cell if cell or field in texts else None for field, cell in row.items()}
             for row in csv.DictReader(file)
         ]
+    missing = {"sd_p": 1.0, "max_p": 1.0, "sd_verdict": "agrees", "max_verdict": "agrees"}
+    rows = [{**missing, **row} for row in rows] if "sd_p" in kind.__annotations__ else rows
     return msgspec.convert(rows, tuple[kind, ...], strict=False)  # type: ignore[valid-type]
 
 

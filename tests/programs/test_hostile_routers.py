@@ -57,7 +57,7 @@ def test_a_router_that_never_ends_is_capped(
 ) -> None:
     monkeypatch.setattr(Instance, "most_slots", property(lambda instance: 50))
     path = written(tmp_path, NEVER_ENDS)
-    (run,) = json.loads(cli("route", 2, 2, "--router", path, "--json").out)["runs"]
+    (run,) = json.loads(cli("route", 2, 2, "--router", path, "--json").out)["outcomes"]
     assert (run["capped"], run["slots"]) == (True, 50)
 
 
@@ -66,7 +66,7 @@ def test_the_cap_is_on_the_slots_of_one_step(
 ) -> None:
     monkeypatch.setattr(Instance, "most_slots", property(lambda instance: 5))
     path = written(tmp_path, "    for slot in range(40):\n        yield Slot(step=slot // 4)\n")
-    (run,) = json.loads(cli("route", 2, 2, "--router", path, "--json").out)["runs"]
+    (run,) = json.loads(cli("route", 2, 2, "--router", path, "--json").out)["outcomes"]
     assert (run["capped"], run["slots"], run["steps"]) == (False, 40, 10)
 
 

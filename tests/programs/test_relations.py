@@ -252,7 +252,7 @@ def test_an_experiment_with_a_demand_is_a_value() -> None:
     assert route(received).slots == route(experiment).slots
     assert experiment.replaced(seed=1).demand is not None
     assert experiment.replaced(seed=1).seed == 1
-    with pytest.raises(InputError, match="demand has no name"):
+    with pytest.raises(InputError, match="packets have no name"):
         experiment.to_json()
     with pytest.raises(InputError, match="its demand was not given as a file, and is not kept"):
         Experiment.recorded(experiment.identity.values()).reopened()

@@ -63,7 +63,7 @@ def test_packets_of_a_file_are_found_again(tmp_path: Path) -> None:
     popsnet.distribution(2, 2, runs=5, **options)
     assert popsnet.distribution(2, 2, runs=9, **options).runs == 9
     assert popsnet.read_distribution(path).runs == 9
-    with pytest.raises(popsnet.InputError, match="has no name"):
+    with pytest.raises(popsnet.InputError, match="have no name"):
         popsnet.distribution(2, 2, runs=9, unit=1, **options)
     matrix.write_text("0,1\n2,0\n")
     with pytest.raises(popsnet.InputError, match="runs of another experiment"):
@@ -122,7 +122,7 @@ def test_another_experiment_is_refused(tmp_path: Path) -> None:
     distribution(3, 3, runs=10, keep=path)
     with pytest.raises(InputError, match=r"another experiment: seed = 0 and not 1, max_steps = "):
         distribution(3, 3, runs=10, seed=1, max_steps=5, keep=path)
-    with pytest.raises(InputError, match="has no name"):
+    with pytest.raises(InputError, match="have no name"):
         distribution(3, 3, runs=10, permutation=np.arange(9), keep=tmp_path / "g.json")
     with pytest.raises(InputError, match="no folder"):
         distribution(3, 3, runs=10, keep=tmp_path / "nowhere" / "g.json")

@@ -505,5 +505,5 @@ def test_a_trace_is_read_by_the_name_of_its_file(lines: Lines, tmp_path: Path) -
         assert all(isinstance(line, SlotLine) for line in slots)
         assert (trace.header.d, len(slots)) == (4, last.slots)
     assert all(hasattr(popsnet.trace, name) for name in dir(popsnet.trace))
-    with pytest.raises(AttributeError, match="attribute reed_trace"):
+    with pytest.raises(AttributeError, match="attribute 'reed_trace'"):
         getattr(popsnet.trace, "reed_trace")  # noqa: B009

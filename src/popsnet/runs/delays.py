@@ -134,8 +134,8 @@ Rules: TypeAlias = Mapping[str, Propagation]
 
 def with_rules(report: Report, timing: Timing, rules: Rules, *tables: Table) -> Report:
     """Return a report with the timing, the rule of every scheduler, and tables of times as well."""
-    laws = {name: rule.to_dict() for name, rule in rules.items()}
-    facts = Fact("timing", timing.to_dict()), Fact("propagation", laws)
+    of_each = {name: rule.to_dict() for name, rule in rules.items()}
+    facts = Fact("timing", timing.to_dict()), Fact("propagation", of_each)
     words = "; ".join(f"{name}: {rule}" for name, rule in rules.items())
     return report.plus(*facts, *tables, *timing_notes(timing, words))
 

@@ -128,7 +128,7 @@ def test_the_default_is_the_variant_that_loses_nothing() -> None:
 def test_route_says_what_is_lost(cli: Cli, tmp_path: Path) -> None:
     arguments = ("route", 6, 3, "--variant", "published", "--seed", 2)
     told = cli(*arguments)
-    runs = json.loads(cli(*arguments, "--json").out)["runs"]
+    runs = json.loads(cli(*arguments, "--json").out)["outcomes"]
     lost = runs[0]["lost_packets"]
     assert lost
     assert told.code == 1

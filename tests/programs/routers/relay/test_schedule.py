@@ -227,7 +227,7 @@ def test_the_command_line_takes_schedules(cli: Cli) -> None:
     objects = [json.loads(finished.out) for finished in said]
     for answer in objects:
         assert answer["variant"] == "P2 P1"
-        answer["runs"][0].pop("seconds")
+        answer["outcomes"][0].pop("seconds")
         answer.pop("seconds")
     assert objects[1:] == objects[:1] * 3
     assert "relay (P2 P1)" in cli("route", 8, 8, "--router", "relay", "--schedule", "P2 P1 P1").out
@@ -238,7 +238,7 @@ def test_the_command_line_takes_variants_with_a_name(cli: Cli, variant: str) -> 
     finished = cli("route", 4, 4, "--router", "relay", "--variant", variant, "--json")
     assert finished.code == 0
     told = json.loads(finished.out)
-    (run,) = told["runs"]
+    (run,) = told["outcomes"]
     assert (told["variant"], run["delivered"], run["lost"]) == (variant, 16, 0)
 
 

@@ -212,7 +212,7 @@ def test_paths_are_closed_one_by_one(d: int, g: int) -> None:
 
 def test_a_path_that_leads_one_way_only() -> None:
     """The packet arrives, its source never knows, and the run ends."""
-    back = " ".join(f"coupler:0,{group}" for group in range(1, 4))
+    back = " ".join(f"coupler:{group}-0" for group in range(1, 4))
     outcome = popsnet.route(
         4, 4, router="relay", variant="survive", permutation="shift:d", faults=f"{back} coupler:0-0"
     )[0].outcome
