@@ -212,8 +212,8 @@ def _growth(window: Window) -> Slope:
 def _of_list(window: Window, listed: int) -> Verdict:
     """Judge a list of packets, which ends: only whether all of them were delivered."""
     gone = window.refused + window.inside  # lost packets are among these
-    if window.offered < listed:
-        came = f"{window.offered:,} of {plural(listed, 'packet')} of the list"
+    if window.arrived < listed:
+        came = f"{window.arrived:,} of {plural(listed, 'packet')} of the list"
         return Verdict("undecided", f"Only {came} arrived in the window.")
     if not gone:
         return Verdict("stable", "All packets of the list were delivered.")
