@@ -51,8 +51,6 @@ no_open
     Do not open a browser.
 trace
     Write a trace, everything that happens in a run, to this file.
-figure
-    Write a figure to this file: .svg, .png or .pdf.
 """
 
 from __future__ import annotations
@@ -86,6 +84,7 @@ from popsnet.base.files import require_writable
 
 if TYPE_CHECKING:
     from popsnet import Timing
+    from popsnet.plots import Layout
 
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
@@ -277,7 +276,77 @@ Fault = Annotated[Names, typer.Option(metavar="FAULT")]
 LossPer = Annotated[str | None, typer.Option(metavar="coupler|listener")]
 Wavelengths = Annotated[int, typer.Option(metavar="W")]
 Cluster = Annotated[str | None, typer.Option(metavar="ADDRESS")]
-Figure = Annotated[Path | None, typer.Option(callback=require_figure)]
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """Where a figure is written, and how it differs from the one that popsnet draws."""
+
+    path: Path
+    layout: Layout | None
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def _of_figure(metavar: str) -> Any:
+    return typer.Option(metavar=metavar, rich_help_panel="Figure")
+
+
+@dataclass(frozen=True)
+class FigureOptions(Options):
+    """A figure, and how it looks.
+
+    Parameters
+    ----------
+    figure
+        Write a figure to this file: .svg, .png or .pdf.
+    label
+        Write a name in the figure as TEXT. Give it several times for several names.
+    title
+        Title of the figure; '' for none.
+    width
+        Width of the figure, such as 3.5in, 9cm, 88mm or 252pt.
+    height
+        Height of the figure.
+    font_size
+        Size of labels in points (default 8).
+    """
+
+    figure: Annotated[
+        Path | None, typer.Option(callback=require_figure, rich_help_panel="Figure")
+    ] = None
+    label: Annotated[Names, _of_figure("NAME=TEXT")] = None
+    title: Annotated[str | None, _of_figure("TEXT")] = None
+    width: Annotated[str | None, _of_figure("LENGTH")] = None
+    height: Annotated[str | None, _of_figure("LENGTH")] = None
+    font_size: Annotated[float | None, _of_figure("POINTS")] = None
+
+    def value(self) -> FigureFile | None:
+        """Return the file with its layout, None if no figure is asked for."""
+        given = {name: value for name, value in vars(self).items() if value}
+        if self.title is not None:
+            given["title"] = self.title
+        path: Path | None = given.pop("figure", None)
+        if path is None:
+            for name in given:
+                raise InputError(f"--{name.replace('_', '-')} is of a figure; give --figure FILE.")
+            return None
+        if not given:
+            return FigureFile(path, None)
+        from popsnet.plots import Layout
+
+        pairs = [text.partition("=") for text in given.pop("label", ())]
+        for name, equals, _ in pairs:
+            if not (name and equals):
+                raise InputError(
+                    f"--label {name}: give NAME=TEXT, a name in the figure and a text."
+                )
+        labels = {name: text for name, _, text in pairs}
+        return FigureFile(path, Layout(**given, labels=labels))
+
+
+Figure = Annotated["FigureFile | None", FigureOptions]
 
 
 def _of_time(metavar: str, complete: Any = None) -> Any:

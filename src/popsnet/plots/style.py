@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
 from io import BytesIO, StringIO
+from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 from matplotlib.legend import Legend
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.style import context
 from matplotlib.text import Text
-from matplotlib.ticker import Locator, LogLocator
+from matplotlib.ticker import FixedLocator, Locator, LogLocator
 from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
 from matplotlib.typing import LineStyleType
 
-from popsnet.base.errors import InputError
+from popsnet.base.errors import InputError, did_you_mean, wrong
 from popsnet.base.files import write_whole
+from popsnet.hardware.units import Dimension
 
 FORMATS = ("svg", "png", "pdf")
 """The formats in which figures are saved."""
@@ -33,7 +41,13 @@ GREY, PALE = "#606060", "#c8c8c8"
 WIDTH = 7.2
 """The width of a two-column page in inches."""
 
+WIDE_RANGE = 10.0
+"""From this ratio of the largest to the smallest value on, an axis is logarithmic."""
+
 _DOTS_PER_INCH = 200
+
+_SHORTEST = 8
+"""A line of a legend, a title or a label of an axis is not broken below this many characters."""
 
 
 class Look(NamedTuple):
@@ -136,13 +150,44 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
     return settled(figure)
 
 
-def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **options: Any) -> None:
-    """Add a legend below all panels, in this many columns, or in fewer if they do not fit."""
-    for number in range(columns, 0, -1):
-        legend = figure.legend(handles=handles, loc="outside lower center", ncols=number, **options)
-        if legend.get_window_extent().width <= figure.bbox.width or number == 1:
+class _LegendParts(NamedTuple):
+    """What a legend was made of."""
+
+    handles: Sequence[Artist]
+    columns: int
+    options: dict[str, Any]
+
+
+_LEGENDS: WeakKeyDictionary[Legend, _LegendParts] = WeakKeyDictionary()
+"""The parts of legends, to make them again in another size."""
+
+
+def legend_below(
+    figure: Figure,
+    handles: Sequence[Artist],
+    columns: int,
+    labels: Sequence[str] = (),
+    **options: Any,
+) -> None:
+    """Add a legend below all panels, in this many columns, or in fewer if they do not fit.
+
+    If an entry does not fit by itself, its text has several lines.
+    """
+    parts = _LegendParts(handles, columns, options)
+    texts = list(labels) or [str(handle.get_label()) for handle in handles]
+    options = {"handles": handles, "loc": "outside lower center", **options}
+    while True:
+        legend = figure.legend(ncols=columns, labels=texts, **options)
+        part = figure.bbox.width / legend.get_window_extent().width
+        longest = max(map(len, texts), default=0)
+        if part >= 1 or (columns == 1 and longest <= _SHORTEST):
+            _LEGENDS[legend] = parts
             return
         legend.remove()
+        if columns == 1:
+            room = max(_SHORTEST, min(int(0.9 * part * longest), longest - 1))
+            texts = [fill(text, room) for text in texts]
+        columns = max(columns - 1, 1)
 
 
 class FigurePart(NamedTuple):
@@ -234,6 +279,189 @@ def settled(figure: Figure) -> Figure:
     figure.set_layout_engine("none")
     figure.draw_without_rendering()
     return figure
+
+
+_SIZE = Dimension(
+    "a length",
+    "3.5in",
+    {"in": Fraction(1), "cm": Fraction(50, 127), "mm": Fraction(5, 127), "pt": Fraction(1, 72)},
+    "in",
+    (1.0, 50.0),
+)
+_FONT_SIZE, _FONT_SIZES = 8.0, (4.0, 40.0)
+"""The size of text in points, and the sizes that can be chosen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How a figure is to differ from the one that popsnet draws: size, text, title and names.
+
+    Parameters
+    ----------
+    title : str, optional
+        The title. If there are several panels, it is above theirs; otherwise ``""`` is none.
+    width, height : str or float, optional
+        The size, such as ``"3.5in"``, ``"9cm"``, ``"88mm"`` or ``"252pt"``, or in inches. In a
+        narrow figure panels are below each other. A diagram keeps its shape, and its text shrinks.
+    font_size : float, optional
+        The size of labels in points, 8 by default. Smaller text keeps its proportion.
+    labels : mapping of str to str
+        What to write instead of a name: of an entry of the legend, or of a row. A text that begins
+        with the name, such as ``"relay (survive)"``, is changed in this part.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range. :meth:`apply` raises it if a name is not in the figure, or the
+        figure is too small for its text.
+
+    Examples
+    --------
+    >>> import popsnet
+    >>> from popsnet.plots import Layout
+    >>> figure = popsnet.route(4, 4, runs=20).plot()
+    >>> narrow = Layout(width="88mm", title="Mei and Rizzi").apply(figure)
+    >>> narrow.axes[0].get_title(), round(narrow.get_figwidth(), 2)
+    ('Mei and Rizzi', 3.46)
+    """
+
+    title: str | None = None
+    width: str | float | None = None
+    height: str | float | None = None
+    font_size: float | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("width", "height"):
+            value = getattr(self, name)
+            if value is not None:
+                inches = _SIZE.read(name, value)
+                if inches <= 0:
+                    raise wrong(name, value)("a figure is 1 to 50 inches wide and high.")
+                object.__setattr__(self, name, inches)
+        least, most = _FONT_SIZES
+        if self.font_size is not None and not least <= self.font_size <= most:
+            raise wrong("font_size", self.font_size)(f"give {least:g} to {most:g} points.")
+
+    @styled()
+    def apply(self, figure: Figure) -> Figure:
+        """Change a figure of popsnet in place, and return it.
+
+        Parameters
+        ----------
+        figure : Figure
+            A figure that one of the functions ``draw_…`` returned.
+        """
+        legends = []
+        for legend in list(figure.legends):
+            legends.append((_LEGENDS[legend], [text.get_text() for text in legend.get_texts()]))
+            legend.remove()
+        panels = [axes for axes in figure.axes if axes.get_visible() and axes.get_subplotspec()]
+        legends = self._renamed(legends, panels)
+        scale = self._resize(figure, panels)
+        for text in figure.findobj(Text):
+            text.set_fontsize(scale * text.get_fontsize())
+        for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+            for label in axis.get_ticklabels()[:1]:
+                axis.set_tick_params(labelsize=label.get_fontsize())
+        if self.title is not None and len(panels) == 1:
+            panels[0].set_title(self.title)
+        elif self.title:
+            figure.suptitle(self.title, fontsize=scale * _FONT_SIZE)
+        figure.set_layout_engine("constrained")
+        for (handles, columns, options), texts in legends:
+            sizes = {"fontsize": 7 * scale, "title_fontsize": 7 * scale}
+            legend_below(figure, handles, columns, texts, **(options | sizes))
+        return self._fitted(figure, panels)
+
+    def _renamed(self, legends: list[Any], panels: Sequence[Axes]) -> list[Any]:
+        names, used = list[str](), set[str]()
+
+        def renamed(text: str) -> str:
+            names.append(text)
+            for name in sorted(self.labels, key=len, reverse=True):
+                rest = text.removeprefix(name)
+                if text.startswith(name) and rest[:1] in ("", ",", " ", ":"):
+                    used.add(name)
+                    return self.labels[name] + rest
+            return text
+
+        legends = [(parts, [renamed(text) for text in texts]) for parts, texts in legends]
+        for axes in panels:
+            rows = [label.get_text() for label in axes.get_yticklabels()]
+            named = isinstance(axes.yaxis.get_major_locator(), FixedLocator)
+            if named and any(map(str.isalpha, "".join(rows))):
+                axes.set_yticks(axes.get_yticks(), list(map(renamed, rows)))
+        if unknown := [name for name in self.labels if name not in used]:
+            known = ", ".join(dict.fromkeys(names)) or "no names"
+            meant = did_you_mean(unknown[0], names)
+            raise wrong("labels", repr(unknown[0]))(f"the figure has {known}.{meant}")
+        return legends
+
+    def _resize(self, figure: Figure, panels: Sequence[Axes]) -> float:
+        """Set the size, and return by how much text becomes larger."""
+        before, height = figure.get_size_inches()
+        width = float(self.width or before)
+        places = [axes.get_subplotspec() for axes in panels]
+        rows = len({place.rowspan.start for place in places if place is not None})
+        columns = len({place.colspan.start for place in places if place is not None})
+        share = width / before
+        if share < _NARROW and columns > 1:
+            grid = GridSpec(len(panels), 1, figure)
+            for number, axes in enumerate(panels):
+                axes.set_subplotspec(grid[number])
+            height *= _LOWER * len(panels) / rows
+            share *= columns
+        is_diagram = not any(axes.axison for axes in panels)
+        scale = min(share, 1.0) if is_diagram else 1.0
+        figure.set_size_inches(width, float(self.height or height * scale))
+        return float(self.font_size) / _FONT_SIZE if self.font_size else scale
+
+    def _fitted(self, figure: Figure, panels: Sequence[Axes]) -> Figure:
+        """Break texts and drop ticks that do not fit, and settle the figure."""
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            settled(figure)
+            for axes in panels:
+                wide, high = axes.get_window_extent().size
+                _break(axes.title, wide)
+                _break(axes.xaxis.label, wide)
+                _break(axes.yaxis.label, high)
+                _thin(axes)
+            if figure.get_suptitle():
+                _break(figure.texts[-1], figure.bbox.width)
+            figure.set_layout_engine("constrained")
+            settled(figure)
+        if any("constrained_layout" in str(warning.message) for warning in found):
+            size = "{:.1f} × {:.1f} inches".format(*figure.get_size_inches())
+            raise InputError(f"A figure of {size} is too small for its text; give a larger one.")
+        return figure
+
+
+_NARROW = 0.6
+"""Below this share of the width, panels are below each other."""
+_LOWER = 0.8
+"""The height of a panel there, of what it was."""
+
+
+def _break(text: Text, room: float) -> None:
+    """Break a text into lines that fit, along the direction in which it is read."""
+    length = max(text.get_window_extent().size)
+    if length > room and (lines := text.get_text().splitlines()):
+        longest = max(map(len, lines))
+        text.set_text(fill(text.get_text(), max(_SHORTEST, int(longest * room / length))))
+
+
+def _thin(axes: Axes) -> None:
+    """Leave out every second tick of the x axis until no labels overlap."""
+    while axes.axison:
+        low, high = sorted(axes.get_xlim())
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+        axes.xaxis.set_major_locator(FixedLocator(ticks))
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+        if len(ticks) < 3 or not any(a.x1 > b.x0 for a, b in pairwise(boxes)):
+            return
+        axes.xaxis.set_major_locator(FixedLocator(ticks[::-2][::-1]))
 
 
 def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:
