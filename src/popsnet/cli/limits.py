@@ -65,12 +65,13 @@ class ExactOptions(opt.Keywords):
 
 
 @reporting
-def exact(options: ExactOptions) -> Report:
+def exact(options: ExactOptions, figure: opt.Figure = None) -> Report:
     """Compute the exact distribution of the steps on a tiny POPS(D, G).
 
     Example: popsnet exact 2 2
     """
-    return popsnet.theory.exact.exact_steps(**options.keywords()).report()
+    found = popsnet.theory.exact.exact_steps(**options.keywords())
+    return with_figure(found.report(), figure, found.plot)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from .performance import Fitted as Fitted
 from .performance import Series as Series
 from .performance import draw_distributions as draw_distributions
 from .performance import draw_dots as draw_dots
+from .performance import draw_exact as draw_exact
 from .performance import draw_fits as draw_fits
 from .performance import draw_losses as draw_losses
 from .performance import draw_slots as draw_slots

@@ -31,8 +31,8 @@ def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
     On the left each step has a histogram of the degrees of all 2g groups. The levels are those at
     which the proof changes its phase, and the dotted curve is the mean by the fluid limit. On the
     right is the share of its packets that the slowest of the large groups delivered in a step, and
-    the share that makes a step lucky in the proof. Large groups are those with more than g^(5/6) packets or,
-    while packets are thinned, more than planned for the next step.
+    the share that makes a step lucky in the proof. Large groups are those with more than g^(5/6)
+    packets or, while packets are thinned, more than planned for the next step.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.legend import Legend
@@ -141,12 +142,16 @@ def add_box(
 
 
 def with_legend(figure: Figure, columns: int = 3) -> Figure:
-    """Add one legend below all panels, with each label once, and settle the figure."""
+    """Add one legend below all panels, with each label once, and settle the figure.
+
+    What was measured comes first: matplotlib would list plain lines before those with errors.
+    """
     handles: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    legend_below(figure, list(handles.values()), columns, labels=list(handles))
+    drawn = sorted(handles.items(), key=lambda pair: not isinstance(pair[1], Container))
+    legend_below(figure, [one for _, one in drawn], columns, [label for label, _ in drawn])
     return settled(figure)
 
 
@@ -268,7 +273,19 @@ def beside(
 
 
 def settled(figure: Figure) -> Figure:
-    """Fix everything in its final place, because later drawing would move it a little."""
+    """Fix everything in its final place, because later drawing would move it a little.
+
+    Titles and labels of axes that are longer than their panel have several lines.
+    """
+    _place(figure)
+    if _break_texts(figure):
+        _place(figure)
+    figure.set_layout_engine("none")
+    figure.draw_without_rendering()
+    return figure
+
+
+def _place(figure: Figure) -> None:
     layout, places = figure.get_layout_engine(), list[tuple[float, ...]]()
     assert layout is not None
     for _ in range(3):
@@ -276,9 +293,25 @@ def settled(figure: Figure) -> Figure:
         before, places = places, [axes.get_position().bounds for axes in figure.axes]
         if places == before:
             break
-    figure.set_layout_engine("none")
-    figure.draw_without_rendering()
-    return figure
+
+
+def _break_texts(figure: Figure) -> bool:
+    """Break texts into lines that fit, along the direction in which they are read."""
+    rooms: list[tuple[Text, float]] = []
+    for axes in figure.axes:
+        wide, high = axes.get_window_extent().size
+        rooms += [(axes.title, wide), (axes.xaxis.label, wide), (axes.yaxis.label, high)]
+    if figure.get_suptitle():
+        rooms.append((figure.texts[-1], figure.bbox.width))
+    broken = False
+    for text, room in rooms:
+        length = max(text.get_window_extent().size)
+        if text.get_text() and length > room:
+            longest = max(map(len, text.get_text().splitlines()))
+            shorter = max(_SHORTEST, int(longest * room / length))
+            text.set_text(fill(text.get_text(), shorter, break_long_words=False))
+            broken = True
+    return broken
 
 
 _SIZE = Dimension(
@@ -360,7 +393,7 @@ class Layout:
         legends = self._renamed(legends, panels)
         scale = self._resize(figure, panels)
         for text in figure.findobj(Text):
-            text.set_fontsize(scale * text.get_fontsize())
+            text.set_fontsize(scale * float(text.get_fontsize()))
         for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
             for label in axis.get_ticklabels()[:1]:
                 axis.set_tick_params(labelsize=label.get_fontsize())
@@ -418,18 +451,12 @@ class Layout:
         return float(self.font_size) / _FONT_SIZE if self.font_size else scale
 
     def _fitted(self, figure: Figure, panels: Sequence[Axes]) -> Figure:
-        """Break texts and drop ticks that do not fit, and settle the figure."""
+        """Leave out ticks that do not fit, and settle the figure."""
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             settled(figure)
             for axes in panels:
-                wide, high = axes.get_window_extent().size
-                _break(axes.title, wide)
-                _break(axes.xaxis.label, wide)
-                _break(axes.yaxis.label, high)
                 _thin(axes)
-            if figure.get_suptitle():
-                _break(figure.texts[-1], figure.bbox.width)
             figure.set_layout_engine("constrained")
             settled(figure)
         if any("constrained_layout" in str(warning.message) for warning in found):
@@ -442,14 +469,6 @@ _NARROW = 0.6
 """Below this share of the width, panels are below each other."""
 _LOWER = 0.8
 """The height of a panel there, of what it was."""
-
-
-def _break(text: Text, room: float) -> None:
-    """Break a text into lines that fit, along the direction in which it is read."""
-    length = max(text.get_window_extent().size)
-    if length > room and (lines := text.get_text().splitlines()):
-        longest = max(map(len, lines))
-        text.set_text(fill(text.get_text(), max(_SHORTEST, int(longest * room / length))))
 
 
 def _thin(axes: Axes) -> None:

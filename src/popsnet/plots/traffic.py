@@ -26,9 +26,11 @@ def draw_load_curves(
 ) -> Figure:
     """Draw mean delays with 95 % intervals against the load, a line per scheduler.
 
-    There is a panel for each shape of network and each kind of arrivals. Above the mean a thin line ends at the 99th percentile. A vertical line, dashed in the colour of
-    the scheduler, marks the smallest load that was judged unstable, and hollow markers are
-    undecided points. A grey line marks the largest load for any scheduler, if all points have one.
+    There is a panel for each shape of network and each kind of arrivals. Above the mean a thin line
+    ends at the 99th percentile. A vertical line, dashed in the colour of the scheduler, marks the
+    smallest load that was judged unstable, and hollow markers are undecided points. A grey line
+    marks the largest load for any scheduler, if all points of a panel have one. Axes are
+    logarithmic from a factor of 10 between the values on.
 
     Parameters
     ----------
