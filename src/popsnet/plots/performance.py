@@ -507,6 +507,7 @@ def draw_exact(found: ExactSteps) -> Figure:
         raise wrong("upto", found.upto)(f"every run takes at least {exact.fewest} steps.")
     figure, (axes,) = style.row_of_axes(1, 3.2)
     axes.bar(steps, [float(exact.probability(s)) for s in steps], color=style.BLUE)
+    axes.set_axisbelow(True)
     mean = float(exact.mean)
     axes.axvline(mean, color=style.VERMILION, linestyle="--", label=f"mean {mean:.4g}")
     name = f"{exact.router} on {exact.network}, permutation {found.permutation}"

@@ -59,8 +59,8 @@ def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
     figure, (left, right) = style.row_of_axes(2, 3.3)
     _draw_degrees(left, strides)
     _draw_luck(right, strides)
-    g = strides[0].graph.network.g
-    absent = " (2 is empty: g/3 ≤ g^(5/6))" if g / 3 <= g ** (5 / 6) else ""
+    skipped = not any(stride.phase is Phase.SQUARING for stride in strides)
+    absent = " (no step is in phase 2)" * skipped
     for axes in (left, right):
         _shade_phases(axes, strides)
         axes.set_xlabel(f"step; shaded: the phases of the proof{absent}")

@@ -201,7 +201,8 @@ def _draw_use(schedule: Schedule) -> Figure:
     kinds = [kind for kind in _KINDS if use.by_slot[:, kind[0]].any()]
     handles: list[Patch | Line2D] = [Patch(color=colour, label=name) for _, name, colour in kinds]
     if _most_in_use(schedule.network) < 1:
-        label = "the most possible: every processor sends"
+        waves = schedule.network.wavelengths
+        label = f"the most possible, as d < g{f'·{waves}' * (waves > 1)}"
         handles.append(Line2D([], [], color=style.GREY, linestyle="--", label=label))
     if handles:
         style.legend_below(figure, handles, len(handles))

@@ -278,7 +278,9 @@ def settled(figure: Figure) -> Figure:
     Titles and labels of axes that are longer than their panel have several lines.
     """
     _place(figure)
-    if _break_texts(figure):
+    for _ in range(3):
+        if not _break_texts(figure):
+            break
         _place(figure)
     figure.set_layout_engine("none")
     figure.draw_without_rendering()
@@ -308,7 +310,7 @@ def _break_texts(figure: Figure) -> bool:
         length = max(text.get_window_extent().size)
         if text.get_text() and length > room:
             longest = max(map(len, text.get_text().splitlines()))
-            shorter = max(_SHORTEST, int(longest * room / length))
+            shorter = max(_SHORTEST, int(0.95 * longest * room / length))
             text.set_text(fill(text.get_text(), shorter, break_long_words=False))
             broken = True
     return broken
@@ -390,8 +392,8 @@ class Layout:
             legends.append((_LEGENDS[legend], [text.get_text() for text in legend.get_texts()]))
             legend.remove()
         panels = [axes for axes in figure.axes if axes.get_visible() and axes.get_subplotspec()]
-        legends = self._renamed(legends, panels)
-        scale = self._resize(figure, panels)
+        parts = self._renamed(legends, figure, panels)
+        scale, high = self._resize(figure, panels)
         for text in figure.findobj(Text):
             text.set_fontsize(scale * float(text.get_fontsize()))
         for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
@@ -402,12 +404,12 @@ class Layout:
         elif self.title:
             figure.suptitle(self.title, fontsize=scale * _FONT_SIZE)
         figure.set_layout_engine("constrained")
-        for (handles, columns, options), texts in legends:
+        for (handles, columns, options), texts in parts:
             sizes = {"fontsize": 7 * scale, "title_fontsize": 7 * scale}
             legend_below(figure, handles, columns, texts, **(options | sizes))
-        return self._fitted(figure, panels)
+        return self._fitted(figure, panels, high)
 
-    def _renamed(self, legends: list[Any], panels: Sequence[Axes]) -> list[Any]:
+    def _renamed(self, legends: list[Any], figure: Figure, panels: Sequence[Axes]) -> list[Any]:
         names, used = list[str](), set[str]()
 
         def renamed(text: str) -> str:
@@ -424,51 +426,66 @@ class Layout:
             rows = [label.get_text() for label in axes.get_yticklabels()]
             named = isinstance(axes.yaxis.get_major_locator(), FixedLocator)
             if named and any(map(str.isalpha, "".join(rows))):
-                axes.set_yticks(axes.get_yticks(), list(map(renamed, rows)))
+                room = int(_ROW * 72 * float(self.width or figure.get_figwidth()) / _CHARACTER)
+                rows = [fill(renamed(row), room) for row in rows]
+                axes.set_yticks(axes.get_yticks(), rows)
         if unknown := [name for name in self.labels if name not in used]:
             known = ", ".join(dict.fromkeys(names)) or "no names"
             meant = did_you_mean(unknown[0], names)
             raise wrong("labels", repr(unknown[0]))(f"the figure has {known}.{meant}")
         return legends
 
-    def _resize(self, figure: Figure, panels: Sequence[Axes]) -> float:
-        """Set the size, and return by how much text becomes larger."""
+    def _resize(self, figure: Figure, panels: Sequence[Axes]) -> tuple[float, float]:
+        """Set the size, and return by how much text grows, and how high panels are to be."""
         before, height = figure.get_size_inches()
-        width = float(self.width or before)
-        places = [axes.get_subplotspec() for axes in panels]
-        rows = len({place.rowspan.start for place in places if place is not None})
-        columns = len({place.colspan.start for place in places if place is not None})
-        share = width / before
+        high = panels[0].get_window_extent().height / figure.dpi
+        share = float(self.width or before) / before
+        columns = len({axes.get_position().x0 for axes in panels})
         if share < _NARROW and columns > 1:
             grid = GridSpec(len(panels), 1, figure)
             for number, axes in enumerate(panels):
                 axes.set_subplotspec(grid[number])
-            height *= _LOWER * len(panels) / rows
+            high *= _LOWER
             share *= columns
         is_diagram = not any(axes.axison for axes in panels)
         scale = min(share, 1.0) if is_diagram else 1.0
-        figure.set_size_inches(width, float(self.height or height * scale))
-        return float(self.font_size) / _FONT_SIZE if self.font_size else scale
+        figure.set_size_inches(float(self.width or before), float(self.height or height * scale))
+        return (self.font_size / _FONT_SIZE if self.font_size else scale), high * scale
 
-    def _fitted(self, figure: Figure, panels: Sequence[Axes]) -> Figure:
-        """Leave out ticks that do not fit, and settle the figure."""
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
-            settled(figure)
-            for axes in panels:
-                _thin(axes)
-            figure.set_layout_engine("constrained")
-            settled(figure)
-        if any("constrained_layout" in str(warning.message) for warning in found):
+    def _fitted(self, figure: Figure, panels: Sequence[Axes], high: float) -> Figure:
+        """Leave out ticks that do not fit, and settle the figure.
+
+        Unless the height is given, the figure grows until its panels are this high.
+        """
+        for _ in range(_ATTEMPTS):
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                figure.set_layout_engine("constrained")
+                settled(figure)
+            collapsed = any("constrained_layout" in str(warning.message) for warning in found)
+            short = high - panels[0].get_window_extent().height / figure.dpi
+            rows = len({round(axes.get_position().y0, 2) for axes in panels})
+            if self.height or (short < _SLACK and not collapsed):
+                break
+            more = max(short * rows, 0.3 * collapsed * figure.get_figheight())
+            figure.set_figheight(figure.get_figheight() + more)
+        for axes in panels:
+            _thin(axes)
+        if collapsed:
             size = "{:.1f} × {:.1f} inches".format(*figure.get_size_inches())
             raise InputError(f"A figure of {size} is too small for its text; give a larger one.")
-        return figure
+        figure.set_layout_engine("constrained")
+        return settled(figure)
 
 
 _NARROW = 0.6
 """Below this share of the width, panels are below each other."""
 _LOWER = 0.8
 """The height of a panel there, of what it was."""
+_ATTEMPTS, _SLACK = 6, 0.1
+"""How often a figure is made higher, and by how many inches panels may be too low."""
+_ROW, _CHARACTER = 0.4, 4.5
+"""The part of the width that the name of a row takes at most, and the points of a character."""
 
 
 def _thin(axes: Axes) -> None:

@@ -92,7 +92,7 @@ def draw_load_curves(
         axes.set_xlabel("load: packets per processor and slot")
         axes.tick_params(labelleft=True)  # each panel can be read alone
     _explain_lines(grid[0, 0], points)
-    _set_scales(grid, points, timing)
+    _set_scales(figure.axes, points, timing)
     return style.with_legend(figure, 3)
 
 
@@ -177,13 +177,13 @@ def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
         axes.plot([], [], color=style.GREY, linewidth=0.8, linestyle=(0, (2, 2)), label="unstable")
 
 
-def _set_scales(grid: Any, points: list[TrafficResult], timing: Timing | None) -> None:
+def _set_scales(row: list[Axes], points: list[TrafficResult], timing: Timing | None) -> None:
     """Make axes of values that differ much logarithmic."""
-    grid[0, 0].set_ylabel(f"delay in {'ns' if timing else 'slots'}: mean, 95 % interval; p99")
+    row[0].set_ylabel(f"delay in {'ns' if timing else 'slots'}: mean, 95 % interval; p99")
     delays = [_drawn(point, timing) for point in points if _is_drawn(point)]
     least = min(delay.mean for delay in delays)
     loads = [point.load for point in points]
-    for axes in grid.flat:
+    for axes in row:
         if max(delay.p99 or delay.mean for delay in delays) >= style.WIDE_RANGE * least:
             style.log10_axis(axes, "y")
         else:
