@@ -297,16 +297,21 @@ def _place(figure: Figure) -> None:
             break
 
 
-def _break_texts(figure: Figure) -> bool:
-    """Break texts into lines that fit, along the direction in which they are read."""
+def _texts_of(figure: Figure) -> list[tuple[Text, float]]:
+    """Return titles and labels of axes, and the pixels that each has in its direction."""
     rooms: list[tuple[Text, float]] = []
     for axes in figure.axes:
         wide, high = axes.get_window_extent().size
         rooms += [(axes.title, wide), (axes.xaxis.label, wide), (axes.yaxis.label, high)]
     if figure.get_suptitle():
         rooms.append((figure.texts[-1], figure.bbox.width))
+    return rooms
+
+
+def _break_texts(figure: Figure) -> bool:
+    """Break texts into lines that fit, along the direction in which they are read."""
     broken = False
-    for text, room in rooms:
+    for text, room in _texts_of(figure):
         length = max(text.get_window_extent().size)
         if text.get_text() and length > room:
             longest = max(map(len, text.get_text().splitlines()))
@@ -457,7 +462,10 @@ class Layout:
 
         Unless the height is given, the figure grows until its panels are this high.
         """
+        texts = {text: text.get_text() for text, _ in _texts_of(figure)}
         for _ in range(_ATTEMPTS):
+            for text, words in texts.items():  # panels that were too low have broken them
+                text.set_text(words)
             with warnings.catch_warnings(record=True) as found:
                 warnings.simplefilter("always")
                 figure.set_layout_engine("constrained")
