@@ -405,7 +405,7 @@ class Layout:
             for label in axis.get_ticklabels()[:1]:
                 axis.set_tick_params(labelsize=label.get_fontsize())
         if self.title is not None and len(panels) == 1:
-            panels[0].set_title(self.title)
+            panels[0].set_title(self.title, fontsize=scale * _FONT_SIZE)
         elif self.title:
             figure.suptitle(self.title, fontsize=scale * _FONT_SIZE)
         figure.set_layout_engine("constrained")
