@@ -138,7 +138,7 @@ def test_names_are_replaced_in_legends_and_rows(
         "No figure is written. --label 'dirct': the figure has direct. Did you mean 'direct'?\n"
     )
     for options, error in {
-        "--label direct": "--label direct: give NAME=TEXT, a name in the figure and a text.",
+        "--label direct": "--label direct: give NAME=TEXT, a name and a text for it.",
         "--width 9": "--width 9: it has no unit; give a length such as 3.5in (in, cm, mm, pt).",
         "--width=-3in": "--width -3in: a figure is 1 to 50 inches wide and high.",
         "--font-size 100": "--font-size 100.0: give 4 to 40 points.",

@@ -16,7 +16,7 @@ from popsnet.base.errors import InputError, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.cli import options as opt
-from popsnet.cli.options import STORE, Cluster, Figure, FigureFile
+from popsnet.cli.options import STORE, Cluster, Figure, FigureOptions
 from popsnet.cli.output import Interruption, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
 
@@ -318,7 +318,7 @@ def plot(
 
 
 def _plot_delays(
-    results: Store, only: Selection, x: str | None, figure: FigureFile | None
+    results: Store, only: Selection, x: str | None, figure: FigureOptions | None
 ) -> Report:
     """Draw delays of points of traffic against the load."""
     from popsnet.plots.traffic import draw_load_curves

@@ -278,17 +278,6 @@ Wavelengths = Annotated[int, typer.Option(metavar="W")]
 Cluster = Annotated[str | None, typer.Option(metavar="ADDRESS")]
 
 
-@dataclass(frozen=True)
-class FigureFile:
-    """Where a figure is written, and how it differs from the one that popsnet draws."""
-
-    path: Path
-    layout: Layout | None
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-
 def _of_figure(metavar: str) -> Any:
     return typer.Option(metavar=metavar, rich_help_panel="Figure")
 
@@ -322,31 +311,30 @@ class FigureOptions(Options):
     height: Annotated[str | None, _of_figure("LENGTH")] = None
     font_size: Annotated[float | None, _of_figure("POINTS")] = None
 
-    def value(self) -> FigureFile | None:
-        """Return the file with its layout, None if no figure is asked for."""
-        given = {name: value for name, value in vars(self).items() if value}
-        if self.title is not None:
-            given["title"] = self.title
-        path: Path | None = given.pop("figure", None)
-        if path is None:
-            for name in given:
-                raise InputError(f"--{name.replace('_', '-')} is of a figure; give --figure FILE.")
+    def value(self) -> FigureOptions | None:
+        """Return the options, None if no figure is asked for."""
+        if self.figure is None:
+            for flag in self.typed(self)[::2]:
+                raise InputError(f"{flag} is of a figure; give --figure FILE.")
             return None
-        if not given:
-            return FigureFile(path, None)
+        self.layout()
+        return self
+
+    def layout(self) -> Layout:
+        """Return how the figure differs from the one that popsnet draws."""
         from popsnet.plots import Layout
 
-        pairs = [text.partition("=") for text in given.pop("label", ())]
+        pairs = [text.partition("=") for text in self.label or ()]
         for name, equals, _ in pairs:
             if not (name and equals):
                 raise InputError(
                     f"--label {name}: give NAME=TEXT, a name in the figure and a text."
                 )
-        labels = {name: text for name, _, text in pairs}
-        return FigureFile(path, Layout(**given, labels=labels))
+        options = {name: getattr(self, name) for name in ("title", "width", "height", "font_size")}
+        return Layout(**options, labels={name: text for name, _, text in pairs})
 
 
-Figure = Annotated["FigureFile | None", FigureOptions]
+Figure = Annotated["FigureOptions | None", FigureOptions]
 
 
 def _of_time(metavar: str, complete: Any = None) -> Any:

@@ -248,7 +248,7 @@ def _point(
 def _curves(
     points: list[TrafficExperiment],
     engine: str,
-    figure: opt.FigureFile | None,
+    figure: opt.FigureOptions | None,
     timing: Timing | None,
 ) -> Report:
     from popsnet.studies.traffic.curves import LoadCurves, run_loads
@@ -263,7 +263,7 @@ def _curves(
     return _drawn(curves, figure, timing)
 
 
-def _drawn(curves: LoadCurves, figure: opt.FigureFile | None, timing: Timing | None) -> Report:
+def _drawn(curves: LoadCurves, figure: opt.FigureOptions | None, timing: Timing | None) -> Report:
     report = curves.report(timing)
     if figure is None:
         return report
@@ -349,7 +349,9 @@ def schedule(
     """
     tables = {"--out": out, "--ports": ports}
     files = {"--packets": options.packets, "--matrix": options.matrix, **tables}
-    _require_files(tables, {**files, "--trace": trace, "--figure": figure.path if figure else None})
+    _require_files(
+        tables, {**files, "--trace": trace, "--figure": figure.figure if figure else None}
+    )
     keywords = options.keywords()
     network = popsnet.Network(*map(keywords.pop, ("d", "g", "wavelengths")))
     made = popsnet.schedule(network, **keywords, trace=trace)

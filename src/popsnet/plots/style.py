@@ -275,13 +275,16 @@ def beside(
 def settled(figure: Figure) -> Figure:
     """Fix everything in its final place, because later drawing would move it a little.
 
-    Titles and labels of axes that are longer than their panel have several lines.
+    Titles and labels of axes that are longer than their panel have several lines, and ticks of the
+    x axis whose labels would overlap are left out.
     """
     _place(figure)
     for _ in range(3):
         if not _break_texts(figure):
             break
         _place(figure)
+    for axes in figure.axes:
+        _thin(axes)
     figure.set_layout_engine("none")
     figure.draw_without_rendering()
     return figure
@@ -295,6 +298,24 @@ def _place(figure: Figure) -> None:
         before, places = places, [axes.get_position().bounds for axes in figure.axes]
         if places == before:
             break
+
+
+def _thin(axes: Axes) -> None:
+    """Leave out every second tick of the x axis until no labels overlap."""
+    while axes.axison:
+        low, high = sorted(axes.get_xlim())
+        labels = [
+            label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high
+        ]
+        boxes = [label.get_window_extent() for label in labels if label.get_text()]
+        if len(boxes) < 3 or not any(a.x1 + _GAP > b.x0 for a, b in pairwise(boxes)):
+            return
+        ticks = [one.get_position()[0] for one in labels]
+        axes.xaxis.set_major_locator(FixedLocator(ticks[::-2][::-1]))
+
+
+_GAP = 4.0
+"""The pixels between labels of ticks."""
 
 
 def _texts_of(figure: Figure) -> list[tuple[Text, float]]:
@@ -321,13 +342,8 @@ def _break_texts(figure: Figure) -> bool:
     return broken
 
 
-_SIZE = Dimension(
-    "a length",
-    "3.5in",
-    {"in": Fraction(1), "cm": Fraction(50, 127), "mm": Fraction(5, 127), "pt": Fraction(1, 72)},
-    "in",
-    (1.0, 50.0),
-)
+_UNITS = {"in": Fraction(1), "cm": Fraction(50, 127), "mm": Fraction(5, 127), "pt": Fraction(1, 72)}
+_SIZE = Dimension("a length", "3.5in", _UNITS, "in", (1.0, 50.0))
 _FONT_SIZE, _FONT_SIZES = 8.0, (4.0, 40.0)
 """The size of text in points, and the sizes that can be chosen."""
 
@@ -373,12 +389,10 @@ class Layout:
 
     def __post_init__(self) -> None:
         for name in ("width", "height"):
-            value = getattr(self, name)
-            if value is not None:
-                inches = _SIZE.read(name, value)
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, inches := _SIZE.read(name, value))
                 if inches <= 0:
                     raise wrong(name, value)("a figure is 1 to 50 inches wide and high.")
-                object.__setattr__(self, name, inches)
         least, most = _FONT_SIZES
         if self.font_size is not None and not least <= self.font_size <= most:
             raise wrong("font_size", self.font_size)(f"give {least:g} to {most:g} points.")
@@ -392,6 +406,8 @@ class Layout:
         figure : Figure
             A figure that one of the functions ``draw_…`` returned.
         """
+        if self == Layout():
+            return figure
         legends = []
         for legend in list(figure.legends):
             legends.append((_LEGENDS[legend], [text.get_text() for text in legend.get_texts()]))
@@ -458,10 +474,7 @@ class Layout:
         return (self.font_size / _FONT_SIZE if self.font_size else scale), high * scale
 
     def _fitted(self, figure: Figure, panels: Sequence[Axes], high: float) -> Figure:
-        """Leave out ticks that do not fit, and settle the figure.
-
-        Unless the height is given, the figure grows until its panels are this high.
-        """
+        """Settle the figure; unless a height is given, it grows until panels are this high."""
         texts = {text: text.get_text() for text, _ in _texts_of(figure)}
         for _ in range(_ATTEMPTS):
             for text, words in texts.items():  # panels that were too low have broken them
@@ -477,13 +490,10 @@ class Layout:
                 break
             more = max(short * rows, 0.3 * collapsed * figure.get_figheight())
             figure.set_figheight(figure.get_figheight() + more)
-        for axes in panels:
-            _thin(axes)
         if collapsed:
             size = "{:.1f} × {:.1f} inches".format(*figure.get_size_inches())
             raise InputError(f"A figure of {size} is too small for its text; give a larger one.")
-        figure.set_layout_engine("constrained")
-        return settled(figure)
+        return figure
 
 
 _NARROW = 0.6
@@ -494,18 +504,6 @@ _ATTEMPTS, _SLACK = 6, 0.1
 """How often a figure is made higher, and by how many inches panels may be too low."""
 _ROW, _CHARACTER = 0.4, 4.5
 """The part of the width that the name of a row takes at most, and the points of a character."""
-
-
-def _thin(axes: Axes) -> None:
-    """Leave out every second tick of the x axis until no labels overlap."""
-    while axes.axison:
-        low, high = sorted(axes.get_xlim())
-        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
-        axes.xaxis.set_major_locator(FixedLocator(ticks))
-        boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
-        if len(ticks) < 3 or not any(a.x1 > b.x0 for a, b in pairwise(boxes)):
-            return
-        axes.xaxis.set_major_locator(FixedLocator(ticks[::-2][::-1]))
 
 
 def save(figure: Figure, folder: Path, stem: str) -> tuple[Path, Path]:

@@ -214,32 +214,17 @@ class Plotted:
     _draw: ClassVar[str]
     """The name of the function."""
 
-    def plot(
-        self,
-        *values: Any,
-        title: str | None = None,
-        width: str | float | None = None,
-        height: str | float | None = None,
-        font_size: float | None = None,
-        labels: Mapping[str, str] | None = None,
-        **options: Any,
-    ) -> Figure:
+    def plot(self, *values: Any, **options: Any) -> Figure:
         """Return the figure of the result. Needs ``popsnet[plots]``.
 
         :func:`popsnet.plots.save` and the ``savefig`` of the figure write it to a file.
 
         Parameters
         ----------
-        title : str, optional
-            The title, ``""`` for none.
-        width, height : str or float, optional
-            The size, such as ``"3.5in"``, ``"9cm"``, ``"88mm"`` or ``"252pt"``, or in inches.
-        font_size : float, optional
-            The size of labels in points, 8 by default.
-        labels : mapping of str to str, optional
-            What to write instead of names in the figure.
         *values, **options
-            Further arguments of the function of ``popsnet.plots`` that draws such results.
+            Further arguments of the function of ``popsnet.plots`` that draws such results, and
+            ``title``, ``width``, ``height``, ``font_size`` and ``labels`` of
+            :class:`popsnet.plots.Layout`.
 
         Returns
         -------
@@ -248,12 +233,10 @@ class Plotted:
         """
         import popsnet
 
+        names = ("title", "width", "height", "font_size", "labels")
+        layout = popsnet.plots.Layout(**{n: options.pop(n) for n in names if n in options})
         figure: Figure = getattr(popsnet.plots, self._draw)(self._drawn, *values, **options)
-        if (title, width, height, font_size, labels) != (None,) * 5:
-            return popsnet.plots.Layout(
-                title=title, width=width, height=height, font_size=font_size, labels=labels or {}
-            ).apply(figure)
-        return figure
+        return layout.apply(figure)
 
     @property
     def _drawn(self) -> Any:
