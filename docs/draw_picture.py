@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -290,6 +291,15 @@ def _with_sums(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **{name: round(row[name] * row["runs"]) for name in names}}
 
 
+def draw_command(path: Path, command: str) -> None:
+    """The figure of a command, as a page gives it."""
+    with TemporaryDirectory() as folder:
+        drawn = Path(folder) / path.name
+        words = [sys.executable, "-m", "popsnet", *command.split(), "--figure", str(drawn)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        keep(drawn.read_text(encoding="utf-8"), path)
+
+
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
     """One panel per slot."""
     for place, event in enumerate(events, start=1):
@@ -344,6 +354,13 @@ LONGER: dict[str, Callable[[Path], None]] = {
     "growth": draw_growth,
     **{name: partial(draw_traffic, curves=curves) for name, curves in TRAFFIC.items()},
 }
+
+COMMANDS = {
+    "oblivious-congestion": "adversary congestion --largest 256 --worst 32",
+    "rigid-growth": "adversary rigid 1 64 --router docs/examples/comparators.py --variant pratt",
+    "two-hop-separation": "adversary separation --largest 1024",
+}
+LONGER |= {name: partial(draw_command, command=words) for name, words in COMMANDS.items()}
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or [*QUICK, *LONGER]

@@ -131,11 +131,11 @@ def test_names_are_replaced_in_legends_and_rows(
         texts = {text.get_text().replace("\n", " ") for text in texts_of(drawn.pop())}
         assert {"Ours, as planned (S)", "Time division"} <= texts, line
     line = "compare 2 2 --runs 2 --router direct --figure x.svg"
-    finished = cli(*line.split(), "--label", "dirct=Time division")
+    finished = cli(*line.split(), "--label", "direkt=Time division")
     assert finished.code == 1
     assert finished.out.startswith("POPS(2, 2): 2 permutations")  # the numbers are not lost
     assert finished.err == (
-        "No figure is written. --label 'dirct': the figure has direct. Did you mean 'direct'?\n"
+        "No figure is written. --label 'direkt': the figure has direct. Did you mean 'direct'?\n"
     )
     for options, error in {
         "--label direct": "--label direct: give NAME=TEXT, a name and a text for it.",

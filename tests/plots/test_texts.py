@@ -18,7 +18,7 @@ import popsnet
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, plots
 from popsnet.paper.figures import paper_figures
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow
-from popsnet.plots import Layout
+from popsnet.plots import FigureLayout
 from popsnet.runs.phase_analysis import analyse_phases
 from popsnet.studies.adversaries import attack_rigid, measure_congestion, measure_separation
 from popsnet.theory.exact import exact_steps
@@ -229,7 +229,7 @@ def column(figure: Figure) -> Figure:
     """The figure in a column of a page, with a long title and a long name."""
     texts = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     labels = {texts[0]: f"{texts[0]} as in the second chapter, with {LONG}"} if texts else {}
-    return Layout(width="3.5in", title=TITLE, labels=labels).apply(figure)
+    return FigureLayout(width="3.5in", title=TITLE, labels=labels).apply(figure)
 
 
 def test_a_text_that_is_cut_is_found() -> None:

@@ -84,7 +84,7 @@ from popsnet.base.files import require_writable
 
 if TYPE_CHECKING:
     from popsnet import Timing
-    from popsnet.plots import Layout
+    from popsnet.plots import FigureLayout
 
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
@@ -320,9 +320,9 @@ class FigureOptions(Options):
         self.layout()
         return self
 
-    def layout(self) -> Layout:
+    def layout(self) -> FigureLayout:
         """Return how the figure differs from the one that popsnet draws."""
-        from popsnet.plots import Layout
+        from popsnet.plots import FigureLayout
 
         pairs = [text.partition("=") for text in self.label or ()]
         for name, equals, _ in pairs:
@@ -331,7 +331,7 @@ class FigureOptions(Options):
                     f"--label {name}: give NAME=TEXT, a name in the figure and a text."
                 )
         options = {name: getattr(self, name) for name in ("title", "width", "height", "font_size")}
-        return Layout(**options, labels={name: text for name, _, text in pairs})
+        return FigureLayout(**options, labels={name: text for name, _, text in pairs})
 
 
 Figure = Annotated["FigureOptions | None", FigureOptions]

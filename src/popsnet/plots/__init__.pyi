@@ -26,7 +26,7 @@ from .results import draw_results as draw_results
 from .results import draw_runs as draw_runs
 from .schedule import draw_schedule as draw_schedule
 from .slots import draw_trace as draw_trace
-from .style import Layout as Layout
+from .style import FigureLayout as FigureLayout
 from .style import save as save
 from .style import svg_text as svg_text
 from .survival import draw_survival as draw_survival

@@ -116,8 +116,6 @@ def _couplers(schedule: Schedule, slot: int) -> I64:
     network = schedule.network
     senders, listeners, _ = schedule.transmissions(slot)
     couplers = network.group(senders).astype(np.int64) * network.g + network.group(listeners)
-    if network.wavelengths == 1:
-        return couplers
     return couplers * network.wavelengths + schedule.wavelengths(slot)
 
 

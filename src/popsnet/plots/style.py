@@ -349,7 +349,7 @@ _FONT_SIZE, _FONT_SIZES = 8.0, (4.0, 40.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class FigureLayout:
     """How a figure is to differ from the one that popsnet draws: size, text, title and names.
 
     Parameters
@@ -374,9 +374,9 @@ class Layout:
     Examples
     --------
     >>> import popsnet
-    >>> from popsnet.plots import Layout
+    >>> from popsnet.plots import FigureLayout
     >>> figure = popsnet.route(4, 4, runs=20).plot()
-    >>> narrow = Layout(width="88mm", title="Mei and Rizzi").apply(figure)
+    >>> narrow = FigureLayout(width="88mm", title="Mei and Rizzi").apply(figure)
     >>> narrow.axes[0].get_title(), round(narrow.get_figwidth(), 2)
     ('Mei and Rizzi', 3.46)
     """
@@ -406,7 +406,7 @@ class Layout:
         figure : Figure
             A figure that one of the functions ``draw_…`` returned.
         """
-        if self == Layout():
+        if self == FigureLayout():
             return figure
         legends = []
         for legend in list(figure.legends):

@@ -224,7 +224,7 @@ class Plotted:
         *values, **options
             Further arguments of the function of ``popsnet.plots`` that draws such results, and
             ``title``, ``width``, ``height``, ``font_size`` and ``labels`` of
-            :class:`popsnet.plots.Layout`.
+            :class:`popsnet.plots.FigureLayout`.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class Plotted:
         import popsnet
 
         names = ("title", "width", "height", "font_size", "labels")
-        layout = popsnet.plots.Layout(**{n: options.pop(n) for n in names if n in options})
+        layout = popsnet.plots.FigureLayout(**{n: options.pop(n) for n in names if n in options})
         figure: Figure = getattr(popsnet.plots, self._draw)(self._drawn, *values, **options)
         return layout.apply(figure)
 
