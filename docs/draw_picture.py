@@ -273,7 +273,9 @@ def draw_kept_tails(path: Path) -> None:
 def draw_kept_faults(path: Path) -> None:
     """What dead couplers cost every router, from runs that took minutes."""
     kept = (FAULTS / f"{shape}.json" for shape in ("16-16", "64-16"))
-    save(draw_survival([survival_of(json.loads(file.read_text())) for file in kept]), path)
+    keep(
+        svg_text(draw_survival([survival_of(json.loads(file.read_text())) for file in kept])), path
+    )
 
 
 def survival_of(report: dict[str, Any]) -> Survival:
