@@ -17,7 +17,7 @@ from popsnet.base.files import require_writable
 from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Cluster, Figure
-from popsnet.cli.output import Interruption, for_people, reporting, with_figure
+from popsnet.cli.output import Interruption, for_people, print_parts, reporting, with_figure
 from popsnet.cli.output import show as show_table
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def paper(
 
 results = typer.Typer(
     name="results",
-    help="List, show, plot, export, merge, verify and rescue results.",
+    help="List, show, plot, export, drop, merge, verify and rescue results.",
     no_args_is_help=True,
 )
 
@@ -198,6 +198,8 @@ class FilterOptions(opt.Options):
 
     Parameters
     ----------
+    experiment
+        Only experiments whose name begins so; may be repeated.
     router
         Only this router; may be repeated.
     scheduler
@@ -222,8 +224,11 @@ class FilterOptions(opt.Options):
         Only these fault seeds: a number or a range.
     seed
         Only these seeds: a number or a range.
+    all_versions
+        Also results of older versions of a router or a scheduler, such as a file before an edit.
     """
 
+    experiment: Annotated[opt.Names, typer.Option(metavar="NAME")] = None
     router: opt.Routers = None
     scheduler: Annotated[opt.Names, typer.Option(metavar="NAME[:VARIANT]")] = None
     arrivals: Annotated[opt.Names, typer.Option(metavar="TEXT")] = None
@@ -238,12 +243,14 @@ class FilterOptions(opt.Options):
     wavelengths: _Range = None
     fault_seed: _Range = None
     seed: _Range = None
+    all_versions: bool = False
 
     def value(self) -> Selection:
         """Return what is selected."""
         from popsnet.sweeps import Selection
 
-        return Selection(**{name: value for name, value in vars(self).items() if value})
+        given = {name: value for name, value in vars(self).items() if value}
+        return Selection(versions="all" if given.pop("all_versions", None) else "newest", **given)
 
 
 Only = Annotated["Selection", FilterOptions]
@@ -350,7 +357,8 @@ def export(
     traffic
         Write a row per point of continuous traffic; done in any case if there are no runs.
     """
-    from popsnet.sweeps.reports import gap_notes
+    from popsnet.sweeps.reports import gap_notes, older_notes
+    from popsnet.sweeps.rows import SHARD, WINDOW
 
     if per_run and traffic:
         raise InputError("--per-run and --traffic are two tables; give one of them.")
@@ -358,14 +366,16 @@ def export(
         points = len(results.traffic.points(only))
         if traffic or (points and not per_run and not results.experiments(only)):
             count = results.export(out, only, traffic=True)
+            older = results.left_out(only, WINDOW)
             facts = Fact("file", str(out)), Fact("points", count), Fact("runs_not_counted", 0)
             note = f"{plural(count, 'point')} of traffic written to {out}."
-            return Report("", facts, (note,))
+            return Report("", (*facts, Fact("older_left_out", older)), (note, *older_notes(older)))
         count = results.export(out, only, per_run=per_run)
         old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
-        behind = results.runs_not_counted(only)
+        behind, older = results.runs_not_counted(only), results.left_out(only, SHARD)
     what = "run" if per_run else "experiment"
     facts = Fact("file", str(out)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
+    facts = *facts, Fact("older_left_out", older)
     report = Report("", facts, (f"{plural(count, what)} written to {out}.",))
     again = "Run the same sweep into a new store and merge it to add them."
     if old + deleted:
@@ -379,7 +389,53 @@ def export(
     if points:
         left = f"{plural(points, 'point')} of traffic left out"
         report = report.plus(f"{left}: popsnet results export --traffic writes them.")
-    return report.plus(*gap_notes(behind))
+    return report.plus(*gap_notes(behind), *older_notes(older))
+
+
+@results.command()
+@reporting
+def drop(
+    only: Only, older_versions: bool = False, yes: bool = False, store: Path = STORE
+) -> Report:
+    """Remove experiments and points of traffic with all their results, after a question.
+
+    Example: popsnet results drop --older-versions
+
+    Parameters
+    ----------
+    older_versions
+        Only results of versions of a router or a scheduler that are not the newest.
+    yes
+        Do not ask.
+    """
+    from popsnet.sweeps.rows import KINDS
+    from popsnet.sweeps.selection import EVERYTHING, NEWEST
+
+    if older_versions:
+        if only.versions == "all":
+            raise InputError("--older-versions and --all-versions: give only one.")
+        only = replace(only, versions="older")
+    if only in (NEWEST, EVERYTHING):
+        raise InputError(
+            "Nothing says what to drop: give --router, --n or another option that selects "
+            f"experiments, or --older-versions. To drop everything, remove the file {store}."
+        )
+    with popsnet.Store(store) as results:
+        chosen = results.selected(only, *KINDS.values())
+        report = results.report(only)
+    if chosen and not yes:
+        print_parts(report.renderables())
+        try:
+            sure = typer.confirm(f"Drop {plural(len(chosen), 'experiment')}?", err=True)
+        except typer.Abort:
+            raise InputError("There is no answer, so nothing was dropped; give --yes.") from None
+        chosen = chosen if sure else []
+        report = replace(report, parts=()) if for_people() else report  # it was shown
+    if chosen:
+        with popsnet.Store(store, create=True) as results:
+            results.drop(chosen)
+    said = f"{plural(len(chosen), 'experiment')} dropped from {store}."
+    return report.plus(Fact("dropped", len(chosen)), said)
 
 
 @results.command()

@@ -62,7 +62,10 @@ def traffic_fields(
 
 
 def store_report(
-    store: Store, experiments: Sequence[Experiment], points: Sequence[Point] = ()
+    store: Store,
+    experiments: Sequence[Experiment],
+    points: Sequence[Point] = (),
+    older: int = 0,
 ) -> Report:
     """Return experiments of a store with the means of their runs, and points of traffic."""
     rows = uniform(row_of(experiment, *store.gathered(experiment)) for experiment in experiments)
@@ -71,6 +74,7 @@ def store_report(
     table, notes = _fitting((name,), rows)
     behind = sum(map(store.runs_not_counted_of, experiments))
     facts = [Fact("store", str(store.path)), Fact("runs_not_counted", behind)]
+    facts.append(Fact("older_left_out", older))
     parts: list[Table | str] = [table, *notes, *gap_notes(behind), count]
     if points:
         runs = parts if rows else []
@@ -78,7 +82,7 @@ def store_report(
         many = _of_all(len(points), store.traffic.count(), "point")
         table_of_points = traffic_parts(name, traffic_records(points))
         parts = [*runs, *table_of_points, f"{many} of traffic in {store.path}."]
-    return Report("", tuple(facts), tuple(parts))
+    return Report("", tuple(facts), (*parts, *older_notes(older)))
 
 
 def _of_all(chosen: int, total: int, what: str) -> str:
@@ -110,14 +114,17 @@ def traffic_curves_report(
                 f"A figure shows one kind of {what}, and these points have "
                 f"{', '.join(sorted(values))}. Choose one by {cure}."
             )
+    older = store.left_out(only, WINDOW)
     facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
+    facts = *facts, Fact("older_left_out", older)
     differing = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}
     for point, row in zip(points, rows, strict=True):
         named = [point.experiment.label, *[row["label"]] * bool(row["label"])]
         named += [f"{column.title} {column.cell(row)}" for column in differing]
         lines.setdefault(", ".join(named), []).append(point.result)
-    return Report("", facts, tuple(traffic_parts(None, rows))), dict(sorted(lines.items()))
+    parts = *traffic_parts(None, rows), *older_notes(older)
+    return Report("", facts, parts), dict(sorted(lines.items()))
 
 
 DETAILS = (
@@ -141,8 +148,20 @@ def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
     programs = [row.get("router", row.get("scheduler")) for row in rows]
     versions = {(program, row["version"]) for program, row in zip(programs, rows, strict=True)}
     if len(versions) > len(set(programs)):
-        columns.append(Column("version", kind="text"))
+        columns.append(Column("version", kind="text", show=lambda row: short_version(row["version"])))
     return tuple(columns)
+
+
+def short_version(version: str) -> str:
+    """Return a version with the first characters of the digest of its file.
+
+    Examples
+    --------
+    >>> short_version("1+fba0e9ac73229217")
+    '1+fba0e9'
+    """
+    number, plus, digest = escape_controls(version, lines=False).partition("+")
+    return f"{number}{plus}{digest[:_SHORT]}"
 
 
 def _faults(row: Row) -> str:
@@ -175,6 +194,13 @@ _LESS_IMPORTANT_OF_TRAFFIC = (
     "delay_p95", "delay_p90", "delay_p50", "delay_p999", "delay_max", "accepted", *_LAST_DETAILS,
 )  # fmt: skip
 """Columns that are left out, in this order, where the lines would be too long."""
+
+
+def older_notes(experiments: int) -> list[str]:
+    """Return what to say of experiments of older versions that are left out, if there are any."""
+    are = "is" if experiments == 1 else "are"
+    text = f"{plural(experiments, 'experiment')} of older versions {are} left out; --all-versions has them all."
+    return [text] * bool(experiments)
 
 
 def gap_notes(runs: int) -> list[str]:

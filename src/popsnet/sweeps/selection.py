@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from popsnet.base.errors import InputError, did_you_mean, wrong
+from popsnet.base.errors import InputError, did_you_mean, require_one_of, wrong
 from popsnet.experiment.experiment import Experiment
 from popsnet.model.faults import Faults
 
@@ -15,9 +15,12 @@ Names: TypeAlias = str | Sequence[str]
 Numbers: TypeAlias = int | str | None
 """A number, a range ``"64:1024"`` with both ends in it and either end optional, or None for all."""
 
+Versions: TypeAlias = Literal["newest", "all", "older"]
+"""Of a program with results of several versions: the last that was run, all, or the others."""
+
 _One = TypeVar("_One", bound=Experiment)
 
-_NAMES = ("router", "scheduler", "variant", "permutation", "arrivals", "faults")
+_NAMES = ("experiment", "router", "scheduler", "variant", "permutation", "arrivals", "faults")
 _OF_TRAFFIC = ("scheduler", "arrivals")
 _NUMBERS = ("n", "d", "g", "wavelengths", "fault_seed", "seed")
 
@@ -40,6 +43,12 @@ class Selection:
     d, g, n, wavelengths, fault_seed, seed : int or str, optional
         A number, or a range such as ``"64:1024"``, ``"64:"`` or ``":1024"``. Both ends belong to
         a range.
+    experiment : str or sequence of str
+        The first characters of the name of an experiment.
+    versions : str
+        A program whose version has changed, such as an edited file, has results of several
+        versions in a store. ``"newest"`` selects those of the version that was run last, ``"all"``
+        those of all versions, and ``"older"`` those of all but the newest. A store applies it.
 
     Examples
     --------
@@ -52,6 +61,7 @@ class Selection:
     False
     """
 
+    experiment: Names = ()
     router: Names = ()
     variant: Names = ()
     permutation: Names = ()
@@ -64,8 +74,10 @@ class Selection:
     wavelengths: Numbers = None
     fault_seed: Numbers = None
     seed: Numbers = None
+    versions: Versions = "newest"
 
     def __post_init__(self) -> None:
+        require_one_of("versions", self.versions, get_args(Versions))
         for name in _NAMES:
             if not all(isinstance(text, str) for text in self._names(name)):
                 raise wrong(name, repr(getattr(self, name)))("give a name, or several.")
@@ -83,6 +95,8 @@ class Selection:
             least, most = _range(name, getattr(self, name))
             return bool(least <= _number(experiment, name) <= most)
         value, names = _value(experiment, name), self._names(name)
+        if name == "experiment":
+            return not names or value.startswith(names)
         if value is None:
             return not names
         if name in ("router", "scheduler") and f"{value}:{experiment.variant}" in names:
@@ -128,6 +142,8 @@ class Selection:
             known = sorted({_value(experiment, name) for experiment in experiments} - {None})
             names = self._names(name)
             refused = wrong(name, repr(names[0]))
+            if name == "experiment":
+                return refused(f"no experiment in {where} has a name that begins so.")
             if not known:
                 what = "points of traffic" if name in _OF_TRAFFIC else "runs"
                 return refused(f"it selects {what}, and {where} has none for this.")
@@ -144,7 +160,9 @@ def _number(experiment: Experiment, name: str) -> int:
 
 def _value(experiment: Experiment, name: str) -> Any:
     """Return what an experiment has under a name; None if experiments of its kind have none."""
-    return str(experiment.faults) or "none" if name == "faults" else experiment.identity.get(name)
+    if name == "faults":
+        return str(experiment.faults) or "none"
+    return experiment.digest if name == "experiment" else experiment.identity.get(name)
 
 
 def _range(name: str, value: Numbers) -> tuple[float, float]:
@@ -161,4 +179,23 @@ def _range(name: str, value: Numbers) -> tuple[float, float]:
     return least, most
 
 
-EVERYTHING = Selection()
+def older(experiments: Iterable[_One], last: Callable[[_One], str]) -> set[_One]:
+    """Return the experiments of versions of programs of which another version was run later.
+
+    ``last`` gives the time of the last result of an experiment. Two versions of the same second
+    are both the newest.
+    """
+    programs: dict[tuple[str, str], dict[str, list[_One]]] = {}
+    for experiment in experiments:
+        versions = programs.setdefault((experiment.spelling.tag, experiment.program), {})
+        versions.setdefault(experiment.version, []).append(experiment)
+    found: set[_One] = set()
+    for versions in programs.values():
+        if len(versions) > 1:
+            times = {version: max(map(last, alike)) for version, alike in versions.items()}
+            newest = max(times.values())
+            found.update(*(versions[version] for version, time in times.items() if time < newest))
+    return found
+
+
+NEWEST, EVERYTHING = Selection(), Selection(versions="all")

@@ -19,8 +19,9 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from popsnet.base.errors import InputError, StoreError, as_path
 from popsnet.base.progress import patient_progress
@@ -34,7 +35,7 @@ from popsnet.sweeps.exports import RunTable, export_records, export_runs, run_co
 from popsnet.sweeps.kind import Provenance, Result, ResultBatch, ResultKind, UnreadableError
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
-from popsnet.sweeps.selection import EVERYTHING, Selection
+from popsnet.sweeps.selection import EVERYTHING, NEWEST, Selection, older
 from popsnet.sweeps.shard import (
     FAULT_COLUMNS,
     RUN_COLUMNS,
@@ -50,6 +51,8 @@ from popsnet.sweeps.window import Point, PointTable, result_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_One = TypeVar("_One", bound=Experiment)
 
 _FEW = 10
 """Experiments that a message names."""
@@ -312,7 +315,15 @@ class Store(Plotted):
         only : Selection
             Which experiments; all by default.
         """
-        return [experiment for experiment in self._of(SHARD) if experiment in only]
+        return self.of_versions(self._of(SHARD), only)
+
+    def of_versions(self, experiments: Sequence[_One], only: Selection) -> list[_One]:
+        """Return what is selected of all experiments of a kind, of the versions that are wanted."""
+        selected = [experiment for experiment in experiments if experiment in only]
+        if only.versions == "all":
+            return selected
+        old = older(experiments, lambda one: max(o.finished for o in self.provenances(one)))
+        return [one for one in selected if (one in old) == (only.versions == "older")]
 
     def _of(self, kind: ResultKind) -> list[Experiment]:
         """Return the experiments that have results of a kind, small networks first."""
@@ -359,9 +370,26 @@ class Store(Plotted):
                     raise UnreadableError(flaw)
         self._sound.add(digest)
 
-    def _selected(self, only: Selection) -> list[Experiment]:
-        """Return the selected experiments; refuse a selection of nothing, which is a slip."""
-        return only.require_any(self.experiments(), self.path)
+    def selected(self, only: Selection, *kinds: ResultKind) -> list[Experiment]:
+        """Return the selected experiments of some kinds of results; by default, of runs.
+
+        Raises
+        ------
+        InputError
+            If there are experiments, and none of them is selected, which is a slip.
+        """
+        every = [experiment for kind in kinds or (SHARD,) for experiment in self._of(kind)]
+        only.require_any(every, self.path)
+        selected = self.of_versions(every, only)
+        if every and not selected:
+            which = "older" if only.versions == "newest" else "the newest"
+            raise InputError(f"{self.path} has results of {which} versions only for this.")
+        return selected
+
+    def left_out(self, only: Selection = NEWEST, *kinds: ResultKind) -> int:
+        """Return how many experiments are not selected because they are of older versions."""
+        every = replace(only, versions="all")
+        return len(self.selected(every, *kinds)) - len(self.selected(only, *kinds))
 
     def find(self, prefix: str) -> Experiment:
         """Return the experiment whose name, which is its digest, begins with these characters.
@@ -426,26 +454,25 @@ class Store(Plotted):
         """Return a point of traffic; None if the store does not have it."""
         return self._point(experiment) if self.numbers(experiment) else None
 
-    def report(self, only: Selection = EVERYTHING) -> Report:
+    def report(self, only: Selection = NEWEST) -> Report:
         """Return the experiments and the means of their runs, as they are shown."""
-        points = {point.experiment: point for point in self.points()}
-        runs = self.experiments()
-        chosen = set(only.require_any([*runs, *points], self.path))
+        chosen = self.selected(only, *KINDS.values())
         return store_report(
             self,
-            [experiment for experiment in runs if experiment in chosen],
-            [point for experiment, point in points.items() if experiment in chosen],
+            [experiment for experiment in chosen if kind_of(experiment) is SHARD],
+            [self._point(experiment) for experiment in chosen if kind_of(experiment) is WINDOW],
+            self.left_out(only, *KINDS.values()),
         )
 
     def to_records(
-        self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
+        self, only: Selection = NEWEST, *, per_run: bool = False, traffic: bool = False
     ) -> list[dict[str, Any]]:
         """Return a dictionary per experiment, per run, or per point of traffic.
 
         Parameters
         ----------
         only : Selection
-            Which experiments; all by default.
+            Which experiments; by default all, of programs with several versions the newest.
         per_run : bool
             Return a dictionary per run instead: the experiment, the number of the run, its counts.
         traffic : bool
@@ -456,11 +483,11 @@ class Store(Plotted):
         if per_run:
             tables = self._run_tables(only)
             return uniform(record for table in tables for record in table.records())
-        gathered = ((e, self.gathered(e)) for e in self._selected(only))
+        gathered = ((e, self.gathered(e)) for e in self.selected(only))
         return uniform(row_of(e, *runs) for e, runs in gathered if runs.tally.runs)
 
     def to_dataframe(
-        self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
+        self, only: Selection = NEWEST, *, per_run: bool = False, traffic: bool = False
     ) -> pd.DataFrame:
         """Return a pandas data frame with a row per experiment, per run, or per point of traffic.
 
@@ -473,7 +500,7 @@ class Store(Plotted):
     def export(
         self,
         path: str | Path,
-        only: Selection = EVERYTHING,
+        only: Selection = NEWEST,
         *,
         per_run: bool = False,
         traffic: bool = False,
@@ -485,7 +512,7 @@ class Store(Plotted):
         path : str or Path
             The file. Its name ends in .csv, .json or .parquet.
         only : Selection
-            Which experiments; all by default.
+            Which experiments; by default all, of programs with several versions the newest.
         per_run : bool
             Write a row per run instead of a row per experiment.
         traffic : bool
@@ -497,15 +524,14 @@ class Store(Plotted):
         what = "points of traffic" if traffic else "results"
         return export_records(what, self.to_records(only, traffic=traffic), Path(path), reason)
 
-    def selected_points(self, only: Selection = EVERYTHING) -> list[Point]:
+    def selected_points(self, only: Selection = NEWEST) -> list[Point]:
         """Return the selected points of traffic; refuse a selection of nothing, which is a slip."""
-        points = {point.experiment: point for point in self.points()}
-        return [points[experiment] for experiment in only.require_any(points, self.path)]
+        return list(map(self._point, self.selected(only, WINDOW)))
 
     def _run_tables(self, only: Selection) -> list[RunTable]:
-        return [self.runs(experiment) for experiment in self._selected(only)]
+        return [self.runs(experiment) for experiment in self.selected(only)]
 
-    def runs_without_counts(self, only: Selection = EVERYTHING) -> tuple[int, int]:
+    def runs_without_counts(self, only: Selection = NEWEST) -> tuple[int, int]:
         """Return how many runs, up to gaps, have no counts of their own.
 
         First the runs that popsnet 0.1 made, then those whose counts were deleted.
@@ -543,6 +569,33 @@ class Store(Plotted):
             digests = {row[0] for row in rows}
             insert([row for row in other.rows("experiments") if row[0] in digests], rows)
         return self._count() - before
+
+    def drop(self, experiments: Iterable[Experiment]) -> None:
+        """Remove experiments with all their results, all or nothing.
+
+        Parameters
+        ----------
+        experiments : iterable of Experiment
+            Those to remove, such as ``store.experiments(Selection(versions="older"))``.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> from popsnet.sweeps import Selection
+        >>> experiments = [popsnet.Experiment(4, 4, seed=seed) for seed in (0, 1)]
+        >>> tallies = popsnet.collect(experiments, runs=10, store="results.sqlite")
+        >>> with popsnet.Store("results.sqlite", create=True) as store:
+        ...     store.drop(store.experiments(Selection(seed=1)))
+        ...     [experiment.seed for experiment in store.experiments()]
+        [0]
+        """
+        names = [(experiment.digest,) for experiment in experiments]
+        with self.inserting():
+            for table in reversed(stored.TABLES):
+                self._database.executemany(f"DELETE FROM {table} WHERE digest = ?", names)  # noqa: S608
+        self._sound.difference_update(name for (name,) in names)
+        with suppress(sqlite3.OperationalError):  # another program is reading
+            self._database.execute("VACUUM")
 
     def _count(self) -> int:
         return sum(self.count(kind)[0] for kind in KINDS)
