@@ -20,7 +20,8 @@ from popsnet.programs.router import all_routers
 from popsnet.runs.summary import seeds_of
 from popsnet.sweeps.reports import DETAILS, gap_notes, older_notes, short_version, why_nothing
 from popsnet.sweeps.selection import NEWEST, Selection
-from popsnet.sweeps.store import CountedRuns, Store
+from popsnet.sweeps.shard import CountedRuns
+from popsnet.sweeps.store import Store
 
 _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
     "n": lambda experiment: Fraction(experiment.network.n),

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import popsnet
 from popsnet.base.errors import InputError, require_several, wrong
 from popsnet.engines import Tally
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.sweeps.kind import ResultKind
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, has_results, kind_of
-from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
-from popsnet.sweeps.store import CountedRuns, Store
+from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, CountedRuns, Precision, shards_of
+from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import Part
 
@@ -182,9 +181,7 @@ class Goals:
         goal = self.goals.get(experiment)
         if self.precision is None and self.part is None:
             goal = Goal(experiment, [range(shards_of(runs))])
-        return (
-            CountedRuns(Tally(), {}, popsnet.__version__) if goal is None else goal.gathered(store)
-        )
+        return CountedRuns(Tally()) if goal is None else goal.gathered(store)
 
 
 def _pairs(experiments: Experiments, runs: int | None) -> list[tuple[Experiment, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import popsnet
@@ -23,7 +22,7 @@ from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult
 from popsnet.sweeps.exports import uniform
 from popsnet.sweeps.kind import Provenance
 from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
-from popsnet.sweeps.shard import FAULT_COLUMNS, SHARD_RUNS, shards_of, standard_error
+from popsnet.sweeps.shard import FAULT_COLUMNS, SHARD_RUNS, CountedRuns, shards_of, standard_error
 from popsnet.sweeps.tables import in_words
 from popsnet.sweeps.window import Point
 
@@ -62,13 +61,10 @@ def traffic_fields(
 
 
 def store_report(
-    store: Store,
-    experiments: Sequence[Experiment],
-    points: Sequence[Point] = (),
-    older: int = 0,
+    store: Store, experiments: Sequence[Experiment], points: Sequence[Point] = (), older: int = 0
 ) -> Report:
     """Return experiments of a store with the means of their runs, and points of traffic."""
-    rows = uniform(row_of(experiment, *store.gathered(experiment)) for experiment in experiments)
+    rows = uniform(row_of(experiment, store.gathered(experiment)) for experiment in experiments)
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
     count = f"{_of_all(len(rows), len(store.experiments()), 'experiment')} in {store.path}."
     table, notes = _fitting((name,), rows)
@@ -148,7 +144,9 @@ def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
     programs = [row.get("router", row.get("scheduler")) for row in rows]
     versions = {(program, row["version"]) for program, row in zip(programs, rows, strict=True)}
     if len(versions) > len(set(programs)):
-        columns.append(Column("version", kind="text", show=lambda row: short_version(row["version"])))
+        columns.append(
+            Column("version", kind="text", show=lambda row: short_version(row["version"]))
+        )
     return tuple(columns)
 
 
@@ -226,7 +224,7 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     """
     labelled = zip(sweep.wanted, sweep.labels, goals.gathered(store), strict=True)
     rows = uniform(
-        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, *done)}
+        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, done)}
         for (experiment, runs), label, done in labelled
     )
     begun, others = ([row for row in rows if bool(row["runs"]) is some] for some in (True, False))
@@ -352,7 +350,7 @@ def _runs_report(store: Store, experiment: Experiment) -> Report:
     """Return the runs of an experiment: histograms, and when, where and with what it was run."""
     shards, gathered = store.shards(experiment), store.gathered(experiment)
     origins, tally = store.provenances(experiment), gathered.tally
-    row = row_of(experiment, *gathered)
+    row = row_of(experiment, gathered)
     labels = {key: _LABELS.get(key, ("", "integer")) for key in row}
     labels |= {key: (key.replace("_", " "), "text") for key in experiment.identity}
     facts = [Fact(key, value, *labels[key], _mark(key, row)) for key, value in row.items()]
@@ -541,17 +539,13 @@ def _summary(tally: Tally, name: str) -> dict[str, Any]:
     return asdict(summarize_counts(tally.histograms[name]))
 
 
-def row_of(
-    experiment: Experiment,
-    tally: Tally,
-    faults: Mapping[str, int] = MappingProxyType({}),
-    version: str = popsnet.__version__,
-) -> dict[str, Any]:
+def row_of(experiment: Experiment, counted: CountedRuns) -> dict[str, Any]:
     """Return an experiment and figures of its runs as one row.
 
     Without runs, means and the like are None.
     """
-    row: dict[str, Any] = experiment_columns(experiment, version)
+    tally = counted.tally
+    row: dict[str, Any] = experiment_columns(experiment, counted.version)
     row |= {"runs": tally.runs, "capped": tally.capped}
     for name in ("steps", "slots", "slots_delivered"):
         row |= {f"{name}_{key}": value for key, value in _summary(tally, name).items()}
@@ -560,7 +554,7 @@ def row_of(
     lost = _summary(tally, "lost")
     total = sum(packets * runs for packets, runs in tally.lost.items())
     row |= {"lost": total, "lost_per_run": lost["mean"], "lost_max": lost["max"]}
-    row |= {name: getattr(tally, name) for name in TOTALS} | dict(faults)
+    row |= {name: getattr(tally, name) for name in TOTALS} | dict(counted.faults)
     return row | {
         f"{name}_histogram": {str(value): histogram[value] for value in sorted(histogram)}
         for name, histogram in tally.histograms.items()

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from popsnet.base.errors import InputError, StoreError, as_path
 from popsnet.base.progress import patient_progress
@@ -40,12 +40,13 @@ from popsnet.sweeps.shard import (
     FAULT_COLUMNS,
     RUN_COLUMNS,
     SHARD_RUNS,
+    CountedRuns,
     columns_of,
     is_old,
+    made_by,
     shards_of,
     table_of,
     tally_of,
-    versions_of,
 )
 from popsnet.sweeps.window import Point, PointTable, result_of
 
@@ -81,16 +82,6 @@ def _hint(text: str, experiments: Sequence[Experiment]) -> str:
         return "The store is empty."
     what = f"Experiments with {text!r}" if close else "Experiments"
     return f"{what}: {_named(close or experiments)}"
-
-
-class CountedRuns(NamedTuple):
-    """The runs of an experiment up to the first shard that is missing."""
-
-    tally: Tally
-    faults: dict[str, int]
-    """Sums of the counts that only runs with faults have."""
-    version: str
-    """The version of popsnet that made them, or the versions."""
 
 
 class Store(Plotted):
@@ -258,8 +249,8 @@ class Store(Plotted):
             table = table_of(rows, FAULT_COLUMNS)
             faults = dict(zip(FAULT_COLUMNS, table.sum(axis=0).tolist(), strict=True))
         with self.errors_named():
-            version = versions_of(rows)
-        return CountedRuns(self._tally(rows), faults, version)
+            made = made_by(list(map(SHARD.provenance, rows)))
+        return CountedRuns(self._tally(rows), faults, *made)
 
     def _unbroken_shards(self, experiment: Experiment) -> int:
         shards = self.shards(experiment)
@@ -295,6 +286,7 @@ class Store(Plotted):
             single = [row for row in rows if columns_of(row)]
             others = [row for row in rows if not columns_of(row)] if len(single) < len(rows) else []
             deleted = [row for row in others if not is_old(SHARD.provenance(row).popsnet)]
+            origins = list(map(SHARD.provenance, single))
             return RunTable(
                 experiment,
                 tuple(row.first // SHARD_RUNS for row in single),
@@ -302,7 +294,9 @@ class Store(Plotted):
                 names,
                 without=len(others) * SHARD_RUNS,
                 deleted=len(deleted) * SHARD_RUNS,
-                version=versions_of(rows),
+                version=made_by(origins)[0],
+                engines=tuple(origin.engine for origin in origins),
+                seconds=tuple(origin.seconds / SHARD_RUNS for origin in origins),
             )
 
     def experiments(self, only: Selection = EVERYTHING) -> list[Experiment]:
@@ -388,6 +382,8 @@ class Store(Plotted):
 
     def left_out(self, only: Selection = NEWEST, *kinds: ResultKind) -> int:
         """Return how many experiments are not selected because they are of older versions."""
+        if only.versions != "newest":
+            return 0
         every = replace(only, versions="all")
         return len(self.selected(every, *kinds)) - len(self.selected(only, *kinds))
 
@@ -479,12 +475,18 @@ class Store(Plotted):
             Return a dictionary per point of traffic instead.
         """
         if traffic:
-            return traffic_records(self.selected_points(only))
+            points = self.selected_points(only)
+            made = [{n: getattr(p.provenance, n) for n in ("seconds", "engine")} for p in points]
+            return [row | more for row, more in zip(traffic_records(points), made, strict=True)]
         if per_run:
             tables = self._run_tables(only)
             return uniform(record for table in tables for record in table.records())
         gathered = ((e, self.gathered(e)) for e in self.selected(only))
-        return uniform(row_of(e, *runs) for e, runs in gathered if runs.tally.runs)
+        return uniform(
+            row_of(e, runs) | {"seconds": runs.seconds, "engine": runs.engine}
+            for e, runs in gathered
+            if runs.tally.runs
+        )
 
     def to_dataframe(
         self, only: Selection = NEWEST, *, per_run: bool = False, traffic: bool = False
