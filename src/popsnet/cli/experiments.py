@@ -45,6 +45,7 @@ _REST = "The same command does the rest."
 def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> None:
     """Say what is done, where there is no terminal to show a bar."""
     from popsnet.sweeps.rows import SHARD, WINDOW
+    from popsnet.sweeps.shard import SHARD_RUNS
 
     left, missing = (
         [len(goal.missing(store)) for goal in goals.of_kind(kind)] for kind in (SHARD, WINDOW)
@@ -54,7 +55,7 @@ def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> No
         return
     what = plural(experiments, "experiment")
     if goals.precision is None:
-        what = f"{plural(sum(left), 'shard')} of {what}"
+        what = f"{plural(sum(left), 'part')} of {SHARD_RUNS} runs, of {what}"
     parts = [what] * bool(experiments) + [f"{plural(points, 'point')} of traffic"] * bool(points)
     where = ""
     if cluster is not None:
@@ -94,7 +95,7 @@ def sweep(
     file
         What to run.
     workers
-        Shards and points to run at once; one per processor by default.
+        Parts of 10 runs, and points, to run at once; one per processor by default.
     precision
         Run until half the width of the 95 % interval of the mean slots is at most this, relative
         to the mean: 2% or 0.02. The runs of the file are done in any case. It does not apply to
@@ -375,8 +376,8 @@ def export(
         behind, older = results.runs_not_counted(only), results.left_out(only, SHARD)
     what = "run" if per_run else "experiment"
     facts = Fact("file", str(out)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
-    facts = *facts, Fact("older_left_out", older)
     report = Report("", facts, (f"{plural(count, what)} written to {out}.",))
+    report = report.plus(Fact("older_left_out", older))
     again = "Run the same sweep into a new store and merge it to add them."
     if old + deleted:
         report = report.plus(Fact("runs_without_counts", old + deleted))

@@ -105,7 +105,7 @@ def _code(value: Any, documented: bool) -> Any:
         and isinstance(value, _WITH_DOCSTRING)
         and ast.get_docstring(value) is not None
     ):
-        fields["body"] = value.body[1:]
+        fields["body"] = fields["body"][1:]
     return type(value).__name__, [(name, _code(each, documented)) for name, each in fields.items()]
 
 

@@ -248,8 +248,8 @@ def _row(label: str, point: CurvePoint) -> dict[str, Any]:
     experiment = point.experiment
     return {
         "line": label, "router": experiment.router, "version": experiment.version,
-        "variant": experiment.variant, "permutation": experiment.permutation, **experiment.network.columns(),
-        **seeds_of(experiment), "x": float(point.x),
+        "variant": experiment.variant, "permutation": experiment.permutation,
+        **experiment.network.columns(), **seeds_of(experiment), "x": float(point.x),
         "runs": point.runs, "capped": point.capped, "mean": point.mean,
         "low": point.low, "high": point.high, "experiment": experiment.digest,
         "popsnet_version": point.version,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import popsnet
@@ -111,8 +112,8 @@ def traffic_curves_report(
                 f"{', '.join(sorted(values))}. Choose one by {cure}."
             )
     older = store.left_out(only, WINDOW)
-    facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
-    facts = *facts, Fact("older_left_out", older)
+    counts = {"runs_not_counted": 0, "older_left_out": older}
+    facts = tuple(starmap(Fact, ({"x": "load", "measure": "delay"} | counts).items()))
     differing = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}
     for point, row in zip(points, rows, strict=True):
@@ -197,17 +198,17 @@ _LESS_IMPORTANT_OF_TRAFFIC = (
 def older_notes(experiments: int) -> list[str]:
     """Return what to say of experiments of older versions that are left out, if there are any."""
     are = "is" if experiments == 1 else "are"
-    text = f"{plural(experiments, 'experiment')} of older versions {are} left out; --all-versions has them all."
-    return [text] * bool(experiments)
+    text = f"{plural(experiments, 'experiment')} of older versions {are} left out"
+    return [f"{text}; --all-versions shows all."] * bool(experiments)
 
 
 def gap_notes(runs: int) -> list[str]:
-    """Return what to say of runs behind a missing shard, if there are any."""
+    """Return what to say of runs behind a missing part, if there are any."""
     if not runs:
         return []
     are = "is" if runs == 1 else "are"
     return [
-        f"{plural(runs, 'run')} behind a missing shard {are} not counted. Run the sweep or merge "
+        f"{plural(runs, 'run')} behind a missing part {are} not counted. Run the sweep or merge "
         "the missing part."
     ]
 
@@ -232,7 +233,7 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     table, below = _fitting(label, begun)
     notes = []
     if any(runs % SHARD_RUNS for runs in sweep.runs) and goals.precision is None:
-        notes.append(f"Runs are rounded up to whole shards of {SHARD_RUNS}.")
+        notes.append(f"Runs are rounded up to a multiple of {SHARD_RUNS}.")
     if sweep.skipped:
         notes.append(f"Skipped {len(sweep.skipped):,}: {in_words(sweep.skipped)}.")
     if others and goals.part is None:
@@ -336,7 +337,7 @@ def _runs_in_words(goals: Goals, store: Store) -> str:
     are = "is" if done == 1 else "are"
     if goals.precision is not None:
         return f"{done:,} of {plural(total, 'experiment')} {are} finished in {store.path}."
-    of_all = plural(total, "shard")
+    of_all = plural(total, "part")
     return f"{done:,} of {of_all} of {SHARD_RUNS} runs {are} in {store.path}."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar
 
 from popsnet.base.errors import InputError, did_you_mean, require_one_of, wrong
 from popsnet.experiment.experiment import Experiment
@@ -15,7 +15,7 @@ Names: TypeAlias = str | Sequence[str]
 Numbers: TypeAlias = int | str | None
 """A number, a range ``"64:1024"`` with both ends in it and either end optional, or None for all."""
 
-Versions: TypeAlias = Literal["newest", "all", "older"]
+VERSIONS = "newest", "all", "older"
 """Of a program with results of several versions: the last that was run, all, or the others."""
 
 _One = TypeVar("_One", bound=Experiment)
@@ -74,10 +74,10 @@ class Selection:
     wavelengths: Numbers = None
     fault_seed: Numbers = None
     seed: Numbers = None
-    versions: Versions = "newest"
+    versions: str = "newest"
 
     def __post_init__(self) -> None:
-        require_one_of("versions", self.versions, get_args(Versions))
+        require_one_of("versions", self.versions, VERSIONS)
         for name in _NAMES:
             if not all(isinstance(text, str) for text in self._names(name)):
                 raise wrong(name, repr(getattr(self, name)))("give a name, or several.")

@@ -593,7 +593,7 @@ class Store(Plotted):
         """
         names = [(experiment.digest,) for experiment in experiments]
         with self.inserting():
-            for table in reversed(stored.TABLES):
+            for table in ("results", "experiments"):
                 self._database.executemany(f"DELETE FROM {table} WHERE digest = ?", names)  # noqa: S608
         self._sound.difference_update(name for (name,) in names)
         with suppress(sqlite3.OperationalError):  # another program is reading
