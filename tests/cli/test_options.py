@@ -29,6 +29,8 @@ ENGINE = "the engines are equal bit by bit"
 PERMISSION = "it permits what does not happen here"
 SMALL = "the case is too small or too simple to show it"
 SHOWN = "a browser is opened only for people; tested below"
+VERSIONS = {SMALL: "all_versions"}
+"""In ``tests/cli/test_results.py`` there are older versions."""
 ORDER = "it decides when and where the work is done, not what comes out"
 
 
@@ -239,26 +241,28 @@ MODES: dict[str, list[Mode]] = {
     ],
     "routers": [Mode("routers")],
     "cite": [Mode("cite")],
-    "results list": [Mode("results list --store store.sqlite")],
+    "results list": [Mode("results list --store store.sqlite", "", VERSIONS)],
     "results show": [Mode("results show EXPERIMENT --store store.sqlite")],
     "results plot": [
-        Mode("results plot --store store.sqlite --figure NEW.svg", "scheduler arrivals"),
+        Mode("results plot --store store.sqlite --figure NEW.svg", "scheduler arrivals", VERSIONS),
         Mode(
             "results plot --store store.sqlite --figure NEW.svg --measure delay --arrivals uniform "
             "--d 2 --g 2",
-            "x router variant permutation faults wavelengths seed fault_seed",
-            {SMALL: "n"},
+            "x experiment router variant permutation faults wavelengths seed fault_seed",
+            {SMALL: "n all_versions"},
         ),
     ],
     "results export": [
-        Mode("results export --out NEW.csv --store store.sqlite"),
+        Mode("results export --out NEW.csv --store store.sqlite", "", VERSIONS),
         Mode(
             "results export --out NEW.csv --store store.sqlite --per-run",
             "traffic scheduler arrivals",
+            VERSIONS,
         ),
         Mode(
             "results export --out NEW.csv --store store.sqlite --traffic",
-            "per_run router variant permutation faults wavelengths seed fault_seed",
+            "per_run experiment router variant permutation faults wavelengths seed fault_seed",
+            VERSIONS,
         ),
     ],
     "results merge": [Mode("results merge store.sqlite")],
@@ -288,8 +292,8 @@ MODES: dict[str, list[Mode]] = {
 VALUES = {
     "algorithm": "shear", "arrivals": "'bernoulli uniform'", "arrival_seed": "7", "buffer": "1",
     "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4",
-    "dimension": "1", "engine": "slots", "excess": "1dB", "fault": "coupler:0-1",
-    "faults": "coupler:0-1",
+    "dimension": "1", "engine": "slots", "excess": "1dB", "experiment": "EXPERIMENT",
+    "fault": "coupler:0-1", "faults": "coupler:0-1",
     "fault_seed": "7", "fibre": "1km", "figure": "NEW.svg", "first": "100", "g": "4",
     "guard": "5ns", "hops": "1", "keep": "NEW.json", "keys": "keys.txt", "kind": "receivers",
     "largest": "16", "load": "0.2", "loads": "0.1,0.3", "loss": "0.4", "loss_per": "listener",
@@ -341,8 +345,10 @@ OBSERVED = {
     "demo": "out no_open json csv", "doctor": "cluster json csv",
     "paper": "out runs max_n full cluster json csv", "sweep": "workers cluster",
     "view": "no_open",
+    "results drop": "experiment router scheduler arrivals variant permutation faults n d g seed "
+    "wavelengths fault_seed all_versions older_versions yes store json csv",
 }  # fmt: skip
-"""Options that take long or start programs: tests below see what they are called with."""
+"""Options that take long, start programs or remove results, which have tests of their own."""
 
 
 def leaves(group: TyperGroup, above: str = "") -> Iterator[tuple[str, Any]]:
