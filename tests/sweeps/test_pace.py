@@ -58,8 +58,8 @@ class Simulated:
             self.now = max(self.now, end)
             (experiment, numbers), each = works.pop(which)
             pace.note([finished(experiment, numbers, each)])
-            with pace.writing():
-                self.now += self.writes
+            pace.writing += self.writes
+            self.now += self.writes
             in_order = [[work] for work, _ in works.values()]
             yield self.now, pace.left(queue, in_order, self.workers)
 

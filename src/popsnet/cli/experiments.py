@@ -6,6 +6,7 @@ import re
 import sys
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -365,32 +366,27 @@ def export(
         raise InputError("--per-run and --traffic are two tables; give one of them.")
     with popsnet.Store(store) as results:
         points = len(results.traffic.points(only))
-        if traffic or (points and not per_run and not results.experiments(only)):
-            count = results.export(out, only, traffic=True)
-            older = results.left_out(only, WINDOW)
-            facts = Fact("file", str(out)), Fact("points", count), Fact("runs_not_counted", 0)
-            note = f"{plural(count, 'point')} of traffic written to {out}."
-            return Report("", (*facts, Fact("older_left_out", older)), (note, *older_notes(older)))
-        count = results.export(out, only, per_run=per_run)
+        traffic = traffic or bool(points and not per_run and not results.experiments(only))
+        count = results.export(out, only, per_run=per_run, traffic=traffic)
         old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
-        behind, older = results.runs_not_counted(only), results.left_out(only, SHARD)
-    what = "run" if per_run else "experiment"
-    facts = Fact("file", str(out)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
-    report = Report("", facts, (f"{plural(count, what)} written to {out}.",))
-    report = report.plus(Fact("older_left_out", older))
-    again = "Run the same sweep into a new store and merge it to add them."
-    if old + deleted:
-        report = report.plus(Fact("runs_without_counts", old + deleted))
-    if old:
-        made = "popsnet 0.1 made them and kept only histograms."
-        report = report.plus(f"{plural(old, 'run')} left out: {made} {again}")
-    if deleted:
-        gone = "their rows were deleted from the store."
-        report = report.plus(f"{plural(deleted, 'run')} left out: {gone} {again}")
-    if points:
+        behind = 0 if traffic else results.runs_not_counted(only)
+        older = results.left_out(only, WINDOW if traffic else SHARD)
+    what = "point" if traffic else "run" if per_run else "experiment"
+    facts = {"file": str(out), f"{what}s": count, "runs_not_counted": behind}
+    facts |= {"older_left_out": older}
+    facts |= {"runs_without_counts": old + deleted} if old + deleted else {}
+    notes = [f"{plural(count, what)}{' of traffic' * traffic} written to {out}."]
+    for runs, why in (
+        (old, "popsnet 0.1 made them and kept only histograms."),
+        (deleted, "their rows were deleted from the store."),
+    ):
+        again = "Run the same sweep into a new store and merge it to add them."
+        notes += [f"{plural(runs, 'run')} left out: {why} {again}"] * bool(runs)
+    if points and not traffic:
         left = f"{plural(points, 'point')} of traffic left out"
-        report = report.plus(f"{left}: popsnet results export --traffic writes them.")
-    return report.plus(*gap_notes(behind), *older_notes(older))
+        notes.append(f"{left}: popsnet results export --traffic writes them.")
+    notes += [*gap_notes(behind), *older_notes(older)]
+    return Report("", tuple(starmap(Fact, facts.items())), tuple(notes))
 
 
 @results.command()
@@ -431,7 +427,7 @@ def drop(
         except typer.Abort:
             raise InputError("There is no answer, so nothing was dropped; give --yes.") from None
         chosen = chosen if sure else []
-        report = replace(report, parts=()) if for_people() else report  # it was shown
+        report = replace(report, parts=()) if for_people() else report
     if chosen:
         with popsnet.Store(store, create=True) as results:
             results.drop(chosen)

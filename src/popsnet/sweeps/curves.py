@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -147,8 +146,8 @@ def result_curves(
     experiments = [point.experiment for point in points]
     fields = {name: {str(getattr(e, name, "")) for e in experiments} for name in _OTHERS}
     differing = [name for name, values in fields.items() if len(values) > 1]
-    versions = Counter(router for router, _ in {(e.router, e.version) for e in experiments})
-    differing += ["version"] * (max(versions.values()) > 1)
+    if len({(e.router, e.version) for e in experiments}) > len({e.router for e in experiments}):
+        differing.append("version")
     shape = _shape(experiments, x)
     common = []
     if shape is not None and len({_SIZES[shape](experiment) for experiment in experiments}) == 1:
@@ -164,15 +163,10 @@ def result_curves(
         for name in names[experiment]:
             lines.setdefault((experiment.router, name, values, size), []).append(point)
     labelled = {
-        _label(name, line[0].experiment, _telling(differing, versions[router]), shape): line
-        for (router, name, _, _), line in sorted(lines.items(), key=lambda pair: pair[0])
+        _label(name, line[0].experiment, differing, shape): line
+        for (_, name, _, _), line in sorted(lines.items(), key=lambda pair: pair[0])
     }
     return Curves(x, measure, labelled, tuple(common), behind, store.left_out(only))
-
-
-def _telling(differing: Sequence[str], versions: int) -> list[str]:
-    """Return what the label of a line of a router with this many versions names."""
-    return [name for name in differing if name != "version" or versions > 1]
 
 
 def _names(experiments: Sequence[Experiment]) -> dict[Experiment, list[str]]:

@@ -52,22 +52,15 @@ class Pace:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self.clock = clock
         self._begin, self._text_time = clock(), -math.inf
         self._text: list[str] = []
         self._results = self._pieces = 0
-        self._seconds = self._writing = 0.0
+        self._seconds = self.writing = 0.0
         self._taken: dict[Experiment, deque[float]] = {}
         self._ratios: dict[str, deque[float]] = {}
         self._by_engine: dict[str, float] = {}
         self._estimate = cache(estimate_work)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Measure what the thread that writes spends on finished work."""
-        begin = self._clock()
-        yield
-        self._writing += self._clock() - begin
 
     def note(self, results: Sequence[ResultBatch], engine: str = ANYWHERE, pieces: int = 1) -> None:
         """Count results that were finished together, and the pieces that they were joined of."""
@@ -100,19 +93,19 @@ class Pace:
 
         Of the work in progress, the first of what was handed over, half is taken to be done.
         """
-        written = workers * self._writing
+        written = workers * self.writing
         each = written / max(self._pieces, 1)
         tasks = [sum(self._expected(one) * len(shards) for one, shards in work) for work in handed]
         half = sum(tasks[:workers]) / 2
         queued = sum(self._expected(one) * count for one, count in queue.left.items())
         left = queued + sum(tasks) - half + each * (len(queue) + sum(map(len, handed)))
-        return left * (self._clock() - self._begin) / (self._seconds + written + half)
+        return left * (self.clock() - self._begin) / (self._seconds + written + half)
 
     def words(
         self, queue: Queue, handed: Sequence[Sequence[Work]], workers: int, whole: bool
     ) -> list[str]:
         """Return the speed, and the time left if all work is known; once per second."""
-        now = self._clock()
+        now = self.clock()
         if self._seconds and (now >= self._text_time + 1 or not (queue or handed)):
             rate = self._results / max(now - self._begin, 1e-9)
             self._text, self._text_time = [f"{rate:,.{0 if rate >= 10 else 2}f} per second"], now
@@ -422,8 +415,9 @@ class Workers:
                 handed = self._at_work[future]
                 results = self._results_of(future)
                 self._pace.note(results, handed.engine, handed.pieces)
-                with self._pace.writing():
-                    yield from results
+                begin = self._pace.clock()
+                yield from results
+                self._pace.writing += self._pace.clock() - begin
                 del self._at_work[future]  # only now: after an interrupt, stop() yields it again
             if time.monotonic() >= deadline:
                 return
