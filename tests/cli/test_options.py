@@ -248,7 +248,7 @@ MODES: dict[str, list[Mode]] = {
         Mode(
             "results plot --store store.sqlite --figure NEW.svg --measure delay --arrivals uniform "
             "--d 2 --g 2",
-            "x experiment router variant permutation faults wavelengths seed fault_seed",
+            "x router variant permutation faults wavelengths seed fault_seed",
             {SMALL: "n all_versions"},
         ),
     ],
@@ -261,7 +261,7 @@ MODES: dict[str, list[Mode]] = {
         ),
         Mode(
             "results export --out NEW.csv --store store.sqlite --traffic",
-            "per_run experiment router variant permutation faults wavelengths seed fault_seed",
+            "per_run router variant permutation faults wavelengths seed fault_seed",
             VERSIONS,
         ),
     ],
@@ -292,7 +292,7 @@ MODES: dict[str, list[Mode]] = {
 VALUES = {
     "algorithm": "shear", "arrivals": "'bernoulli uniform'", "arrival_seed": "7", "buffer": "1",
     "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4",
-    "dimension": "1", "engine": "slots", "excess": "1dB", "experiment": "EXPERIMENT",
+    "dimension": "1", "engine": "slots", "excess": "1dB",
     "fault": "coupler:0-1", "faults": "coupler:0-1",
     "fault_seed": "7", "fibre": "1km", "figure": "NEW.svg", "first": "100", "g": "4",
     "guard": "5ns", "hops": "1", "keep": "NEW.json", "keys": "keys.txt", "kind": "receivers",
@@ -345,7 +345,7 @@ OBSERVED = {
     "demo": "out no_open json csv", "doctor": "cluster json csv",
     "paper": "out runs max_n full cluster json csv", "sweep": "workers cluster",
     "view": "no_open",
-    "results drop": "experiment router scheduler arrivals variant permutation faults n d g seed "
+    "results drop": "router scheduler arrivals variant permutation faults n d g seed "
     "wavelengths fault_seed all_versions older_versions yes store json csv",
 }  # fmt: skip
 """Options that take long, start programs or remove results, which have tests of their own."""

@@ -200,8 +200,6 @@ class FilterOptions(opt.Options):
 
     Parameters
     ----------
-    experiment
-        Only experiments whose name begins so; may be repeated.
     router
         Only this router; may be repeated.
     scheduler
@@ -230,7 +228,6 @@ class FilterOptions(opt.Options):
         Also results of older versions of a router or a scheduler, such as a file before an edit.
     """
 
-    experiment: Annotated[opt.Names, typer.Option(metavar="NAME")] = None
     router: opt.Routers = None
     scheduler: Annotated[opt.Names, typer.Option(metavar="NAME[:VARIANT]")] = None
     arrivals: Annotated[opt.Names, typer.Option(metavar="TEXT")] = None

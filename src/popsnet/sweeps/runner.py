@@ -36,7 +36,7 @@ from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.goals import Experiments, Goals
 from popsnet.sweeps.kind import ANYWHERE, ResultBatch
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, kind_of
-from popsnet.sweeps.shard import PARTS
+from popsnet.sweeps.shard import SHARD_RUNS
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 from popsnet.sweeps.work import AHEAD, Queue, Work, cut, estimate_work, rounds, suits
@@ -59,7 +59,6 @@ class Pace:
         self._seconds = self.writing = 0.0
         self._taken: dict[Experiment, deque[float]] = {}
         self._ratios: dict[str, deque[float]] = {}
-        self._by_engine: dict[str, float] = {}
         self._estimate = cache(estimate_work)
 
     def note(self, results: Sequence[ResultBatch], engine: str = ANYWHERE, pieces: int = 1) -> None:
@@ -71,14 +70,12 @@ class Pace:
             self._seconds += each * len(batch.numbers)
             self._taken.setdefault(experiment, deque(maxlen=3)).append(each)
             if each > 0 and (estimate := self._estimate(experiment, engine)) > 0:
-                ratio = each / estimate
-                for program in ("", experiment.program):  # all programs, and this
-                    self._ratios.setdefault(program, deque(maxlen=_LAST)).append(ratio)
-                self._by_engine[engine] = (self._by_engine.get(engine, 1.0) + ratio) / 2
+                for key in ("", experiment.program, f"engine {engine}"):
+                    self._ratios.setdefault(key, deque(maxlen=_LAST)).append(each / estimate)
 
     def estimate_of(self, seconds: float, engine: str = ANYWHERE) -> float:
         """Return the estimate of work that takes this many seconds with an engine."""
-        return seconds / self._by_engine.get(engine, 1.0)
+        return seconds / median(self._ratios.get(f"engine {engine}", (1.0,)))
 
     def _expected(self, experiment: Experiment) -> float:
         """Return how many seconds a result of an experiment will take a worker."""
@@ -300,7 +297,7 @@ def pursue(
     left = {experiment: None for experiment, goal in goals.goals.items() if goal.missing(store)}
     if left:
         store.convert()
-    unit = _unit(PARTS if goals.precision is None else "experiments", goals)
+    unit = _unit(f"parts of {SHARD_RUNS} runs" if goals.precision is None else "experiments", goals)
     fixed = not any(goals.is_counted_whole(kind_of(experiment)) for experiment in goals.goals)
     with workers as crew, patient_progress("runs", total, progress, unit) as update:
         queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
@@ -350,8 +347,6 @@ class _Task:
 
     work: Sequence[Work]
     memory: int
-    seconds: float
-    """How long they take, by estimate."""
     engine: str = ANYWHERE
     pieces: int = 1
     """How many pieces were joined."""
@@ -512,8 +507,7 @@ class Workers:
 
     def _hand_over(self, work: Sequence[Work], engine: str, pieces: int) -> None:
         memory = max(self._memory(subject) for subject, _ in work)
-        seconds = sum(_seconds(piece, engine) for piece in work)
-        handed = _Task(work, memory, seconds, engine, pieces)
+        handed = _Task(work, memory, engine, pieces)
         cluster = self._cluster
         future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
         self._at_work[future] = handed

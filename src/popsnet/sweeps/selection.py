@@ -20,7 +20,7 @@ VERSIONS = "newest", "all", "older"
 
 _One = TypeVar("_One", bound=Experiment)
 
-_NAMES = ("experiment", "router", "scheduler", "variant", "permutation", "arrivals", "faults")
+_NAMES = ("router", "scheduler", "variant", "permutation", "arrivals", "faults")
 _OF_TRAFFIC = ("scheduler", "arrivals")
 _NUMBERS = ("n", "d", "g", "wavelengths", "fault_seed", "seed")
 
@@ -43,8 +43,6 @@ class Selection:
     d, g, n, wavelengths, fault_seed, seed : int or str, optional
         A number, or a range such as ``"64:1024"``, ``"64:"`` or ``":1024"``. Both ends belong to
         a range.
-    experiment : str or sequence of str
-        The first characters of the name of an experiment.
     versions : str
         A program whose version has changed, such as an edited file, has results of several
         versions in a store. ``"newest"`` selects those of the version that was run last, ``"all"``
@@ -61,7 +59,6 @@ class Selection:
     False
     """
 
-    experiment: Names = ()
     router: Names = ()
     variant: Names = ()
     permutation: Names = ()
@@ -95,8 +92,6 @@ class Selection:
             least, most = _range(name, getattr(self, name))
             return bool(least <= _number(experiment, name) <= most)
         value, names = _value(experiment, name), self._names(name)
-        if name == "experiment":
-            return not names or value.startswith(names)
         if value is None:
             return not names
         if name in ("router", "scheduler") and f"{value}:{experiment.variant}" in names:
@@ -142,8 +137,6 @@ class Selection:
             known = sorted({_value(experiment, name) for experiment in experiments} - {None})
             names = self._names(name)
             refused = wrong(name, repr(names[0]))
-            if name == "experiment":
-                return refused(f"no experiment in {where} has a name that begins so.")
             if not known:
                 what = "points of traffic" if name in _OF_TRAFFIC else "runs"
                 return refused(f"it selects {what}, and {where} has none for this.")
@@ -160,9 +153,7 @@ def _number(experiment: Experiment, name: str) -> int:
 
 def _value(experiment: Experiment, name: str) -> Any:
     """Return what an experiment has under a name; None if experiments of its kind have none."""
-    if name == "faults":
-        return str(experiment.faults) or "none"
-    return experiment.digest if name == "experiment" else experiment.identity.get(name)
+    return str(experiment.faults) or "none" if name == "faults" else experiment.identity.get(name)
 
 
 def _range(name: str, value: Numbers) -> tuple[float, float]:

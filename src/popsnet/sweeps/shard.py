@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 SHARD_RUNS = 10
 """Shard s of an experiment is its runs 10·s to 10·s + 9."""
 
-PARTS = f"parts of {SHARD_RUNS} runs"
-"""What users call shards."""
-
 MOST_RUNS = 10**7
 """The most runs of an experiment: every shard has a row in the store."""
 
