@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -14,11 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import Experiment, InputError, Network, PopsnetError, Store, Sweep, collect
+from popsnet import Experiment, InputError, Network, PopsnetError, Sweep, collect
 from popsnet.programs.facts import Claims, Expectation
 from popsnet.programs.router import get_router
 from popsnet.sweeps.goals import Goals
-from popsnet.sweeps.kind import ResultBatch
 from popsnet.sweeps.runner import Workers
 from popsnet.sweeps.work import Part, Queue, Work, cut, estimate_work, rounds
 from tests.each import each
@@ -127,13 +127,14 @@ def test_breadth_gives_every_experiment_its_first_runs_before_any_gets_more(
     text = f'order = "breadth"\n{grid}[[traffic]]\nshapes = [[2, 2]]\nloads = 0.1\nslots = 50\n'
     file, order = tmp_path / "s.toml", list[Work]()
     file.write_text(text)
-    sweep, put = Sweep.read(file), Store.put
+    sweep, take = Sweep.read(file), Queue.take
 
-    def noted(store: Store, done: ResultBatch) -> None:
-        order.append((done.experiment, done.numbers))
-        put(store, done)
+    def noted(queue: Queue, fits: Callable[[Experiment], bool]) -> Work | None:
+        taken = take(queue, fits)
+        order.extend([taken] * (taken is not None))  # type: ignore[list-item]
+        return taken
 
-    monkeypatch.setattr(Store, "put", noted)
+    monkeypatch.setattr(Queue, "take", noted)
     tallies = collect(sweep, store=tmp_path / "r", workers=1, progress=False)
     turns = [numbers.start.bit_length() for _, numbers in order]
     assert turns == sorted(turns)
