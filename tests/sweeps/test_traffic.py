@@ -492,7 +492,7 @@ def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
     crew = runner.Workers(AtOnce(), workers=2)
     crew._available = WINDOW.memory(large)
     queue = Queue([(large, range(1)), (large, range(1)), (small, range(1))])
-    crew._at_work[Future()] = runner._Task([], WINDOW.memory(large), 0.0)
+    crew._at_work[Future()] = runner._Task([], WINDOW.memory(large))
     taken = queue.take(crew._fits)
     assert taken is not None
     assert taken[0] == small
