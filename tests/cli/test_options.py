@@ -32,6 +32,8 @@ PERMISSION = "it permits what does not happen here"
 SMALL = "the case is too small or too simple to show it"
 SHOWN = "a browser is opened only for people; tested below"
 DRAWN = "it changes the figure alone; tests/cli/test_figures.py looks at it"
+VERSIONS = {SMALL: "all_versions"}
+"""In ``tests/cli/test_results.py`` there are older versions."""
 ORDER = "it decides when and where the work is done, not what comes out"
 
 
@@ -248,27 +250,29 @@ MODES: dict[str, list[Mode]] = {
     ],
     "routers": [Mode("routers")],
     "cite": [Mode("cite")],
-    "results list": [Mode("results list --store store.sqlite")],
+    "results list": [Mode("results list --store store.sqlite", "", VERSIONS)],
     "results show": [Mode("results show EXPERIMENT --store store.sqlite")],
     "results plot": [
-        Mode("results plot --store store.sqlite --figure NEW.svg", "scheduler arrivals"),
+        Mode("results plot --store store.sqlite --figure NEW.svg", "scheduler arrivals", VERSIONS),
         Mode(
             "results plot --store store.sqlite --figure NEW.svg --measure delay --arrivals uniform "
             "--d 2 --g 2",
             "x router variant permutation faults wavelengths seed fault_seed",
-            {SMALL: "n"},
+            {SMALL: "n all_versions"},
             "label",
         ),
     ],
     "results export": [
-        Mode("results export --out NEW.csv --store store.sqlite"),
+        Mode("results export --out NEW.csv --store store.sqlite", "", VERSIONS),
         Mode(
             "results export --out NEW.csv --store store.sqlite --per-run",
             "traffic scheduler arrivals",
+            VERSIONS,
         ),
         Mode(
             "results export --out NEW.csv --store store.sqlite --traffic",
             "per_run router variant permutation faults wavelengths seed fault_seed",
+            VERSIONS,
         ),
     ],
     "results merge": [Mode("results merge store.sqlite")],
@@ -361,8 +365,10 @@ OBSERVED = {
     "demo": "out no_open json csv", "doctor": "cluster json csv",
     "paper": "out runs max_n full cluster json csv", "sweep": "workers cluster",
     "view": "no_open",
+    "results drop": "router scheduler arrivals variant permutation faults n d g seed "
+    "wavelengths fault_seed all_versions older_versions yes store json csv",
 }  # fmt: skip
-"""Options that take long or start programs: tests below see what they are called with."""
+"""Options that take long, start programs or remove results, which have tests of their own."""
 
 
 def leaves(group: TyperGroup, above: str = "") -> Iterator[tuple[str, Any]]:
