@@ -16,6 +16,8 @@ from typing import ClassVar, TypeAlias
 from msgspec import UNSET
 
 from popsnet.base.errors import Rule
+from popsnet.base.report import Column, Fact, Report, Table, facts_of, plural
+from popsnet.base.terminal import escape_controls
 from popsnet.model.network import Network
 from popsnet.trace.event import Send
 from popsnet.trace.reader import FaultsOfTrace, OutcomeLine, SlotLine, TraceReader
@@ -107,16 +109,16 @@ _KINDS = ("packet", "ack", "control")
 class Violation:
     """A place in a trace where a rule is broken."""
 
-    line: int
+    line: int | None
     slot: int | None
     processor: int | None
     rule: str
 
     def __str__(self) -> str:
-        where = f"line {self.line}"
-        where += "" if self.slot is None else f", slot {self.slot}"
-        where += "" if self.processor is None else f", processor {self.processor}"
-        return f"{where}: {self.rule}"
+        names = ("line", "slot", "processor")
+        values = ((name, getattr(self, name)) for name in names)
+        where = ", ".join(f"{name} {value}" for name, value in values if value is not None)
+        return f"{where}: {self.rule}" if where else self.rule
 
 
 @dataclass(slots=True)
@@ -169,6 +171,57 @@ class TraceCheck:
     def ok(self) -> bool:
         """Whether the trace breaks no rule."""
         return self.violation_count == 0
+
+    def report(self, name: str) -> Report:
+        """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        name : str
+            The name of the trace.
+        """
+        network = self.network
+        facts = facts_of(
+            self, "router", "variant", "packets", "slots", "messages", "collisions", "destroyed",
+            "delivered", "undelivered", "violation_count",
+        )  # fmt: skip
+        lost = self.lost if self.tells_holdings else None
+        known = Fact("trace", name), Fact("lost", lost), Fact("network", network.columns())
+        facts += facts_of(self, "held", "refused") if self.traffic else ()
+        facts += facts_of(self, "faulty", "unreachable") if self.faulty else ()
+        numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
+        columns = (*numbers, Column("rule", kind="text"))
+        more = self.violation_count - len(self.violations)
+        caption = f"… and {more:,} more" if more else ""
+        title = f"{name}: {self.name} on {network}, n = {network.n:,}"
+        return Report(
+            escape_controls(title, lines=False),
+            known + facts,
+            (self._counts(), Table("violations", "", columns, self.violations, caption)),
+            self._verdict(),
+            self.ok,
+        )
+
+    def _counts(self) -> str:
+        lost = f"{len(self.lost):,} lost" if self.tells_holdings else "lost packets not recorded"
+        counts = (
+            f"{self.slots:,} slots, {self.messages:,} messages, {self.collisions:,} collisions, "
+            f"{self.delivered:,} of {self.packets:,} packets delivered, "
+        )
+        if self.traffic:
+            counts += f"{self.held:,} inside, "
+        if self.faulty and not self.traffic:
+            counts += f"{self.unreachable:,} unreachable, "
+        return counts + lost + (f", {self.refused:,} refused" if self.traffic else "")
+
+    def _verdict(self) -> str:
+        if not self.ok:
+            return f"FAILED: {plural(self.violation_count, 'violation')}"
+        if self.traffic:
+            return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
+        if self.undelivered:
+            return "OK: no rule broken; faults kept packets from their destinations."
+        return "OK: no rule broken, every packet at its destination."
 
 
 class Replay:
@@ -399,8 +452,12 @@ class Replay:
         self.report.violation_count += 1
         if len(self.report.violations) < _MOST_SHOWN:
             self.report.violations.append(
-                Violation(self.trace.number, self.slot, processor, str(rule))
+                Violation(self._line(processor), self.slot, processor, str(rule))
             )
+
+    def _line(self, processor: int | None) -> int | None:
+        """Return the line at which a rule is broken."""
+        return self.trace.number
 
 
 def _repeated(processors: list[int]) -> set[int]:
