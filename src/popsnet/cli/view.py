@@ -86,8 +86,8 @@ def view(
         for path in files:
             if out.resolve() == path.resolve():
                 raise InputError(
-                    f"--out {out} is to be shown, and the page would take its place; give the page "
-                    "another name."
+                    f"--out {out} is a trace to be shown, and the page would take its place; give "
+                    "the page another name."
                 )
         if network is not None:
             require_showable(popsnet.Network(*network))

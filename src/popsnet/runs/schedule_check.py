@@ -175,7 +175,7 @@ def check_schedule(
     given = {key: value for key, value in given.items() if value is not None}
     read = _read(network, table)
     start, destination, goal = _goal(network, read, given)
-    read.require("packet", len(start), f"the packets of the {goal}")
+    read.require("packet", len(start), f"as {goal} has them")
     slots, room = read.slots(), len(start) + len(read.columns["slot"]) + 1
     header: dict[str, Any] = {
         "format": FORMAT, "version": VERSION, "d": network.d, "g": network.g,
