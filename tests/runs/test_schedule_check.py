@@ -212,4 +212,4 @@ def test_what_must_be_delivered_fits_the_table(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=complaint):
             popsnet.check_schedule(2, 2, tmp_path / "t.csv", **ways)
     with pytest.raises(TypeError, match="permutations"):
-        popsnet.check_schedule(2, 2, tmp_path / "t.csv", **{"permutations": "x"})  # type: ignore[call-overload]
+        popsnet.check_schedule(2, 2, tmp_path / "t.csv", permutations="x")  # type: ignore[call-overload]
