@@ -30,10 +30,8 @@ from popsnet.trace.replay import TraceCheck
 
 _FIRST = ("slot", "sender", "receiver", "packet")
 _OTHERS = ("source", "destination", "from_group", "to_group", "wavelength", "hop")
-_KNOWN = {
-    **{name: name for name in (*_FIRST, *_OTHERS)}, "from": "sender", "by": "sender",
-    "to": "receiver", "listener": "receiver", "message": "packet",
-}  # fmt: skip
+_SYNONYMS = {"from": "sender", "by": "sender", "to": "receiver", "listener": "receiver"}
+_KNOWN = {**{name: name for name in (*_FIRST, *_OTHERS)}, **_SYNONYMS}
 _MOST_SLOTS = 2**20
 _FOLDED = 16, 8
 """Packets at the top and at the bottom of a long table."""
@@ -177,13 +175,12 @@ def check_schedule(
     start, destination, goal = _goal(network, read, given)
     read.require("packet", len(start), f"as {goal} has them")
     slots, room = read.slots(), len(start) + len(read.columns["slot"]) + 1
-    header: dict[str, Any] = {
-        "format": FORMAT, "version": VERSION, "d": network.d, "g": network.g,
-        "wavelengths": network.wavelengths, "router": "schedule", "variant": "", "seed": 0,
-        "destination": destination, "explanation": f"As in {read.name}.", "buffers": room,
-        **({} if goal == "permutation" else {"start": start}),
-        **({} if active is None else {"faults": active.faults.to_dict()}),
-    }  # fmt: skip
+    shape = {"d": network.d, "g": network.g, "wavelengths": network.wavelengths}
+    names = {"router": "schedule", "variant": "", "seed": 0, "explanation": f"As in {read.name}."}
+    ends = {"destination": destination, **({} if goal == "permutation" else {"start": start})}
+    dead = {} if active is None else {"faults": active.faults.to_dict()}
+    rest = {**shape, **names, **ends, **dead, "buffers": room}
+    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, **rest}
     lines = [_line(network, slot, rows) for slot, rows in enumerate(slots, start=1)]
     text = _text(header, *lines).encode()
     replay = _TableReplay(TraceReader(read.name, text.splitlines()), slots)
@@ -306,13 +303,12 @@ def _line(network: Network, slot: int, rows: Sequence[_Row]) -> dict[str, Any]:
         key = row.sender, row.packet, row.wavelength
         sends.setdefault(key, set()).add(group(row.receiver))
     listens = sorted({(row.receiver, group(row.sender), row.wavelength) for row in rows})
-    return {
-        "slot": slot, "phase": "as in the table", "keeps": [], "drops": [],
-        "sends": [(key[0], sorted(sends[key]), "packet", key[1]) for key in sorted(sends)],
-        "listens": [listen[:2] for listen in listens],
-        "send_wavelengths": [key[2] for key in sorted(sends)],
-        "listen_wavelengths": [listen[2] for listen in listens],
-    }  # fmt: skip
+    sent = [(key[0], sorted(sends[key]), "packet", key[1]) for key in sorted(sends)]
+    heard = [listen[:2] for listen in listens]
+    line = {"slot": slot, "phase": "as in the table", "sends": sent, "listens": heard}
+    line["send_wavelengths"] = [key[2] for key in sorted(sends)]
+    line["listen_wavelengths"] = [listen[2] for listen in listens]
+    return {**line, "keeps": [], "drops": []}
 
 
 class _TableReplay(RouterReplay):
