@@ -352,7 +352,7 @@ class _TableReplay(RouterReplay):
 
     def _collide(self, to: int, by: int, wavelength: int) -> None:
         group = self.network.group
-        on = f"wavelength {wavelength} of " * (self.network.wavelengths > 1)
+        on = f"wavelength {wavelength} of " * min(self.network.wavelengths - 1, 1)
         meet = {
             row.sender
             for row in self.rows
@@ -399,9 +399,9 @@ class _TableReplay(RouterReplay):
 
     def _conclude(self, outcome: OutcomeLine | None) -> None:
         super()._conclude(OutcomeLine(0, 0, 0))
-        for packet in self.report.undelivered if self.faults else ():
-            ends = self.start[packet], self.destination[packet]
-            if self.faults and self.faults.joins(max(1, self.report.slots), *ends):
+        joins = getattr(self.faults, "joins", lambda *_: False)
+        for packet in self.report.undelivered:
+            if joins(max(1, self.report.slots), self.start[packet], self.destination[packet]):
                 self._miss(packet, is_lost=False)
 
     def _miss(self, packet: int, is_lost: bool) -> None:
