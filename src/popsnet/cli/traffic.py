@@ -407,9 +407,11 @@ def check(
         raise InputError(f"{' '.join(what)}: give one trace, or D, G and one schedule.")
     if network is not None:
         return goal.check(*network, files[0]).report()
+    from popsnet.runs.schedule_check import trace_report
+
     (trace,) = files
     opt.refuse_given(context, vars(goal), f"is for a schedule; {trace} is a trace. Leave it out.")
     size = trace.stat().st_size if is_file(trace) else None
     with patient_progress(f"checking {trace.name}", size) as update:
         result = popsnet.check_trace(trace, update)
-    return result.report(str(trace))
+    return trace_report(result, str(trace))

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.errors import InputError, Rule
-from popsnet.base.report import Column, Fact, Report, Reported, Table
+from popsnet.base.report import Column, Fact, Report, Reported, Table, facts_of, plural
 from popsnet.base.report.table import NOTHING
 from popsnet.base.tables import FileTable
 from popsnet.base.tables.table import require_integers
 from popsnet.base.tables.text import NoRows
+from popsnet.base.terminal import escape_controls
 from popsnet.model.network import I64, Bools, Network, on_network
 from popsnet.programs.schedules.files import FileOrArray, as_table
 from popsnet.runs.demands import read_packets, require_room
@@ -114,8 +115,56 @@ class ScheduleCheck(Reported):
         )
         shown = columns if self.goal is None else ()
         table = Table("positions", "", shown, self.positions, folded=_FOLDED)
-        report = self.result.report(self.name).plus(Fact("goal", self.goal), table)
+        report = trace_report(self.result, self.name).plus(Fact("goal", self.goal), table)
         return report.plus(_RULES_ONLY) if self.goal is None else report
+
+
+def trace_report(result: TraceCheck, name: str) -> Report:
+    """Return the report of a replay that the command line prints."""
+    network = result.network
+    facts = facts_of(
+        result, "router", "variant", "packets", "slots", "messages", "collisions", "destroyed",
+        "delivered", "undelivered", "violation_count",
+    )  # fmt: skip
+    lost = result.lost if result.tells_holdings else None
+    known = Fact("trace", name), Fact("lost", lost), Fact("network", network.columns())
+    facts += facts_of(result, "held", "refused") if result.traffic else ()
+    facts += facts_of(result, "faulty", "unreachable") if result.faulty else ()
+    numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
+    columns = (*numbers, Column("rule", kind="text"))
+    more = result.violation_count - len(result.violations)
+    caption = f"… and {more:,} more" if more else ""
+    title = f"{name}: {result.name} on {network}, n = {network.n:,}"
+    return Report(
+        escape_controls(title, lines=False),
+        known + facts,
+        (_counts(result), Table("violations", "", columns, result.violations, caption)),
+        _verdict(result),
+        result.ok,
+    )
+
+
+def _counts(result: TraceCheck) -> str:
+    lost = f"{len(result.lost):,} lost" if result.tells_holdings else "lost packets not recorded"
+    counts = (
+        f"{result.slots:,} slots, {result.messages:,} messages, {result.collisions:,} collisions, "
+        f"{result.delivered:,} of {result.packets:,} packets delivered, "
+    )
+    if result.traffic:
+        counts += f"{result.held:,} inside, "
+    if result.faulty and not result.traffic:
+        counts += f"{result.unreachable:,} unreachable, "
+    return counts + lost + (f", {result.refused:,} refused" if result.traffic else "")
+
+
+def _verdict(result: TraceCheck) -> str:
+    if not result.ok:
+        return f"FAILED: {plural(result.violation_count, 'violation')}"
+    if result.traffic:
+        return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
+    if result.undelivered:
+        return "OK: no rule broken; faults kept packets from their destinations."
+    return "OK: no rule broken, every packet at its destination."
 
 
 @on_network

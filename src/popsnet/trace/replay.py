@@ -16,8 +16,6 @@ from typing import ClassVar, TypeAlias
 from msgspec import UNSET
 
 from popsnet.base.errors import Rule
-from popsnet.base.report import Column, Fact, Report, Table, facts_of, plural
-from popsnet.base.terminal import escape_controls
 from popsnet.model.network import Network
 from popsnet.trace.event import Send
 from popsnet.trace.reader import FaultsOfTrace, OutcomeLine, SlotLine, TraceReader
@@ -171,57 +169,6 @@ class TraceCheck:
     def ok(self) -> bool:
         """Whether the trace breaks no rule."""
         return self.violation_count == 0
-
-    def report(self, name: str) -> Report:
-        """Return the report that the command line prints.
-
-        Parameters
-        ----------
-        name : str
-            The name of the trace.
-        """
-        network = self.network
-        facts = facts_of(
-            self, "router", "variant", "packets", "slots", "messages", "collisions", "destroyed",
-            "delivered", "undelivered", "violation_count",
-        )  # fmt: skip
-        lost = self.lost if self.tells_holdings else None
-        known = Fact("trace", name), Fact("lost", lost), Fact("network", network.columns())
-        facts += facts_of(self, "held", "refused") if self.traffic else ()
-        facts += facts_of(self, "faulty", "unreachable") if self.faulty else ()
-        numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
-        columns = (*numbers, Column("rule", kind="text"))
-        more = self.violation_count - len(self.violations)
-        caption = f"… and {more:,} more" if more else ""
-        title = f"{name}: {self.name} on {network}, n = {network.n:,}"
-        return Report(
-            escape_controls(title, lines=False),
-            known + facts,
-            (self._counts(), Table("violations", "", columns, self.violations, caption)),
-            self._verdict(),
-            self.ok,
-        )
-
-    def _counts(self) -> str:
-        lost = f"{len(self.lost):,} lost" if self.tells_holdings else "lost packets not recorded"
-        counts = (
-            f"{self.slots:,} slots, {self.messages:,} messages, {self.collisions:,} collisions, "
-            f"{self.delivered:,} of {self.packets:,} packets delivered, "
-        )
-        if self.traffic:
-            counts += f"{self.held:,} inside, "
-        if self.faulty and not self.traffic:
-            counts += f"{self.unreachable:,} unreachable, "
-        return counts + lost + (f", {self.refused:,} refused" if self.traffic else "")
-
-    def _verdict(self) -> str:
-        if not self.ok:
-            return f"FAILED: {plural(self.violation_count, 'violation')}"
-        if self.traffic:
-            return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
-        if self.undelivered:
-            return "OK: no rule broken; faults kept packets from their destinations."
-        return "OK: no rule broken, every packet at its destination."
 
 
 class Replay:
