@@ -73,6 +73,11 @@ MODES: dict[str, list[Mode]] = {
             f"fault loss {FAULTS}",
             {SHOWN: "no_open"},
         ),
+        Mode(
+            "view 2 2 schedule.csv",
+            f"router matrix unit seed max_steps loss {FAULTS}",
+            {SHOWN: "no_open"},
+        ),
     ],
     "route": [
         Mode(
@@ -182,7 +187,23 @@ MODES: dict[str, list[Mode]] = {
         Mode("schedule 8 4", f"matrix unit fault_seed {TIMES}", {SEED: "seed"}),
         Mode("schedule 4 4 --fault random:couplers=4", f"matrix unit {TIMES}"),
     ],
-    "check": [Mode("check trace.jsonl")],
+    "check": [
+        Mode(
+            "check trace.jsonl",
+            "permutation packets matrix unit permutation_seed wavelengths fault fault_seed",
+        ),
+        Mode("check 2 2 schedule.csv", "matrix unit fault_seed", {SMALL: "wavelengths"}),
+        Mode(
+            "check 2 2 schedule.csv --matrix between.csv",
+            "permutation packets permutation_seed fault_seed",
+            {SMALL: "wavelengths"},
+        ),
+        Mode(
+            "check 2 2 schedule.csv --permutation random --fault random:couplers=1",
+            "packets matrix unit",
+            {SMALL: "wavelengths"},
+        ),
+    ],
     "sweep": [
         Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time_limit", SMALL: "part"}),
         Mode(
@@ -413,6 +434,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     points = f'[[traffic]]\npatterns = ["uniform", "tornado"]\n{points}'
     Path("points.toml").write_text(points)
     Path("mine.py").write_text(ROUTER)
+    popsnet.schedule(2, 2, "reversal").write_csv("schedule.csv")
+    Path("between.csv").write_text("0,0,0,2\n0,0,2,0\n0,2,0,0\n2,0,0,0\n")
     popsnet.route(2, 2, router="direct", trace="trace.jsonl")
     experiments = [
         popsnet.Experiment(d, g, router="direct", permutation=permutation)
