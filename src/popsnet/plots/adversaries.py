@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
 
 if TYPE_CHECKING:
-    from popsnet.studies.adversaries import CongestionStudy, RigidAttack, SeparationStudy
+    from popsnet.studies.adversaries import (
+        ConflictFreeCheck,
+        CongestionStudy,
+        RigidAttack,
+        SeparationStudy,
+    )
 
 _RANDOMIZED = 6
 """The index of the randomized algorithm's look."""
@@ -99,8 +104,7 @@ def draw_growth(attack: RigidAttack) -> Figure:
     axes.set_yscale("log", base=2)
     axes.set_ylim(0.9, 1.6 * n)
     axes.yaxis.set_major_formatter(style.plain_number)
-    axes.axhline(n, color=style.GREY, linewidth=0.7)
-    axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    _mark_n(axes, n)
     sizes = {name: tuple(getattr(point, name) for point in attack.growth) for name in _SIZES}
     lines = [Series(name, slots, sizes[name], look=look) for look, name in enumerate(_SIZES)]
     doubling = range(attack.guaranteed + 1)
@@ -108,6 +112,49 @@ def draw_growth(attack: RigidAttack) -> Figure:
     axes.set_xlabel("slot t")
     axes.set_ylabel("packets that a processor can hold")
     return style.with_legend(figure)
+
+
+@style.styled()
+def draw_arrivals(check: ConflictFreeCheck) -> Figure:
+    """Draw the mean number of packets that have arrived against the slot, with the bound and n.
+
+    Parameters
+    ----------
+    check : ConflictFreeCheck
+        The outcome of :func:`popsnet.studies.adversaries.check_conflict_free`.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.studies.adversaries import check_conflict_free
+    >>> from popsnet.plots import draw_arrivals
+    >>> draw_arrivals(check_conflict_free("direct", None, 2, 2)).axes[0].get_xlabel()
+    'slot t'
+    """
+    n, slots = check.network.n, tuple(row.slot for row in check.checked)
+    figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
+    axes.set_title(escape_controls(f"{check.router} ({check.variant}) on {check.network}"))
+    bounds = [n if row.arrivals_bound is None else row.arrivals_bound for row in check.checked]
+    lines = [
+        Series("arrived, mean", slots, tuple(row.arrivals for row in check.checked)),
+        _formula("the bound for conflict-free algorithms, at most n", (0, *slots), [1, *bounds]),
+    ]
+    _plot(axes, lines)
+    _mark_n(axes, n)
+    axes.set_ylim(0, 1.1 * n)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("slot t")
+    axes.set_ylabel("packets")
+    return style.with_legend(figure)
+
+
+def _mark_n(axes: Axes, n: int) -> None:
+    axes.axhline(n, color=style.GREY, linewidth=0.7)
+    axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
 
 
 def draw_separation_study(found: SeparationStudy) -> Figure:

@@ -65,11 +65,14 @@ def _router(name: str, route: Route, buffers: int) -> Router:
     return Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
 
 
-def heard(medium: Medium, slot: Slot) -> tuple[Ints, Ints]:
-    """Return the processors that hear a packet, and for each the number of its sender's entry."""
+def heard(medium: Medium, slot: Slot, all_kinds: bool = False) -> tuple[Ints, Ints]:
+    """Return the processors that hear a packet, and for each the number of its sender's entry.
+
+    With ``all_kinds``, those that hear any message.
+    """
     light = medium.transmit(0, slot, SlotArrays.of(slot))
-    packets = slot.kinds[light.messages] == Kind.PACKET
-    return slot.listeners[light.listeners[packets]], light.messages[packets]
+    chosen = (slot.kinds[light.messages] == Kind.PACKET) | all_kinds
+    return slot.listeners[light.listeners[chosen]], light.messages[chosen]
 
 
 class WatchedRun(NamedTuple):

@@ -31,7 +31,7 @@ from popsnet.base.report import Column, Plotted, Report, Reported, Table, facts_
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
-from popsnet.model.network import I32, U8, Network, about, on_network, require_one_wavelength
+from popsnet.model.network import I32, U8, Bools, Network, about, on_network, require_one_wavelength
 from popsnet.model.slot import Ints, Slot
 from popsnet.programs.router import Router, find_variant
 from popsnet.studies.adversaries.execution import WatchedRun, heard, verdict, watch
@@ -45,7 +45,7 @@ MOST_N = 2**14
 _PROBES = (("identity", 0), ("reversal", 1), ("random", 2), ("random", 3), ("random", 4))
 """The permutations on which patterns are compared, each with the seed of its coins."""
 
-_MOST_SLOTS = 10_000
+MOST_SLOTS = 10_000
 """The most slots of a router that are observed."""
 
 _ROWS = 12
@@ -225,7 +225,7 @@ class _Difference(Exception):
 def _attack(
     router: Router, variant: str, network: Network, where: Callable[[str], None], slots: int | None
 ) -> RigidAttack:
-    most = _MOST_SLOTS if slots is None else min(slots, _MOST_SLOTS)
+    most = MOST_SLOTS if slots is None else min(slots, MOST_SLOTS)
     seen = _common_slots(router, variant, network, most, where)
     growth, _ = growth_of(network, seen)
     if slots is None:
@@ -297,7 +297,7 @@ def difference(first: Slot | None, other: Slot | None) -> tuple[int, str, str] |
     """
     if first is not None and other is not None and _is_same(first, other):
         return None
-    acts = [_acts(slot) if slot is not None else {} for slot in (first, other)]
+    acts = [acts_of(slot) if slot is not None else {} for slot in (first, other)]
     for processor in sorted(acts[0].keys() | acts[1].keys()):
         did = [act.get(processor, "does nothing") for act in acts]
         if did[0] != did[1]:
@@ -313,7 +313,7 @@ def _is_same(first: Slot, other: Slot) -> bool:
     return all(np.array_equal(getattr(first, name), getattr(other, name)) for name in names)
 
 
-def _acts(slot: Slot) -> dict[int, str]:
+def acts_of(slot: Slot) -> dict[int, str]:
     """Describe in words what each processor does."""
     acts: dict[int, list[str]] = {}
     sends, listens = records(slot)
@@ -332,10 +332,17 @@ class Reach:
         self.network, self._medium = network, Medium(network)
         self._sets: U8 = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
 
-    def after(self, slot: Slot) -> None:
-        """Update the sets with what every processor hears in this slot."""
-        listeners, messages = heard(self._medium, slot)
+    def after(self, slot: Slot, all_kinds: bool = False) -> None:
+        """Update the sets with what every processor hears in this slot.
+
+        With ``all_kinds``, every message tells all that its sender knows.
+        """
+        listeners, messages = heard(self._medium, slot, all_kinds)
         self._sets[listeners] |= self._sets[slot.senders[messages]]
+
+    def holds(self, processors: Ints, packets: Ints) -> Bools:
+        """Return for each pair whether the packet is in the processor's set."""
+        return (self._sets[processors, packets >> 3] << (packets & 7) & 128).astype(np.bool_)
 
     def sizes(self) -> Ints:
         """Return the size of every processor's set."""

@@ -1,0 +1,103 @@
+"""Functions on all permutations of a few elements: their degrees, and the swaps that change them.
+
+A function has degree at most D if it is a polynomial of degree at most D in the indicators
+[π(i) = x]. The vector space of all functions is a sum of parts, one for each partition λ of n, and
+the functions of degree at most D are the sum of those with λ₁ ≥ n - D (Ellis, Friedgut and Pilpel,
+J. AMS 2011). So f has this degree if and only if its parts with λ₁ < n - D are 0.
+
+Let χ(ρ) be the sign of ρ times the number of ways to colour the n elements with n - D - 1 colours,
+in numbers as equal as possible, so that ρ maps every element to one of its colour. By Young's rule
+χ is a sum of irreducible characters with positive coefficients, of exactly those with λ₁ < n - D.
+So f has degree at most D if and only if Σ_τ χ(σ⁻¹τ) f(τ) = 0 for every σ. For a 0/1 function these
+are sums of at most n! integers that are at most n!, so 64-bit floats compute them exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations, permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from popsnet.model.network import Bools
+from popsnet.model.slot import Ints
+
+Matching = tuple[tuple[int, int], ...]
+
+
+class AllPermutations:
+    """The n! permutations of n elements, in lexicographic order.
+
+    Functions on them are arrays with a value for each.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.array = np.array(list(permutations(range(n))), dtype=np.int64)
+        self.pairs = list(combinations(range(n), 2))
+        self.swapped = np.array([self._swapped(i, j) for i, j in self.pairs])
+        """For each pair of elements, the number of every permutation with their images swapped."""
+        of_pairs = {pair: number for number, pair in enumerate(self.pairs)}
+        found = [[of_pairs[pair] for pair in one] for one in _matchings(range(n))]
+        self._matchings = sorted(found, key=len, reverse=True)
+
+    def _number(self, array: Ints) -> Ints:
+        weights = self.n ** np.arange(self.n)[::-1]
+        return np.searchsorted(self.array @ weights, array @ weights)
+
+    def _swapped(self, i: int, j: int) -> Ints:
+        swapped = self.array.copy()
+        swapped[:, [i, j]] = swapped[:, [j, i]]
+        return self._number(swapped)
+
+    @lru_cache  # noqa: B019
+    def _higher(self, degree: int) -> npt.NDArray[np.float64]:
+        """Return the matrix of the χ(σ⁻¹τ), which maps functions of this degree to 0."""
+        array, pairs = self.array, np.array(self.pairs)
+        colours = np.unique(array % (self.n - degree - 1), axis=0)
+        fixed = (colours[:, array] == colours[:, None]).all(axis=2).sum(axis=0)
+        inversions = (array[:, pairs[:, 0]] > array[:, pairs[:, 1]]).sum(axis=1)
+        character = np.where(inversions % 2, -fixed, fixed)
+        quotients = self._number(np.argsort(array, axis=1)[:, array])
+        return character[quotients].astype(np.float64)
+
+    def degrees(self, functions: Bools) -> Ints:
+        """Return the exact degree of each row, a function with values 0 and 1."""
+        degrees = np.zeros(len(functions), dtype=np.int64)
+        left = np.arange(len(functions))
+        for degree in reversed(range(self.n - 1)):
+            values = functions[left].astype(np.float64) @ self._higher(degree)
+            higher = values.any(axis=1)
+            degrees[left[higher]] = degree + 1
+            left = left[~higher]
+        return degrees
+
+    def largest_matching(self, values: Ints) -> int:
+        """Return the most disjoint swaps of which each changes the value at some permutation."""
+        changed = values[self.swapped] != values
+        return next(len(one) for one in self._matchings if changed[one].all(axis=0).any())
+
+    def unchanged(self, values: Ints, held: Bools) -> int:
+        """Return how many swaps of an element that is held do not change the value.
+
+        Row i of ``held`` says on which permutations element i is held.
+        """
+        same = values[self.swapped] == values
+        counts = held.astype(np.int64)
+        return sum(
+            int(one @ (counts[i] + counts[j])) for one, (i, j) in zip(same, self.pairs, strict=True)
+        )
+
+
+def _matchings(elements: Sequence[int]) -> Iterator[Matching]:
+    """Return all sets of disjoint pairs."""
+    if len(elements) < 2:
+        yield ()
+        return
+    first, *rest = elements
+    yield from _matchings(rest)
+    for other in rest:
+        for matching in _matchings([one for one in rest if one != other]):
+            yield ((first, other), *matching)
