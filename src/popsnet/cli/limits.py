@@ -275,9 +275,8 @@ def conflict_free(
     permutation_seed
         Random seed of the permutations for n > 6.
     """
-    network, sample = popsnet.Network(d, g), {"runs": runs, "permutation_seed": permutation_seed}
     check = popsnet.adversaries.check_conflict_free(
-        router, variant, network, slots, allow=allow, **sample
+        router, variant, popsnet.Network(d, g), slots, allow, runs, permutation_seed
     )
     if figure is not None and not check.checked:
         return check.report().plus(Fact("figure", None), f"{figure} was not written.")

@@ -138,7 +138,7 @@ def draw_arrivals(check: ConflictFreeCheck) -> Figure:
     n, slots = check.network.n, tuple(row.slot for row in check.checked)
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
     axes.set_title(escape_controls(f"{check.router} ({check.variant}) on {check.network}"))
-    bounds = [n if row.arrivals_bound is None else row.arrivals_bound for row in check.checked]
+    bounds = [row.bounds.get("arrivals", n) for row in check.checked]
     lines = [
         Series("arrived, mean", slots, tuple(row.arrivals for row in check.checked)),
         _formula("the bound for conflict-free algorithms, at most n", (0, *slots), [1, *bounds]),

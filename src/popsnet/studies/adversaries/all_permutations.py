@@ -14,7 +14,6 @@ are sums of at most n! integers that are at most n!, so 64-bit floats compute th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, permutations
 
@@ -23,8 +22,6 @@ import numpy.typing as npt
 
 from popsnet.model.network import Bools
 from popsnet.model.slot import Ints
-
-Matching = tuple[tuple[int, int], ...]
 
 
 class AllPermutations:
@@ -39,9 +36,13 @@ class AllPermutations:
         self.pairs = list(combinations(range(n), 2))
         self.swapped = np.array([self._swapped(i, j) for i, j in self.pairs])
         """For each pair of elements, the number of every permutation with their images swapped."""
-        of_pairs = {pair: number for number, pair in enumerate(self.pairs)}
-        found = [[of_pairs[pair] for pair in one] for one in _matchings(range(n))]
-        self._matchings = sorted(found, key=len, reverse=True)
+        self._matchings = [
+            list(matching)
+            for size in reversed(range(n // 2 + 1))
+            for matching in combinations(range(len(self.pairs)), size)
+            if len({element for k in matching for element in self.pairs[k]}) == 2 * size
+        ]
+        """The sets of disjoint pairs, the largest first."""
 
     def _number(self, array: Ints) -> Ints:
         weights = self.n ** np.arange(self.n)[::-1]
@@ -61,7 +62,8 @@ class AllPermutations:
         inversions = (array[:, pairs[:, 0]] > array[:, pairs[:, 1]]).sum(axis=1)
         character = np.where(inversions % 2, -fixed, fixed)
         quotients = self._number(np.argsort(array, axis=1)[:, array])
-        return character[quotients].astype(np.float64)
+        matrix: npt.NDArray[np.float64] = character[quotients].astype(np.float64)
+        return matrix
 
     def degrees(self, functions: Bools) -> Ints:
         """Return the exact degree of each row, a function with values 0 and 1."""
@@ -89,15 +91,3 @@ class AllPermutations:
         return sum(
             int(one @ (counts[i] + counts[j])) for one, (i, j) in zip(same, self.pairs, strict=True)
         )
-
-
-def _matchings(elements: Sequence[int]) -> Iterator[Matching]:
-    """Return all sets of disjoint pairs."""
-    if len(elements) < 2:
-        yield ()
-        return
-    first, *rest = elements
-    yield from _matchings(rest)
-    for other in rest:
-        for matching in _matchings([one for one in rest if one != other]):
-            yield ((first, other), *matching)

@@ -297,7 +297,7 @@ def difference(first: Slot | None, other: Slot | None) -> tuple[int, str, str] |
     """
     if first is not None and other is not None and _is_same(first, other):
         return None
-    acts = [acts_of(slot) if slot is not None else {} for slot in (first, other)]
+    acts = [_acts(slot) if slot is not None else {} for slot in (first, other)]
     for processor in sorted(acts[0].keys() | acts[1].keys()):
         did = [act.get(processor, "does nothing") for act in acts]
         if did[0] != did[1]:
@@ -313,7 +313,7 @@ def _is_same(first: Slot, other: Slot) -> bool:
     return all(np.array_equal(getattr(first, name), getattr(other, name)) for name in names)
 
 
-def acts_of(slot: Slot) -> dict[int, str]:
+def _acts(slot: Slot) -> dict[int, str]:
     """Describe in words what each processor does."""
     acts: dict[int, list[str]] = {}
     sends, listens = records(slot)
@@ -342,7 +342,8 @@ class Reach:
 
     def holds(self, processors: Ints, packets: Ints) -> Bools:
         """Return for each pair whether the packet is in the processor's set."""
-        return (self._sets[processors, packets >> 3] << (packets & 7) & 128).astype(np.bool_)
+        held: Bools = self._sets[processors, packets >> 3] << (packets & 7) & 128 != 0
+        return held
 
     def sizes(self) -> Ints:
         """Return the size of every processor's set."""
