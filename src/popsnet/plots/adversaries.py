@@ -15,12 +15,8 @@ from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
 
 if TYPE_CHECKING:
-    from popsnet.studies.adversaries import (
-        ConflictFreeCheck,
-        CongestionStudy,
-        RigidAttack,
-        SeparationStudy,
-    )
+    from popsnet.studies.adversaries import CongestionStudy, RigidAttack, SeparationStudy
+    from popsnet.studies.adversaries.conflict_free import ConflictFreeCheck
 
 _RANDOMIZED = 6
 """The index of the randomized algorithm's look."""
@@ -99,17 +95,14 @@ def draw_growth(attack: RigidAttack) -> Figure:
     'slot t'
     """
     n, slots = attack.network.n, tuple(point.slot for point in attack.growth)
-    figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
-    axes.set_title(escape_controls(f"{attack.router} ({attack.variant}) on {attack.network}"))
+    figure, axes = _over_slots(attack, n)
     axes.set_yscale("log", base=2)
     axes.set_ylim(0.9, 1.6 * n)
     axes.yaxis.set_major_formatter(style.plain_number)
-    _mark_n(axes, n)
     sizes = {name: tuple(getattr(point, name) for point in attack.growth) for name in _SIZES}
     lines = [Series(name, slots, sizes[name], look=look) for look, name in enumerate(_SIZES)]
     doubling = range(attack.guaranteed + 1)
     _plot(axes, [*lines, _formula("2^t", doubling, [2**t for t in doubling])])
-    axes.set_xlabel("slot t")
     axes.set_ylabel("packets that a processor can hold")
     return style.with_legend(figure)
 
@@ -136,25 +129,23 @@ def draw_arrivals(check: ConflictFreeCheck) -> Figure:
     'slot t'
     """
     n, slots = check.network.n, tuple(row.slot for row in check.checked)
-    figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
-    axes.set_title(escape_controls(f"{check.router} ({check.variant}) on {check.network}"))
-    bounds = [row.bounds.get("arrivals", n) for row in check.checked]
-    lines = [
-        Series("arrived, mean", slots, tuple(row.arrivals for row in check.checked)),
-        _formula("the bound for conflict-free algorithms, at most n", (0, *slots), [1, *bounds]),
-    ]
-    _plot(axes, lines)
-    _mark_n(axes, n)
+    figure, axes = _over_slots(check, n)
+    bounds = [1, *(row.bounds.get("arrivals", n) for row in check.checked)]
+    bound = _formula("the bound for conflict-free algorithms, at most n", (0, *slots), bounds)
+    _plot(axes, [Series("mean", slots, tuple(row.arrivals for row in check.checked)), bound])
     axes.set_ylim(0, 1.1 * n)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("slot t")
-    axes.set_ylabel("packets")
+    axes.set_ylabel("packets that have arrived")
     return style.with_legend(figure)
 
 
-def _mark_n(axes: Axes, n: int) -> None:
+def _over_slots(result: RigidAttack | ConflictFreeCheck, n: int) -> tuple[Figure, Axes]:
+    figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
+    axes.set_title(escape_controls(f"{result.router} ({result.variant}) on {result.network}"))
     axes.axhline(n, color=style.GREY, linewidth=0.7)
     axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("slot t")
+    return figure, axes
 
 
 def draw_separation_study(found: SeparationStudy) -> Figure:

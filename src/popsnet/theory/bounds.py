@@ -106,10 +106,10 @@ def conflict_free_arrivals(d: int, g: int, meeting: int = 1) -> list[float]:
     >>> [round(bound) for bound in conflict_free_arrivals(64, 64)]
     [257, 2306]
     """
-    n, bounds = d * g, list[float]()
+    n, bounds, growth = d * g, list[float](), (meeting + 1) ** 2
+    coupler, state = meeting**2, growth
     groups = processors = couplers = states = 0
-    for s in count(1):
-        coupler, state = (meeting * (meeting + 1) ** (s - 1)) ** 2, (meeting + 1) ** (2 * s)
+    while True:
         groups += 2 * coupler * (2 * d + 2 * g * couplers)
         processors += 2 * coupler * (2 + 2 * states)
         arrived = min(g * g * groups, n * g * processors)
@@ -118,7 +118,7 @@ def conflict_free_arrivals(d: int, g: int, meeting: int = 1) -> list[float]:
         bounds.append(1 + arrived / (n - 1))
         processors += 4 * state * coupler
         couplers, states = couplers + coupler, states + state
-    raise AssertionError
+        coupler, state = coupler * growth, state * growth
 
 
 PAPER = "Mei and Rizzi, On-Line Permutation Routing in POPS Networks"

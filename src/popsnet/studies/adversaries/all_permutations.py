@@ -14,8 +14,8 @@ are sums of at most n! integers that are at most n!, so 64-bit floats compute th
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import combinations, permutations
+from functools import cached_property
+from itertools import chain, combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -34,44 +34,36 @@ class AllPermutations:
         self.n = n
         self.array = np.array(list(permutations(range(n))), dtype=np.int64)
         self.pairs = list(combinations(range(n), 2))
-        self.swapped = np.array([self._swapped(i, j) for i, j in self.pairs])
+        exchanged = [[{i: j, j: i}.get(k, k) for k in range(n)] for i, j in self.pairs]
+        self.swapped = self._number(self.array[:, exchanged]).T
         """For each pair of elements, the number of every permutation with their images swapped."""
-        self._matchings = [
-            list(matching)
-            for size in reversed(range(n // 2 + 1))
-            for matching in combinations(range(len(self.pairs)), size)
-            if len({element for k in matching for element in self.pairs[k]}) == 2 * size
-        ]
+        choices = (one for k in range(n // 2, -1, -1) for one in combinations(self.pairs, k))
+        disjoint = (one for one in choices if len({*chain(*one)}) == 2 * len(one))
+        self._matchings = [[self.pairs.index(pair) for pair in one] for one in disjoint]
         """The sets of disjoint pairs, the largest first."""
 
     def _number(self, array: Ints) -> Ints:
         weights = self.n ** np.arange(self.n)[::-1]
         return np.searchsorted(self.array @ weights, array @ weights)
 
-    def _swapped(self, i: int, j: int) -> Ints:
-        swapped = self.array.copy()
-        swapped[:, [i, j]] = swapped[:, [j, i]]
-        return self._number(swapped)
-
-    @lru_cache  # noqa: B019
-    def _higher(self, degree: int) -> npt.NDArray[np.float64]:
-        """Return the matrix of the χ(σ⁻¹τ), which maps functions of this degree to 0."""
-        array, pairs = self.array, np.array(self.pairs)
-        colours = np.unique(array % (self.n - degree - 1), axis=0)
-        fixed = (colours[:, array] == colours[:, None]).all(axis=2).sum(axis=0)
-        inversions = (array[:, pairs[:, 0]] > array[:, pairs[:, 1]]).sum(axis=1)
-        character = np.where(inversions % 2, -fixed, fixed)
-        quotients = self._number(np.argsort(array, axis=1)[:, array])
-        matrix: npt.NDArray[np.float64] = character[quotients].astype(np.float64)
-        return matrix
+    @cached_property
+    def _higher(self) -> list[npt.NDArray[np.float64]]:
+        """The matrices of the χ(σ⁻¹τ) by D, which map functions of this degree to 0."""
+        array, (i, j) = self.array, np.array(self.pairs).T
+        odd = (array[:, i] > array[:, j]).sum(axis=1) % 2 == 1
+        quotients, matrices = self._number(np.argsort(array, axis=1)[:, array]), []
+        for parts in range(self.n - 1, 0, -1):
+            colours = np.unique(array % parts, axis=0)
+            fixed = (colours[:, array] == colours[:, None]).all(axis=2).sum(axis=0)
+            matrices.append(np.where(odd, -fixed, fixed)[quotients].astype(np.float64))
+        return matrices
 
     def degrees(self, functions: Bools) -> Ints:
         """Return the exact degree of each row, a function with values 0 and 1."""
         degrees = np.zeros(len(functions), dtype=np.int64)
         left = np.arange(len(functions))
         for degree in reversed(range(self.n - 1)):
-            values = functions[left].astype(np.float64) @ self._higher(degree)
-            higher = values.any(axis=1)
+            higher = (functions[left].astype(np.float64) @ self._higher[degree]).any(axis=1)
             degrees[left[higher]] = degree + 1
             left = left[~higher]
         return degrees
@@ -86,8 +78,7 @@ class AllPermutations:
 
         Row i of ``held`` says on which permutations element i is held.
         """
-        same = values[self.swapped] == values
-        counts = held.astype(np.int64)
+        same, counts = values[self.swapped] == values, held.astype(np.int64)
         return sum(
             int(one @ (counts[i] + counts[j])) for one, (i, j) in zip(same, self.pairs, strict=True)
         )

@@ -26,9 +26,9 @@ If up to κ messages may meet on a coupler and destroy each other, the degrees a
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import count
 from math import factorial, gcd
 from statistics import fmean
@@ -56,16 +56,18 @@ Those with 8 have 40,320 permutations: a router runs on them in a minute, but th
 function would take 40,320² additions, and there are thousands of functions.
 """
 
+_named = partial(np.array2string, threshold=12, separator=", ")
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedSlot:
     """What was found in a slot; degrees, matching and swaps are None for a sample."""
 
     slot: int
-    arrivals: float
-    """The mean number of packets that have arrived, if every message tells all it can."""
     bounds: Mapping[str, float]
     """The bounds of the theorem, without those that hold for all functions and algorithms."""
+    arrivals: float
+    """The mean number of packets that have arrived, if every message tells all it can."""
     coupler_degree: int | None = None
     state_degree: int | None = None
     matching: int | None = None
@@ -131,34 +133,26 @@ class ConflictFreeCheck(Reported, Plotted):
     def report(self) -> Report:
         """Return the answer, the table of slots, and where the bound on arrivals says something."""
         names = "network", "router", "variant", "allow", "permutations", "exact", "indicators"
+        facts = facts_of(self, *names, "confirmed")
         refusal = Fact("refusal", self.refusal and asdict(self.refusal))
-        facts = (*facts_of(self, *names, "confirmed"), refusal)
-        columns = _COLUMNS if self.exact else _COLUMNS[::5]
+        columns = (_SLOT, *_DEGREES, _SWAPS, _ARRIVALS) if self.exact else (_SLOT, _ARRIVALS)
         caption = "In brackets is the bound of the theorem, where it is a restriction."
-        shown = columns, self.checked, caption, 1, (12, 1), ("bounds",)
-        table = Table("checked", "", *shown)
+        table = Table("checked", "", columns, self.checked, caption, 1, (12, 1), ("bounds",))
+        parts = (self._answer, table, self._sizes) if self.refusal is None else (self.refusal.text,)
         title = f"{self.network}: {self.router} ({self.variant})"
-        parts = (self._answer, table, self._sizes) if self.checked else (self._answer,)
-        return Report(title, facts, parts, "", self.confirmed, about=about(self.network))
+        return Report(title, (*facts, refusal), parts, ok=self.confirmed, about=about(self.network))
 
     @property
     def _answer(self) -> str:
-        if self.refusal is not None:
-            return self.refusal.text
         meet = "No conflict" if self.allow == 1 else f"At most {self.allow} messages meet"
         if broken := [str(slot.slot) for slot in self.checked if not slot.holds]:
             return f"{meet}, but NOT CONFIRMED: a bound does not hold in slot {', '.join(broken)}."
+        on = f"{meet} in {self.permutations:,} {'' if self.exact else 'random '}permutations"
         if not self.exact:
-            return (
-                f"{meet} in a sample of {self.permutations:,} permutations, which proves little; "
-                f"up to n = {EXACT_N} all are run. The mean arrivals are within the bound."
-            )
-        swaps = sum(slot.swaps or 0 for slot in self.checked)
-        return (
-            f"{meet} in all {self.permutations:,} permutations; all {self.indicators:,} indicators "
-            f"are within their degrees, and each of {swaps:,} swaps of a known destination changes "
-            "what is known."
-        )
+            return f"{on}, and the mean arrivals are within the bound."
+        swaps = f"{sum(slot.swaps or 0 for slot in self.checked):,} swaps"
+        within = f"all {self.indicators:,} indicators are within their degrees"
+        return f"{on}; {within}, and all {swaps} of a known destination change what is known."
 
     @property
     def _sizes(self) -> str:
@@ -169,8 +163,7 @@ class ConflictFreeCheck(Reported, Plotted):
         def enough(k: int) -> bool:
             return len(conflict_free_arrivals(d // unit * k, g // unit * k, self.allow)) > below
 
-        most = next(2**e for e in count() if enough(2**e))
-        larger = g // unit * bisect_left(range(most), True, lo=most // 2, key=enough)
+        larger = g // unit * next(filter(enough, count(1)))
         here = f"less than n = {n:,} up to slot {below}" if below else "n or more: it says nothing"
         return (
             f"The bound on arrivals on {self.network} is {here}. With the same d/g it is less than "
@@ -186,12 +179,9 @@ def _bounded(key: str, form: str = ",", heading: str = "") -> Column:
     return Column(key, heading, show=show)
 
 
-_COLUMNS = (
-    Column("slot", kind="integer"),
-    *map(_bounded, ("coupler_degree", "state_degree", "matching")),
-    Column("swaps", "swaps checked", "integer"),
-    _bounded("arrivals", ",.2f", "mean arrivals"),
-)
+_SLOT, _SWAPS = Column("slot", kind="integer"), Column("swaps", "swaps checked", "integer")
+_DEGREES = tuple(map(_bounded, ("coupler_degree", "state_degree", "matching")))
+_ARRIVALS = _bounded("arrivals", ",.2f", "mean arrivals")
 
 
 @on_network
@@ -252,8 +242,8 @@ def check_conflict_free(
     --------
     >>> from popsnet.studies.adversaries import check_conflict_free
     >>> print(check_conflict_free("direct", None, 2, 2).report().parts[0])
-    No conflict in 24 permutations; all 57 indicators are within their degrees, and each of 1,260 \
-swaps of a known destination changes what is known.
+    No conflict in 24 permutations; all 57 indicators are within their degrees, and all 1,260 swaps \
+of a known destination change what is known.
     """
     require_one_wavelength(network)
     if not 2 <= (n := network.n) <= MOST_N:
@@ -283,21 +273,13 @@ swaps of a known destination changes what is known.
                 _require_few(network, allow, acts, to)
                 pairs = to, network.processors
                 watched.append(exact.record(acts) if exact else _held(network, acts, pairs))
-            rows = (
-                exact.examine(watched)
-                if exact
-                else [
-                    {"arrivals": fmean(map(np.count_nonzero, one))}
-                    for one in zip(*watched, strict=False)
-                ]
-            )
+            means = (fmean(map(np.count_nonzero, slot)) for slot in zip(*watched, strict=False))
+            rows = [*exact.examine(watched)] if exact else [{"arrivals": mean} for mean in means]
         except Refusal as found:
             refusal = found
     counts = allow, number, exact is not None, len(exact.degrees) if exact else 0
-    checked = tuple(
-        CheckedSlot(t, bounds=_bounds(network, allow, t), **row) for t, row in enumerate(rows, 1)
-    )
-    return ConflictFreeCheck(network, router.name, variant, *counts, checked, refusal)
+    checked = [CheckedSlot(t, _bounds(network, allow, t), **row) for t, row in enumerate(rows, 1)]
+    return ConflictFreeCheck(network, router.name, variant, *counts, tuple(checked), refusal)
 
 
 def _bounds(network: Network, allow: int, t: int) -> dict[str, float]:
@@ -309,11 +291,14 @@ def _bounds(network: Network, allow: int, t: int) -> dict[str, float]:
 
 
 class _NoCoins(Coins):
-    """Coins that no router may draw. A word that is configured is part of the algorithm."""
+    """Coins that no router may draw.
+
+    The theorem covers coins only if no outcome of them causes a conflict. A word that is configured
+    is part of the algorithm.
+    """
 
     def key(self, purpose: str, step: int) -> NoReturn:
-        rule = "the theorem is about deterministic algorithms; choose another router."
-        raise InputError(f"The router draws coins ({purpose}), and {rule}")
+        raise InputError(f"The router draws coins ({purpose}); choose a deterministic router.")
 
     def configured(self, purpose: str) -> int:
         return Coins(self.seed).configured(purpose)
@@ -328,8 +313,8 @@ def _require_few(network: Network, allow: int, slots: Sequence[Slot], to: Ints) 
         for met in in_order[allow:][in_order[allow:] == in_order[:-allow]].tolist():
             (b, a), who = divmod(met, network.g), sorted(senders[couplers == met].tolist())
             text = (
-                f"NOT CONFLICT-FREE: on {_named(to)}, in slot {number}, the messages of processors "
-                f"{', '.join(map(str, who))} meet on coupler c({b}, {a}), from group {a} to {b}."
+                f"NOT CONFLICT-FREE: in slot {number} on the permutation {_named(to)}, messages of "
+                f"processors {', '.join(map(str, who))} meet on c({b}, {a})."
             )
             raise Refusal("conflict", number, tuple(who), (b, a), (tuple(to.tolist()),), text)
 
@@ -361,9 +346,9 @@ class _Exact:
         processors, packets = np.indices((n, n))
         return sends, listens - 1, _held(self.network, slots, (processors, packets))
 
-    def examine(self, runs: Sequence[tuple[Ints, Ints, Bools]]) -> list[dict[str, Any]]:
-        """Return what was found in the slots, up to the end of the shortest run."""
-        slots, n, rows = min(len(sends) for sends, *_ in runs), self.network.n, []
+    def examine(self, runs: Sequence[tuple[Ints, Ints, Bools]]) -> Iterator[dict[str, Any]]:
+        """Yield what was found in the slots, up to the end of the shortest run."""
+        slots, n = min(len(sends) for sends, *_ in runs), self.network.n
         joined = (np.stack([one[:slots] for one in kind], -1) for kind in zip(*runs, strict=True))
         held = np.repeat(np.eye(n, dtype=np.bool_)[..., None], len(runs), axis=2)
         home = self.all.array.T, np.arange(n)[:, None], np.arange(len(runs))
@@ -372,7 +357,7 @@ class _Exact:
             values, carried = self._carried(sends, held)
             self.states, held = self._after(listens, values), after
             told = [*zip(values, carried, strict=True), *zip(self.states, held, strict=True)]
-            row = {
+            yield {
                 "arrivals": float(held[home].sum(axis=0).mean()),
                 "coupler_degree": self._largest_degree(values),
                 "state_degree": self._largest_degree(self.states),
@@ -380,8 +365,6 @@ class _Exact:
                 "swaps": int(carried.sum() + held.sum()) * (n - 1),
                 "unchanged": sum(self.all.unchanged(*pair) for pair in told),
             }
-            rows.append(row)
-        return rows
 
     def _require_local(self, t: int, sends: Ints, listens: Ints) -> None:
         """Refuse a processor that acts differently on two permutations in the same state."""
@@ -389,14 +372,14 @@ class _Exact:
         for processor, (state, act) in enumerate(zip(self.states, acts, strict=True)):
             _, first, same = np.unique(state, return_index=True, return_inverse=True)
             for two in np.flatnonzero(act != act[first[same]]):
-                on = [self.all.array[number] for number in (first[same[two]], two)]
+                pair = [self.all.array[number] for number in (first[same[two]], two)]
                 text = (
-                    f"NOT LOCAL: in slot {t} processor {processor} sends or listens to other groups "
-                    f"on {_named(on[0])} than on {_named(on[1])}. It has the same destination and "
+                    f"NOT LOCAL: in slot {t} processor {processor} acts otherwise on permutation "
+                    f"{_named(pair[0])} than on {_named(pair[1])}. It has the same destination and "
                     "has heard the same, so it uses knowledge that it has not received."
                 )
-                both = tuple(tuple(to.tolist()) for to in on)
-                raise Refusal("locality", t, (processor,), None, both, text)
+                on = tuple(tuple(to.tolist()) for to in pair)
+                raise Refusal("locality", t, (processor,), None, on, text)
 
     def _carried(self, sends: Ints, held: Bools) -> tuple[Ints, Bools]:
         """Return what every coupler carries on all permutations: a message, and its packets.
@@ -427,9 +410,3 @@ class _Exact:
         degrees = self.all.degrees(indicators[list(new.values())])
         self.degrees.update(zip(new, degrees.tolist(), strict=True))
         return max(self.degrees[key] for key in keys)
-
-
-def _named(destination: Ints) -> str:
-    """Name a permutation in a text."""
-    first = ", ".join(map(str, destination[:12].tolist()))
-    return f"the permutation ({first}{', …' if len(destination) > 12 else ''})"

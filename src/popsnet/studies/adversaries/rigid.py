@@ -107,10 +107,8 @@ class RigidAttack(Reported, Plotted):
         )
         every = max(-(-len(self.growth) // _ROWS), 1)
         parts = (Table("growth", "", columns, self.growth, every=every),)
-        facts = facts_of(
-            self, "network", "router", "variant", "slots", "guaranteed", "packet", "processor",
-            "confirmed",
-        )  # fmt: skip
+        names = "network", "router", "variant", "slots", "guaranteed", "packet", "processor"
+        facts = facts_of(self, *names, "confirmed")
         title = f"{self.network}: {self.router} ({self.variant}), rigid on all probes"
         if self.confirmed is None:
             last = _last_failing(self.network, self.growth)
