@@ -242,8 +242,8 @@ def check_conflict_free(
     --------
     >>> from popsnet.studies.adversaries import check_conflict_free
     >>> print(check_conflict_free("direct", None, 2, 2).report().parts[0])
-    No conflict in 24 permutations; all 57 indicators are within their degrees, and all 1,260 swaps \
-of a known destination change what is known.
+    No conflict in 24 permutations; all 57 indicators are within their degrees, and all 1,260 \
+swaps of a known destination change what is known.
     """
     require_one_wavelength(network)
     if not 2 <= (n := network.n) <= MOST_N:
