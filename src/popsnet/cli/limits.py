@@ -261,8 +261,7 @@ def conflict_free(
 
     Example: popsnet adversary conflict-free 2 3 --router batcher
 
-    Exit code 1: messages meet, a processor uses knowledge that it has not received, or a bound does
-    not hold.
+    Exit code 1: messages meet, a processor uses what it has not heard, or a bound does not hold.
 
     Parameters
     ----------
