@@ -228,5 +228,5 @@ def test_conflict_free(cli: Cli, tmp_path: Path) -> None:
     sampled = json.loads(cli("adversary", "conflict-free", 8, 8, "--runs", 2, "--json").out)
     assert sampled["checked"][0]["bounds"]["arrivals"] == pytest.approx(33.508, abs=0.001)
     require_schema("adversary conflict-free", sampled)
-    coins = cli(*command, "--router", "mei-rizzi")
+    coins = cli("adversary", "conflict-free", 2, 2, "--router", "mei-rizzi")
     assert (coins.code, "choose a deterministic router" in coins.err) == (2, True)
