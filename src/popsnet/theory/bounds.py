@@ -97,8 +97,8 @@ def conflict_free_arrivals(d: int, g: int, meeting: int = 1) -> list[float]:
         1 + g²/(n - 1) · Σ_{s ≤ t} 2D_s² (2d + 2g Σ_{r < s} D_r²)
         1 + ng/(n - 1) · (Σ_{s ≤ t} 2D_s² (2 + 2 Σ_{r < s} E_r²) + Σ_{r < t} 4E_r²D_r²)
 
-    The bound is the smaller one. For κ = 1 and d = g it is below n only if 16^t is less than about
-    2n/g, so an algorithm that routes all permutations needs Ω(log g) slots.
+    The bound is the smaller one. For κ = 1 and d = g it is below n only if 16^t < 12g, and for
+    large g it is below n if 16^t < 11g. So routing all permutations takes Ω(log g) slots.
 
     Examples
     --------
@@ -119,6 +119,15 @@ def conflict_free_arrivals(d: int, g: int, meeting: int = 1) -> list[float]:
         processors += 4 * state * coupler
         couplers, states = couplers + coupler, states + state
         coupler, state = coupler * growth, state * growth
+
+
+def guaranteed_conflict_free_slots(network: Network) -> int:
+    """Return the fewest slots of a deterministic algorithm without conflicts: 16^t ≥ max(d, d²/g).
+
+    The page 'conflict-free' of the documentation has the proof.
+    """
+    d, g = network.d, network.g
+    return next(t for t in count() if 16**t >= d and 16**t * g >= d * d)
 
 
 PAPER = "Mei and Rizzi, On-Line Permutation Routing in POPS Networks"
@@ -183,7 +192,7 @@ class Bound:
     --------
     >>> from popsnet.theory import BOUNDS
     >>> [bound.name for bound in BOUNDS if bound.kind == "lower"]
-    ['oblivious', 'oblivious, random', 'rigid', 'two-hop']
+    ['oblivious', 'oblivious, random', 'rigid', 'two-hop', 'conflict-free']
     """
 
     name: str
@@ -227,6 +236,10 @@ BOUNDS = (
           "on the worst permutation", "deterministic, two hops per packet",
           f"{PAPER}, section 2.2; repaired in page 'two-hop-routing' of the documentation",
           lambda n: guaranteed_rounds(n) > 0, lambda n: 2 * guaranteed_rounds(n)),
+    Bound("conflict-free", "lower", "⌈log2(max(d, d²/g)) / 4⌉", "on the worst permutation",
+          "deterministic, no two messages on one coupler, on any permutation",
+          f"conjectured in {PAPER}; proved in page 'conflict-free' of the documentation",
+          lambda n: guaranteed_conflict_free_slots(n) > 0, guaranteed_conflict_free_slots),
 )  # fmt: skip
 """Lower bounds, and the bounds of routers that popsnet does not implement."""
 
