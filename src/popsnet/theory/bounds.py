@@ -106,19 +106,17 @@ def conflict_free_arrivals(d: int, g: int, meeting: int = 1) -> list[float]:
     >>> [round(bound) for bound in conflict_free_arrivals(64, 64)]
     [257, 2306]
     """
-    n, bounds, growth = d * g, list[float](), (meeting + 1) ** 2
-    coupler, state = meeting**2, growth
+    n, bounds, coupler, state = d * g, list[float](), meeting**2, (meeting + 1) ** 2
     groups = processors = couplers = states = 0
     while True:
         groups += 2 * coupler * (2 * d + 2 * g * couplers)
         processors += 2 * coupler * (2 + 2 * states)
-        arrived = min(g * g * groups, n * g * processors)
-        if arrived >= (n - 1) ** 2:
+        if (arrived := min(g * g * groups, n * g * processors)) >= (n - 1) ** 2:
             return bounds
         bounds.append(1 + arrived / (n - 1))
         processors += 4 * state * coupler
         couplers, states = couplers + coupler, states + state
-        coupler, state = coupler * growth, state * growth
+        coupler, state = coupler * (meeting + 1) ** 2, state * (meeting + 1) ** 2
 
 
 def guaranteed_conflict_free_slots(network: Network) -> int:

@@ -146,8 +146,8 @@ def test_a_conflict_is_named_and_allowed_by_the_larger_bounds(tmp_path: Path) ->
     assert isinstance(refusal, Refusal)
     assert (refusal.reason, refusal.slot, refusal.processors) == ("conflict", 1, (0, 1))
     assert (refusal.coupler, refusal.permutations) == ((1, 0), ((3, 4, 0, 1, 2, 5),))
-    said = "in slot 1 on the permutation [3, 4, 0, 1, 2, 5], messages of processors 0, 1 meet on "
-    assert f"{said}c(1, 0)." in refusal.text
+    said = "in slot 1 on the permutation [3, 4, 0, 1, 2, 5], processors 0, 1 send to "
+    assert f"{said}coupler c(1, 0)." in refusal.text
 
     allowed = check_conflict_free(meet(tmp_path, 2), None, 3, 2, allow=2)
     assert allowed.confirmed
@@ -222,8 +222,8 @@ def test_a_processor_may_act_on_what_it_has_heard(tmp_path: Path) -> None:
     assert len(check.checked) == 2
 
 
-def everything_held(network: Network, slots: Any, pairs: Any) -> Any:
-    return np.ones((len(slots), *pairs[0].shape), dtype=bool)
+def everything_held(network: Network, slots: Any, processors: Any, packets: Any) -> Any:
+    return np.ones((len(slots), *packets.shape), dtype=bool)
 
 
 def test_each_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +250,8 @@ def test_each_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     good = check_conflict_free("direct", None, 2, 3).checked[0]
     assert good.holds
     for name in ("coupler_degree", "state_degree", "matching"):
-        assert not replace(good, **{name: good.bounds[name] + 1}).holds
+        forge: Any = {name: good.bounds[name] + 1}
+        assert not replace(good, **forge).holds
     assert not replace(good, unchanged=1).holds
     assert not replace(good, bounds={"arrivals": good.arrivals - 0.01}).holds
 

@@ -60,8 +60,7 @@ class AllPermutations:
 
     def degrees(self, functions: Bools) -> Ints:
         """Return the exact degree of each row, a function with values 0 and 1."""
-        degrees = np.zeros(len(functions), dtype=np.int64)
-        left = np.arange(len(functions))
+        degrees, left = np.zeros(len(functions), dtype=np.int64), np.arange(len(functions))
         for degree in reversed(range(self.n - 1)):
             higher = (functions[left].astype(np.float64) @ self._higher[degree]).any(axis=1)
             degrees[left[higher]] = degree + 1

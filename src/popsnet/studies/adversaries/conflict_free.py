@@ -165,10 +165,10 @@ class ConflictFreeCheck(Reported, Plotted):
 
         larger = g // unit * next(filter(enough, count(1)))
         here = f"less than n = {n:,} up to slot {below}" if below else "n or more: it says nothing"
-        return (
-            f"The bound on arrivals on {self.network} is {here}. With the same d/g it is less than "
-            f"n up to slot {below + 1} from g = {larger:,} on."
+        there = (
+            f"With the same d/g it is less than n up to slot {below + 1} from g = {larger:,} on."
         )
+        return f"The bound on arrivals on {self.network} is {here}. {there}"
 
 
 def _bounded(key: str, form: str = ",", heading: str = "") -> Column:
@@ -271,8 +271,8 @@ swaps of a known destination change what is known.
                 instance = Instance(network, router, variant, to, _NoCoins(0), max_steps=2**62)
                 watch(instance, acts.append, slots or MOST_SLOTS, promises=False)
                 _require_few(network, allow, acts, to)
-                pairs = to, network.processors
-                watched.append(exact.record(acts) if exact else _held(network, acts, pairs))
+                seen = exact.record(acts) if exact else _held(network, acts, to, network.processors)
+                watched.append(seen)
             means = (fmean(map(np.count_nonzero, slot)) for slot in zip(*watched, strict=False))
             rows = [*exact.examine(watched)] if exact else [{"arrivals": mean} for mean in means]
         except Refusal as found:
@@ -312,19 +312,20 @@ def _require_few(network: Network, allow: int, slots: Sequence[Slot], to: Ints) 
         in_order = np.sort(couplers)
         for met in in_order[allow:][in_order[allow:] == in_order[:-allow]].tolist():
             (b, a), who = divmod(met, network.g), sorted(senders[couplers == met].tolist())
-            text = (
-                f"NOT CONFLICT-FREE: in slot {number} on the permutation {_named(to)}, messages of "
-                f"processors {', '.join(map(str, who))} meet on c({b}, {a})."
+            on, names = (
+                f"in slot {number} on the permutation {_named(to)}",
+                ", ".join(map(str, who)),
             )
+            text = f"NOT CONFLICT-FREE: {on}, processors {names} send to coupler c({b}, {a})."
             raise Refusal("conflict", number, tuple(who), (b, a), (tuple(to.tolist()),), text)
 
 
-def _held(network: Network, slots: Sequence[Slot], pairs: tuple[Ints, Ints]) -> Bools:
+def _held(network: Network, slots: Sequence[Slot], processors: Ints, packets: Ints) -> Bools:
     """Return which of the pairs (processor, packet) can be held after each slot."""
     reach, held = Reach(network), list[Bools]()
     for slot in slots:
         reach.after(slot, all_kinds=True)
-        held.append(reach.holds(*pairs))
+        held.append(reach.holds(processors, packets))
     return np.array(held)
 
 
@@ -343,8 +344,7 @@ class _Exact:
         for slot, send, listen in zip(slots, sends, listens, strict=True):
             np.add.at(send, slot.senders[slot.owners], 1 << slot.groups)
             listen[slot.listeners] = slot.listened + 1
-        processors, packets = np.indices((n, n))
-        return sends, listens - 1, _held(self.network, slots, (processors, packets))
+        return sends, listens - 1, _held(self.network, slots, *np.indices((n, n)))
 
     def examine(self, runs: Sequence[tuple[Ints, Ints, Bools]]) -> Iterator[dict[str, Any]]:
         """Yield what was found in the slots, up to the end of the shortest run."""
