@@ -23,12 +23,15 @@ from tests.each import rarely
 TIMES = "guard rate fibre"
 FAULTS = "loss_per fault_seed"
 STORED = "variant permutation"
+LAYOUT = "label title width height font_size"
+"""Options of a figure: without one they are refused, and with one they change nothing else."""
 
 SEED = "the seed of draws that do not show here, or of none"
 ENGINE = "the engines are equal bit by bit"
 PERMISSION = "it permits what does not happen here"
 SMALL = "the case is too small or too simple to show it"
 SHOWN = "a browser is opened only for people; tested below"
+DRAWN = "it changes the figure alone; tests/cli/test_figures.py looks at it"
 ORDER = "it decides when and where the work is done, not what comes out"
 
 
@@ -42,6 +45,12 @@ class Mode(NamedTuple):
     elsewhere: str = ""
     """Options that are modes of their own, or take long here and do the same in another mode."""
 
+
+DRAWING = (
+    "compare", "traffic", "schedule", "faults", "theory", "exact", "distribution",
+    "sorting-network", "adversary congestion", "adversary rigid", "adversary separation",
+)  # fmt: skip
+"""Commands with a figure that can be left out."""
 
 MODES: dict[str, list[Mode]] = {
     "view": [
@@ -248,6 +257,7 @@ MODES: dict[str, list[Mode]] = {
             "--d 2 --g 2",
             "x router variant permutation faults wavelengths seed fault_seed",
             {SMALL: "n"},
+            "label",
         ),
     ],
     "results export": [
@@ -289,14 +299,24 @@ MODES: dict[str, list[Mode]] = {
     "adversary separation": [Mode("adversary separation --largest 8 --runs 2")],
 }
 
+for _command, _modes in MODES.items():
+    for _number, _mode in enumerate(_modes):
+        if "--figure" in _mode.line:
+            same = {**_mode.same, DRAWN: LAYOUT}
+            _modes[_number] = _mode._replace(same=same)
+        elif _command in DRAWING:
+            _modes[_number] = _mode._replace(refused=f"{_mode.refused} {LAYOUT}")
+
 VALUES = {
     "algorithm": "shear", "allow": "2", "arrivals": "'bernoulli uniform'", "arrival_seed": "7",
     "buffer": "1",
     "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4",
     "dimension": "1", "engine": "slots", "excess": "1dB", "fault": "coupler:0-1",
     "faults": "coupler:0-1",
-    "fault_seed": "7", "fibre": "1km", "figure": "NEW.svg", "first": "100", "g": "4",
-    "guard": "5ns", "hops": "1", "keep": "NEW.json", "keys": "keys.txt", "kind": "receivers",
+    "fault_seed": "7", "fibre": "1km", "figure": "NEW.svg", "first": "100",
+    "font_size": "9", "g": "4",
+    "guard": "5ns", "height": "5in", "hops": "1", "keep": "NEW.json", "keys": "keys.txt",
+    "kind": "receivers", "label": "direct=Straight",
     "largest": "16", "load": "0.2", "loads": "0.1,0.3", "loss": "0.4", "loss_per": "listener",
     "margin": "1dB", "matrix": "matrix.csv", "max_n": "16", "max_runs": "60",
     "max_slots": "200", "max_steps": "1", "measure": "steps", "most_slots": "2", "n": "16",
@@ -309,7 +329,7 @@ VALUES = {
     "store": "other.sqlite", "sweep": "sweep.toml", "timing": "shale", "trace": "NEW.jsonl",
     "trace_slots": "5", "transmit": "1dBm", "transmitters": "one", "unit": "2",
     "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
-    "time_limit": "1h",
+    "time_limit": "1h", "title": "A", "width": "9cm",
     "adversary oblivious router": "relay", "adversary rigid router": "datta",
     "adversary conflict-free router": "aks", "adversary conflict-free slots": "1",
     "adversary rigid slots": "1", "adversary rigid variant": "to-all",

@@ -162,7 +162,6 @@ def test_tables_fit_in_80_columns(cli: Cli, store: Path, monkeypatch: pytest.Mon
     [
         (("list", "--scheduler", "x"), "--scheduler 'x': results.sqlite has no such experiment"),
         (("list", "--n", "100"), "--n 100: results.sqlite has no such experiment"),
-        (("plot", "--measure", "delay", "--csv"), "one kind of network"),
         (("plot", "--measure", "delay", "--x", "n", "--csv"), "--x n: delay is drawn against"),
         (("show", "tdm"), "Experiments with 'tdm': "),
     ],

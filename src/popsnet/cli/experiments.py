@@ -16,7 +16,7 @@ from popsnet.base.errors import InputError, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.cli import options as opt
-from popsnet.cli.options import STORE, Cluster, Figure
+from popsnet.cli.options import STORE, Cluster, Figure, FigureOptions
 from popsnet.cli.output import Interruption, for_people, reporting, with_figure
 from popsnet.cli.output import show as show_table
 
@@ -317,7 +317,9 @@ def plot(
     return with_figure(curves.report(), figure, lambda: draw_curves(curves))
 
 
-def _plot_delays(results: Store, only: Selection, x: str | None, figure: Path | None) -> Report:
+def _plot_delays(
+    results: Store, only: Selection, x: str | None, figure: FigureOptions | None
+) -> Report:
     """Draw delays of points of traffic against the load."""
     from popsnet.plots.traffic import draw_load_curves
     from popsnet.sweeps.reports import traffic_curves_report

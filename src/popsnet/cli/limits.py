@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
     """Show fluid limits, bounds and tail probabilities for POPS(D, G).
 
+    --figure draws a run beside the phases of the proof.
+
     Example: popsnet theory 64 64
 
     Exit code 1: a run is capped.
@@ -30,8 +32,6 @@ def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
     ----------
     runs
         Runs of each randomized router to compare with.
-    figure
-        Write a figure of a run and the phases of the proof: .svg, .png or .pdf.
     """
     times = popsnet.predict(d, g, runs=runs, phases=figure is not None)
     return with_figure(times.report(), figure, lambda: popsnet.plots.draw_phases(times.phases))
@@ -65,12 +65,13 @@ class ExactOptions(opt.Keywords):
 
 
 @reporting
-def exact(options: ExactOptions) -> Report:
+def exact(options: ExactOptions, figure: opt.Figure = None) -> Report:
     """Compute the exact distribution of the steps on a tiny POPS(D, G).
 
     Example: popsnet exact 2 2
     """
-    return popsnet.theory.exact.exact_steps(**options.keywords()).report()
+    found = popsnet.theory.exact.exact_steps(**options.keywords())
+    return with_figure(found.report(), figure, found.plot)
 
 
 @dataclass(frozen=True, kw_only=True)

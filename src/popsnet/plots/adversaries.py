@@ -13,6 +13,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
+from popsnet.programs.router import short_name
 
 if TYPE_CHECKING:
     from popsnet.studies.adversaries import CongestionStudy, RigidAttack, SeparationStudy
@@ -140,9 +141,10 @@ def draw_arrivals(check: ConflictFreeCheck) -> Figure:
 
 def _over_slots(result: RigidAttack | ConflictFreeCheck, n: int) -> tuple[Figure, Axes]:
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
-    axes.set_title(escape_controls(f"{result.router} ({result.variant}) on {result.network}"))
+    name = short_name(result.router, result.variant, result.network)
+    axes.set_title(escape_controls(f"{name} on {result.network}"))
     axes.axhline(n, color=style.GREY, linewidth=0.7)
-    axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    style.beside(axes, f"n = {n}", (0, n), (2, 3), fontsize=7, color=style.GREY)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("slot t")
     return figure, axes

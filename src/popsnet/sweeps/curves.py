@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -165,15 +166,28 @@ def result_curves(
 
 
 def _names(experiments: Sequence[Experiment]) -> dict[Experiment, list[str]]:
-    """Return the names of the lines that each experiment belongs to: router, or with a variant."""
-    own = {e: e.variant == _own_choice(e.router, e.network) for e in experiments}
+    """Return the names of the lines that each experiment belongs to: router, or with a variant.
+
+    Variants of a family that are planned for each network, such as survive, are one line. A router
+    from a file that is not loaded has its name alone if all its experiments have one variant.
+    """
+    variants, families = defaultdict[Any, set[str]](set), defaultdict[Any, set[str]](set)
+    for e in experiments:
+        variants[e.router].add(e.variant)
+        families[e.router, e.network, e.variant.partition(":")[0]].add(e.variant)
+    own = {}
+    for e in experiments:
+        choice = _own_choice(e.router, e.network)
+        own[e] = e.variant == choice or (choice is None and len(variants[e.router]) == 1)
     asked = {(e.router, e.variant) for e, is_own in own.items() if not is_own}
     chosen = {e.router for e in experiments if (e.router, e.variant) not in asked}
     names: dict[Experiment, list[str]] = {}
-    for experiment, is_own in own.items():
-        names[experiment] = [experiment.router] * (is_own and experiment.router in chosen)
-        if (experiment.router, experiment.variant) in asked:
-            names[experiment].append(f"{experiment.router} ({experiment.variant})")
+    for e, is_own in own.items():
+        names[e] = [e.router] * (is_own and e.router in chosen)
+        if (e.router, e.variant) in asked:
+            family = e.variant.partition(":")[0]
+            alone = len(families[e.router, e.network, family]) == 1
+            names[e].append(f"{e.router} ({family if alone else e.variant})")
     return names
 
 

@@ -94,7 +94,7 @@ def traffic_curves_report(
     Raises
     ------
     InputError
-        If there are none, or they do not belong into one figure.
+        If there are none.
     """
     points = store.selected_points(only)
     if not points:
@@ -102,14 +102,6 @@ def traffic_curves_report(
             f"There are no points of traffic in {store.path} to draw. popsnet sweep makes some."
         )
     rows = traffic_records(points)
-    shapes = {f"POPS({row['d']}, {row['g']})" for row in rows}
-    kinds = ("network", "d and g", shapes), ("arrivals", "arrivals", {r["arrivals"] for r in rows})
-    for what, cure, values in kinds:
-        if len(values) > 1:
-            raise InputError(
-                f"A figure shows one kind of {what}, and these points have "
-                f"{', '.join(sorted(values))}. Choose one by {cure}."
-            )
     facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
     differing = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}

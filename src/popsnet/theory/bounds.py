@@ -120,9 +120,10 @@ def conflict_free_arrivals(d: int, g: int, meeting: int = 1) -> list[float]:
 
 
 def guaranteed_conflict_free_slots(network: Network) -> int:
-    """Return the fewest slots of a deterministic algorithm without conflicts: 16^t ≥ max(d, d²/g).
+    """Return the least t with 16^t ≥ max(d, d²/g).
 
-    The page 'conflict-free' of the documentation has the proof.
+    A deterministic algorithm that routes all permutations without conflicts takes at least t
+    slots. The page 'conflict-free' of the documentation has the proof.
     """
     d, g = network.d, network.g
     return next(t for t in count() if 16**t >= d and 16**t * g >= d * d)
