@@ -316,6 +316,10 @@ MODES: dict[str, list[Mode]] = {
     ],
     "adversary congestion": [Mode("adversary congestion --largest 8 --runs 2")],
     "adversary rigid": [Mode("adversary rigid 2 2 --router datta", "variant")],
+    "adversary conflict-free": [
+        Mode("adversary conflict-free 2 2", "variant runs permutation_seed"),
+        Mode("adversary conflict-free 3 3", "variant"),
+    ],
     "adversary two-hop": [Mode("adversary two-hop 2 2")],
     "adversary separation": [Mode("adversary separation --largest 8 --runs 2")],
 }
@@ -329,7 +333,8 @@ for _command, _modes in MODES.items():
             _modes[_number] = _mode._replace(refused=f"{_mode.refused} {LAYOUT}")
 
 VALUES = {
-    "algorithm": "shear", "arrivals": "'bernoulli uniform'", "arrival_seed": "7", "buffer": "1",
+    "algorithm": "shear", "allow": "2", "arrivals": "'bernoulli uniform'", "arrival_seed": "7",
+    "buffer": "1",
     "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4",
     "dimension": "1", "engine": "slots", "excess": "1dB", "fault": "coupler:0-1",
     "faults": "coupler:0-1",
@@ -351,6 +356,7 @@ VALUES = {
     "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
     "time_limit": "1h", "title": "A", "width": "9cm",
     "adversary oblivious router": "relay", "adversary rigid router": "datta",
+    "adversary conflict-free router": "aks", "adversary conflict-free slots": "1",
     "adversary rigid slots": "1", "adversary rigid variant": "to-all",
     "adversary oblivious variant": "to-all", "faults router": "relay:S",
     "results export arrivals": "tornado", "results list arrivals": "tornado",

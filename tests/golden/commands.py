@@ -116,6 +116,8 @@ COMMANDS = (
     "adversary oblivious 8 8 --paths residue",
     "adversary congestion --largest 8 --runs 5",
     "adversary rigid 8 8 --router batcher",
+    "adversary conflict-free 2 2",
+    "adversary conflict-free 8 8 --runs 5",
     "adversary two-hop 8 8 --algorithm hashed",
     "adversary separation --largest 8 --runs 5",
     "sort 12 8",
