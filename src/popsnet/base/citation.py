@@ -7,7 +7,7 @@ from textwrap import fill
 
 import popsnet
 
-RELEASED = date(2026, 11, 17)
+RELEASED = date(2026, 11, 19)
 """The day on which this version was released."""
 
 SOFTWARE = {
