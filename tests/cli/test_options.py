@@ -192,7 +192,7 @@ MODES: dict[str, list[Mode]] = {
             {SEED: "seed"},
         ),
     ],
-    "theory": [Mode("theory 4 4")],
+    "theory": [Mode("theory 4 4", "", {"JSON has every section": "bounds tails growth"})],
     "exact": [
         Mode("exact 2 2", "variant all_packets"),
         Mode("exact 4 2", "variant"),

@@ -162,7 +162,7 @@ BOUNDS = (
     Bound("oblivious", "lower", "the largest t with ⌈n⌈n/(1 + tD)⌉/(n + g²)⌉ >= t, D = max(d, g); "
           "about √(g/2) for d = g", "on the worst permutation", "fixed paths, any d, g",
           f"{PAPER}, section 2.2, after Borodin and Hopcroft; repaired in "
-          "page 'oblivious-routing' of the documentation", slots=guaranteed_congestion),
+          "docs/explanation/oblivious-routing.md", slots=guaranteed_congestion),
     Bound("oblivious, random", "lower", "Ω(log g / log log g)", "on average over permutations",
           "d = Θ(g), fixed paths, asymptotic", f"{PAPER}, section 2.2", _comparable),
     Bound("rigid", "lower", "⌈log2 n⌉", "on the worst permutation",
@@ -170,7 +170,7 @@ BOUNDS = (
           lambda n: n.n > 1, guaranteed_slots),
     Bound("two-hop", "lower", "2R, the largest R < g with (2^R - 1)(R + 1) < d",
           "on the worst permutation", "deterministic, two hops per packet",
-          f"{PAPER}, section 2.2; repaired in page 'two-hop-routing' of the documentation",
+          f"{PAPER}, section 2.2; repaired in docs/explanation/two-hop-routing.md",
           lambda n: guaranteed_rounds(n) > 0, lambda n: 2 * guaranteed_rounds(n)),
 )  # fmt: skip
 """Lower bounds, and the bounds of routers that popsnet does not implement."""
