@@ -29,6 +29,7 @@ ENGINE = "the engines are equal bit by bit"
 PERMISSION = "it permits what does not happen here"
 SMALL = "the case is too small or too simple to show it"
 SHOWN = "a browser is opened only for people; tested below"
+EVERYTHING = "JSON has everything; tests of the command look at the text"
 ORDER = "it decides when and where the work is done, not what comes out"
 
 
@@ -185,14 +186,15 @@ MODES: dict[str, list[Mode]] = {
         Mode(
             "faults 4 4 --router mei-rizzi --router direct --runs 3 --numbers 1,2",
             "packets matrix unit wavelengths",
+            {EVERYTHING: "every"},
         ),
         Mode(
             "faults 2 2 --router direct --matrix matrix.csv --runs 3 --numbers 1,2",
             "permutation permutation_seed packets wavelengths",
-            {SEED: "seed"},
+            {SEED: "seed", EVERYTHING: "every"},
         ),
     ],
-    "theory": [Mode("theory 4 4", "", {"JSON has every section": "bounds tails growth"})],
+    "theory": [Mode("theory 4 4", "", {EVERYTHING: "bounds tails growth"})],
     "exact": [
         Mode("exact 2 2", "variant all_packets"),
         Mode("exact 4 2", "variant"),

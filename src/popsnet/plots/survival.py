@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from popsnet.base.errors import InputError, wrong
-from popsnet.base.terminal import escape_controls
-from popsnet.model.network import Network
+from popsnet.base.errors import wrong
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
-from popsnet.programs.router import find_router
-from popsnet.studies.comparisons.survival import FaultRow, Survival
+from popsnet.studies.comparisons.survival import FaultRow, Survival, short_name
 
-_LONG = 18
 _WIDE = 20.0
 """From this value on an axis is logarithmic."""
 
@@ -49,7 +44,7 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
     """
     if not found:
         raise wrong("found", "[]")("there is nothing to draw; give at least one outcome.")
-    every = (_label(*name, study.network) for study in found for name in study.routers)
+    every = (short_name(*name, study.network) for study in found for name in study.routers)
     looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(every))}
     figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(looks) // 4)))
     rows = figure.subplots(len(found), 2, squeeze=False)
@@ -59,7 +54,7 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
         extra.set_ylabel("extra slots per run")
         numbers = sorted({row.dead for row in study.rows})
         for name in study.routers:
-            label = _label(*name, study.network)
+            label = short_name(*name, study.network)
             _draw((lost, extra), study.of(*name), numbers, looks[label], label)
         for axes in (lost, extra):
             axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
@@ -97,13 +92,3 @@ def _look(number: int) -> Look:
     """Return a look that no earlier number has, as long as there are any."""
     first, second = LOOKS[number % len(LOOKS)], LOOKS[(number + number // len(LOOKS)) % len(LOOKS)]
     return Look(first.colour, second.marker, second.line)
-
-
-def _label(router: str, variant: str, network: Network) -> str:
-    """Return the name of the router, with its variant unless the router chooses that itself."""
-    with suppress(InputError):  # a router from a file may not be here any more
-        if variant == find_router(router).choose_variant(None, network):
-            return escape_controls(router)
-    planned = variant.partition(":")[0]  # of a schedule that is planned for each network
-    short = planned if len(planned) <= _LONG else f"{planned[:_LONG]}…"
-    return escape_controls(f"{router} ({short})")
