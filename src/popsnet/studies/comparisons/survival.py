@@ -231,10 +231,8 @@ _CAPTION = f"Means per run. {_EXTRA}, without capped runs."
 _SHORT = f"The largest means per run of all numbers of dead parts. {_EXTRA}."
 _VERDICTS = (
     Column("verdict", kind="text"),
-    Column("most_lost_per_run", "lost, at most"),
-    Column(
-        "most_extra_slots", "extra slots, at most", show=lambda r: f"{r['most_extra_slots']:+,.1f}"
-    ),
+    Column("most_lost_per_run", "most lost"),
+    Column("most_extra_slots", "most extra slots", show=lambda r: f"{r['most_extra_slots']:+,.1f}"),
 )
 
 
