@@ -229,7 +229,10 @@ class Timing:
         preset = f" ({self.name})" if self.name else ""
         text = f"Time{preset}: a slot of {TIME.shown(self.slot)}{guard}{carries}{away}."
         assumed = [name for name in _FIELDS if self.basis(name).kind == "assumption"]
-        return (text, *(f"Assumed: {', '.join(assumed)}." for _ in assumed[:1]))
+        others = (
+            f"popsnet assumes the {' and '.join(assumed)}; other values are those of {self.name}."
+        )
+        return (text, others) if assumed else (text,)
 
 
 _FIELDS = {"slot": TIME, "guard": TIME, "rate": RATE, "fibre": LENGTH, "per_metre": TIME}

@@ -103,12 +103,15 @@ def traffic_curves_report(
         )
     rows = traffic_records(points)
     shapes = {f"POPS({row['d']}, {row['g']})" for row in rows}
-    kinds = ("network", "d and g", shapes), ("arrivals", "arrivals", {r["arrivals"] for r in rows})
-    for what, cure, values in kinds:
+    first = rows[0]
+    here, arrivals = f"d = {first['d']} and g = {first['g']}", f"arrivals = {first['arrivals']!r}"
+    kinds = ("network", here, shapes), ("arrivals", arrivals, {row["arrivals"] for row in rows})
+    for what, one, values in kinds:
         if len(values) > 1:
             raise InputError(
                 f"A figure shows one kind of {what}, and these points have "
-                f"{', '.join(sorted(values))}. Choose one by {cure}."
+                f"{', '.join(sorted(values))}. Choose one, such as {one}.",
+                others=("d", "g", "arrivals"),
             )
     facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
     differing = _differing(rows)
