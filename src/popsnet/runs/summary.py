@@ -161,11 +161,11 @@ def facts_of_experiment(experiment: Experiment, engine: str) -> tuple[Fact, ...]
 def verdict_of(runs: Runs | RunsDistribution, lost: str, capped: str) -> str:
     """Return in a sentence whether the packets of all runs together were delivered."""
     experiment, missing = runs.experiment, runs.undelivered
-    text = f"{plural(missing, 'packet')} not delivered" if missing else "Every packet delivered"
-    text += f"; {lost}" * bool(lost)
+    text = f"{plural(missing, 'packet')} not delivered" if missing else "Every packet was delivered"
     fates = fates_of(experiment, runs.fault_counts)
+    text += f"; {lost}" * bool(lost and (fates or missing))
     text += "".join(f", {count:,} {name}" for name, count in fates.items())
-    text += f"; capped runs: {capped}."
+    text += f"; capped runs: {capped}." if capped != "0" else "."
     if experiment.idealized:
         text += f" Variant {experiment.variant} is idealized: these are statistics, not routes."
     return f"FAILED: {text}" if runs.failed else text

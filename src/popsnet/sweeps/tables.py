@@ -161,6 +161,9 @@ _SKIPPED = r"(.+) on (POPS\(\d+, \d+\)(?: with \d+ wavelengths)?): (.+?)\.?"
 
 def _sentence(names: list[str], why: str, networks: tuple[str, ...]) -> str:
     who = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    loads = [name.removeprefix("Load ").partition(" of ") for name in names]
+    if names[0].startswith("Load ") and len(names) > 1 == len({pattern for *_, pattern in loads}):
+        who = f"Loads {loads[0][0]} to {loads[-1][0]} of {loads[0][2]}"
     if re.match(r"d [<>=]", why):
         condition = why.replace(">=", "≥").replace("<=", "≤")
         return f"{who} need{'s' * (len(names) == 1)} {condition}: {', '.join(networks)}"
