@@ -79,7 +79,7 @@ def test_sections_are_printed_in_full_and_json_has_all(cli: Cli) -> None:
         assert shown in cli("theory", 64, 64, f"--{section}").out
         assert max(map(len, str(predict(64, 64).report(section)).splitlines())) <= 80
         assert cli("theory", 64, 64, f"--{section}", "--csv").out.startswith("d,g,n,")
-    assert "1 or more" in cli("theory", 64, 64, "--tails").out
+    assert "(1 says nothing)" in cli("theory", 64, 64, "--tails").out
     statements = [row.statement for row in predict(64, 16).tail_bounds]
     assert "one step of d > g" in statements
     assert "all packets delivered, d = g" not in statements

@@ -115,9 +115,7 @@ def test_every_figure_of_a_preset_has_a_source_or_is_an_assumption() -> None:
     replaced = TIMINGS["sirius"].replaced(slot="50ns")
     assert replaced.basis("slot").kind == "given"
     assert replaced.basis("rate").kind == "source"
-    assert (
-        "popsnet assumes the slot; other values are those of sirius." in TIMINGS["sirius"].notes()
-    )
+    assert "popsnet assumes the slot; the rest is from sirius." in TIMINGS["sirius"].notes()
     assert not any("assumes" in note for note in replaced.notes())
 
 

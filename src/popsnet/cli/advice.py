@@ -129,6 +129,4 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:
-        raise wrong("numbers", text)(
-            "it must be integers with commas between them, such as 0,1,4."
-        ) from None
+        raise wrong("numbers", text)("give integers with commas between them: 0,1,4.") from None

@@ -50,13 +50,12 @@ def theory(
         Write a figure of a run and the phases of the proof: .svg, .png or .pdf.
     """
     if (tails and d < g) or (growth and d != g):
-        wrong_one, rule = ("tails", "D at least G") if tails and d < g else ("growth", "D = G")
-        raise wrong(wrong_one, True)(f"it is for {rule}; leave it out, or choose such a network.")
+        name, rule = ("tails", "D at least G") if tails and d < g else ("growth", "D = G")
+        raise wrong(name, True)(f"it is for {rule}; leave it out, or choose such a network.")
     times = popsnet.predict(d, g, runs=runs, phases=figure is not None)
     asked = {"bounds": bounds, "tails": tails, "growth": growth}
-    report = times.report(*(name for name, is_asked in asked.items() if is_asked))
-    if not any(asked.values()):
-        report = report.plus("More: --bounds, --tails, --growth.")
+    sections = [name for name, is_asked in asked.items() if is_asked]
+    report = times.report(*sections).plus(*["More: --bounds, --tails, --growth."][len(sections) :])
     return with_figure(report, figure, lambda: popsnet.plots.draw_phases(times.phases))
 
 

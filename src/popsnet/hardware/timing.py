@@ -229,10 +229,8 @@ class Timing:
         preset = f" ({self.name})" if self.name else ""
         text = f"Time{preset}: a slot of {TIME.shown(self.slot)}{guard}{carries}{away}."
         assumed = [name for name in _FIELDS if self.basis(name).kind == "assumption"]
-        others = (
-            f"popsnet assumes the {' and '.join(assumed)}; other values are those of {self.name}."
-        )
-        return (text, others) if assumed else (text,)
+        basis = f"popsnet assumes the {' and '.join(assumed)}; the rest is from {self.name}."
+        return (text, basis) if assumed else (text,)
 
 
 _FIELDS = {"slot": TIME, "guard": TIME, "rate": RATE, "fibre": LENGTH, "per_metre": TIME}

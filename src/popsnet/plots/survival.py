@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from popsnet.base.errors import wrong
+from popsnet.base.terminal import escape_controls
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
-from popsnet.studies.comparisons.survival import FaultRow, Survival, short_name
+from popsnet.studies.comparisons.survival import FaultRow, Survival
 
 _WIDE = 20.0
 """From this value on an axis is logarithmic."""
@@ -44,7 +45,7 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
     """
     if not found:
         raise wrong("found", "[]")("there is nothing to draw; give at least one outcome.")
-    every = (short_name(*name, study.network) for study in found for name in study.routers)
+    every = (row.router_label for study in found for row in study.rows)
     looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(every))}
     figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(looks) // 4)))
     rows = figure.subplots(len(found), 2, squeeze=False)
@@ -54,8 +55,9 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
         extra.set_ylabel("extra slots per run")
         numbers = sorted({row.dead for row in study.rows})
         for name in study.routers:
-            label = short_name(*name, study.network)
-            _draw((lost, extra), study.of(*name), numbers, looks[label], label)
+            line = study.of(*name)
+            label = line[0].router_label
+            _draw((lost, extra), line, numbers, looks[label], escape_controls(label))
         for axes in (lost, extra):
             axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
             axes.set_xlabel(f"dead {study.kind}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from popsnet.base.report import Column, Fact, Report, Row, Table
@@ -152,16 +151,10 @@ def with_times(
     """Return a report of points with their times as well, if the length of a slot is known."""
     if timing is None:
         return report
-    results = list(results)
     rules = {result.scheduler: propagation_of(result, timing) for result in results}
-    if timing.propagation_slots and any(
-        rules[result.scheduler].hops > (result.hops or inf) for result in results
-    ):
+    if timing.propagation_slots and any(rule.hops > 1 for rule in rules.values()):
         tables = tuple(replace(table, caption=_HOPS) for table in tables)
     return with_rules(report, timing, rules, *tables)
 
 
-_HOPS = (
-    "A mean counts the mean number of hops, percentiles and maxima the most hops that a packet can "
-    "make, so p50 may be above the mean."
-)
+_HOPS = "Means count the mean hops, percentiles and max the most: p50 may be above the mean."

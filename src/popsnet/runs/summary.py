@@ -140,10 +140,14 @@ def seeds_of(experiment: Experiment) -> dict[str, int]:
 
 def title_of(experiment: Experiment, runs: int, engine: str) -> str:
     """Return what was run, and by what, in a few lines."""
-    network, program = experiment.network, f"{experiment.router} ({experiment.variant})"
+    network, name, below = experiment.network, experiment.variant, ""
+    if " " in name:  # a long schedule
+        name, _, schedule = name.rpartition(": ")
+        below = f"schedule {schedule.strip()}\n"
+    program = f"{experiment.router} ({name})" if name else experiment.router
     return (
         f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
-        f"{plural(runs, 'run')} of {program}, engine {engine}\n"
+        f"{plural(runs, 'run')} of {program}, engine {engine}\n{below}"
         f"{packets_in_words(experiment)}{faults_in_words(experiment)}"
     )
 

@@ -295,8 +295,7 @@ def _doubt(window: Window, seen: RunConditions) -> str:
         least = f"this network needs {seen.least_slots:,}"
         return f"The window of {window.slots:,} slots is too short; {least}."
     if window.tagged < FEWEST_PACKETS:
-        packets = plural(window.tagged, "packet")
-        return f"The window has {packets}; at least {FEWEST_PACKETS} are needed."
+        return f"The window has {plural(window.tagged, 'packet')}; {FEWEST_PACKETS} are needed."
     if seen.precision is not None:
         return _imprecise(window, seen.precision)
     growth = _growth(window)

@@ -11,18 +11,8 @@ from typing import Any
 
 from popsnet import theory
 from popsnet.base.errors import InputError
-from popsnet.base.report import (
-    Column,
-    Fact,
-    Plotted,
-    Report,
-    Reported,
-    Row,
-    Table,
-    facts_of,
-    plural,
-)
-from popsnet.base.report.table import format_value
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of, plural
+from popsnet.base.report.table import Row, format_value
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.network import Network, about, shape_of
@@ -162,40 +152,31 @@ class Prediction(Reported, Plotted):
         columns = (
             Column("statement", kind="text"),
             Column("steps", "in steps", "integer"),
-            Column(
-                "fails_at_most",
-                show=lambda row: (
-                    _shortened(row.fails_at_most) if row.fails_at_most < 1 else "1 or more"
-                ),
-            ),
+            Column("fails_at_most", show=lambda row: _shortened(min(row.fails_at_most, 1))),
             *((_short("measured", "measured"),) if self.runs else ()),
             _short("smallest_g", "below 1 from g ="),
             Column("reference", "section", "text"),
         )
-        title = "The paper's tail bounds"
+        title = "The paper's tail bounds (1 says nothing)"
         return Table("tail_bounds", title, columns if self.tail_bounds else (), self.tail_bounds)
 
     def _in_short(self) -> Iterator[str]:
         """Yield what a reader wants to know first of each section."""
-        network, constants = self.network, self.constants
-        if network.d > network.g:
+        constants = self.constants
+        if self.network.d > self.network.g:
             yield (
-                f"c = e^(1 + 1/e) = {constants['c']:.4f}; with slot 5 counted "
-                f"{constants['c_with_slot_5']:.4f}. In the limit of large networks with this d/g "
-                f"the published protocol loses {100 * constants['lost_share']:.1f} % of the "
-                "packets; with few groups it loses another share."
+                "In the limit of large networks with this d/g the published protocol loses "
+                f"{constants['lost_share']:.1%} of the packets; with few groups another share. "
+                f"c = e^(1 + 1/e) = {constants['c']:.4f}, and {constants['c_with_slot_5']:.4f} "
+                "with slot 5 counted."
             )
         known = sorted((slots, bound.name, bound) for bound, slots in self.bounds if slots)
         upper = [f"{name} {slots:,}" for slots, name, bound in known if bound.holds == "always"]
         lower = [f"{name} {slots:,}" for slots, name, bound in known if bound.kind == "lower"]
         yield f"\nUpper bounds that always hold, in slots: {'; '.join(upper[:3])}."
-        if lower:
-            yield f"Lower bounds, on the worst permutation, in slots: {'; '.join(lower)}."
+        yield f"Lower bounds, on the worst permutation, in slots: {'; '.join(lower)}."
         for row in [row for row in self.tail if row.fluid < 0.01][:1]:
-            yield (
-                f"\nmei-rizzi takes more than {row.steps:,} steps with probability "
-                f"{_shortened(row.fluid)}, in the fluid limit."
-            )
+            yield f"\nProbability of more than {row.steps:,} steps of mei-rizzi: {row.fluid:.2g}"
         if self.tail_bounds:
             least = _shortened(max(bound.smallest_g or 0 for bound in self.tail_bounds))
             yield f"The paper's own bounds of such tails are below 1 from g = {least} on."
@@ -219,9 +200,8 @@ class Prediction(Reported, Plotted):
         if self.growth:
             to_sweeps, to_marked = map(theory.first_shorter, ("sweeps", "marked"))
             caption = (
-                f"Team stages (T) are shorter than sweeps (S) from g = 2^{to_sweeps} on, and than "
-                f"marked stages (Q) from g = 2^{to_marked} on. The proof is for T alone, with "
-                "probability 1 - 1/g for large g."
+                f"Team stages (T) are shorter than sweeps (S) from g = 2^{to_sweeps} on, and "
+                f"than marked stages (Q) from 2^{to_marked} on. Proved for T alone and large g."
             )
         return Table("growth", title, columns if self.growth else (), self.growth, caption)
 
@@ -236,14 +216,12 @@ def _team_schedule(row: Growth) -> str:
     return ", ".join((f"{row.team_sweeps} S", *teams))
 
 
-_DOCUMENTS = (
-    "docs/… is a page of popsnet's documentation: in its source, and on the site made of it."
-)
+_DOCUMENTS = "docs/… is a page of popsnet's documentation, in its source and on its site."
 
 
 def _slots(row: Row) -> str:
     """Return the number of slots of a bound with its direction, if it has a number."""
-    sign = {"upper": "≤", "lower": "≥"}[row["kind"]]
+    sign = "≤≥"[row["kind"] == "lower"]
     return f"{sign} {_shortened(row['slots'])}{' + …' * row['leading']}" if row["slots"] else "–"
 
 
@@ -390,10 +368,9 @@ def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[Predicted
     """Yield the paper's tail bounds for this g, and the g from which they are below 1."""
     for tail in theory.TAILS if 1 < network.g <= network.d else ():
         steps = tail.steps(network.g) if tail.steps else None
-        is_whole = tail.fails is square_fails
         if tail.fails is (thinning_fails if network.d == network.g else square_fails):
             continue
-        share = _share_above(measured, steps) if is_whole and steps else None
+        share = _share_above(measured, steps) if tail.fails is square_fails and steps else None
         fails, least = tail.fails(network.g), theory.smallest_g(tail.fails)
         yield PredictedBound(tail.name, tail.reference, steps, fails, least, share)
 

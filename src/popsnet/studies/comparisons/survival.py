@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from math import inf
@@ -11,15 +11,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from popsnet.base.errors import InputError, require_one_of, require_several, wrong
+from popsnet.base.errors import require_one_of, require_several, wrong
 from popsnet.base.progress import Progress
 from popsnet.base.report import Column, Plotted, Report, Reported, Row, Table, facts_of, plural
-from popsnet.base.terminal import escape_controls
 from popsnet.experiment.experiment import seed_number, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import PARTS
 from popsnet.model.network import Network, about
-from popsnet.programs.router import find_router
 from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.route import IntactParameters, require_known
 from popsnet.runs.run import Runs
@@ -39,6 +37,9 @@ class FaultRow:
     ----------
     router, variant : str
         The router and its variant.
+    router_label : str
+        The router, with its variant unless the router chooses that itself; of a schedule only the
+        kind.
     survives : bool
         Whether the variant states that it survives these faults.
     dead : int
@@ -61,6 +62,7 @@ class FaultRow:
 
     router: str
     variant: str
+    router_label: str
     survives: bool
     dead: int
     runs: int
@@ -85,6 +87,7 @@ class FaultRow:
         return cls(
             router=experiment.router,
             variant=experiment.variant,
+            router_label=re.sub(": .*", ")", comparison.label_of(experiment)),
             survives=kinds <= experiment.resolved_variant.survives,
             dead=dead,
             runs=len(runs),
@@ -173,20 +176,18 @@ class Survival(Reported, Plotted):
             f"{self.network}: {plural(self.runs, 'run')}{of} with {numbers} dead {self.kind} each"
             f"{lossy}; the same {packets}, coins and faults for all routers"
         )
-        labels = {name: short_name(*name, self.network) for name in self.routers}
-        router = Column("router", kind="text", show=lambda r: labels[r["router"], r["variant"]])
         rows = [row.to_record() for row in self.rows]
-        table = Table("routers", title, (router, *_COLUMNS) if every else (), rows, _CAPTION)
+        table = Table("routers", title, _COLUMNS if every else (), rows, _CAPTION)
         verdicts = [self._verdict(name) for name in self.routers]
         verdicts.sort(key=lambda row: -inf if row["fails_from"] is None else -row["fails_from"])
-        short = Table("verdicts", title, () if every else (router, *_VERDICTS), verdicts, _SHORT)
+        short = Table("verdicts", title, () if every else _VERDICTS, verdicts, _SHORT)
         failed = [row for row in self.rows if row.survives and (row.lost or row.held or row.capped)]
         claimed = any(row.survives and (row.dead or self.loss) for row in self.rows)
         verdict = "No router here states that it survives these faults."
         if claimed:
             verdict = "Routers that state that they survive these faults lost nothing."
         if failed:
-            names = " and ".join(dict.fromkeys(labels[row.router, row.variant] for row in failed))
+            names = " and ".join(dict.fromkeys(row.router_label for row in failed))
             verdict = f"FAILED: {names}: stated to survive these faults, and did not."
         seeds = {**self.seeds, "fault_seed": self.fault_seed}
         same = about(self.network, kind=self.kind, loss=self.loss, **seeds)
@@ -194,16 +195,15 @@ class Survival(Reported, Plotted):
 
     def _verdict(self, name: tuple[str, str]) -> dict[str, Any]:
         """Return what became of the packets of a router, in a row."""
-        rows, fails_from, verdict = self.of(*name), None, "survives all"
-        failing = [row for row in rows if row.lost or row.held or row.capped]
-        if failing:
-            fails_from, first = failing[0].dead, failing[0]
+        rows, verdict = self.of(*name), "survives all"
+        first = next((row for row in rows if row.lost or row.held or row.capped), None)
+        if first is not None:
             what = "loses" if first.lost else "holds back" if first.held else "does not end"
-            verdict = f"{what} from {plural(fails_from, f'dead {self.kind[:-1]}')} on"
+            verdict = f"{what} from {plural(first.dead, f'dead {self.kind[:-1]}')} on"
         return {
-            **dict(zip(("router", "variant"), name, strict=True)),
+            **{key: getattr(rows[0], key) for key in ("router", "variant", "router_label")},
             "verdict": verdict,
-            "fails_from": fails_from,
+            "fails_from": first and first.dead,
             "most_lost_per_run": max(row.lost / row.runs for row in rows),
             "most_extra_slots": max(row.extra_slots or 0.0 for row in rows),
         }
@@ -215,21 +215,12 @@ class Survival(Reported, Plotted):
         return f"{routers} on {self.network} with {numbers} dead {self.kind}"
 
 
-def short_name(router: str, variant: str, network: Network) -> str:
-    """Return a router's name, with its variant unless the router chooses that itself.
-
-    Of a schedule that is planned for each network only the name is told.
-    """
-    with suppress(InputError):  # a router from a file may not be here any more
-        if variant == find_router(router).choose_variant(None, network):
-            return escape_controls(router)
-    return escape_controls(f"{router} ({variant.partition(':')[0]})")
-
-
 _EXTRA = "Extra slots: in pairs with the same run without faults"
 _CAPTION = f"Means per run. {_EXTRA}, without capped runs."
 _SHORT = f"The largest means per run of all numbers of dead parts. {_EXTRA}."
+_ROUTER = Column("router_label", "router", "text")
 _VERDICTS = (
+    _ROUTER,
     Column("verdict", kind="text"),
     Column("most_lost_per_run", "most lost"),
     Column("most_extra_slots", "most extra slots", show=lambda r: f"{r['most_extra_slots']:+,.1f}"),
@@ -244,6 +235,7 @@ def _extra(row: Row) -> str:
 
 
 _COLUMNS = (
+    _ROUTER,
     Column("dead", "dead", "integer"),
     Column("lost_per_run", "lost"),
     Column("unreachable_per_run", "unreachable"),
