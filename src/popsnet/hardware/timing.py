@@ -109,7 +109,7 @@ class Timing:
 
         Parameters
         ----------
-        **given
+        **figures
             ``slot``, ``guard``, ``rate``, ``fibre`` or ``per_metre``.
 
         Examples

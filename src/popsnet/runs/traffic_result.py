@@ -480,7 +480,7 @@ class TrafficResult(Reported, Plotted):
             f"{faults_in_words(setting)}"
         )
         lost = f"{plural(self.lost, 'lost packet')} ({self.lost / max(1, self.arrived):.1%})"
-        but = f", but with {lost}" * bool(self.lost)
+        but = f", but with {lost}" * bool(self.stable and self.lost)
         verdict = f"{self.verdict.capitalize()}{but}: {self.reason}"
         same = about(self.network, **self._seeds)
         report = Report(title, self._facts(timing), (self._table(timing),), verdict, about=same)

@@ -143,6 +143,8 @@ def in_words(skipped: Iterable[str]) -> str:
     >>> names = ["relay (S) on POPS(2, 8)", "mei-rizzi on POPS(2, 8)", "mei-rizzi on POPS(2, 9)"]
     >>> in_words(map("{}: {}".format, names, reasons))
     'relay (S) needs d ≥ g: POPS(2, 8); mei-rizzi needs d ≥ g: POPS(2, 8), POPS(2, 9)'
+    >>> in_words(f"Load {load} of incast:4 on POPS(2, 2): too large." for load in (0.3, 0.4, 0.5))
+    'Loads 0.3 to 0.5 of incast:4 on POPS(2, 2): too large'
     """
     networks: dict[tuple[str, str], dict[str, None]] = {}
     for text in skipped:
