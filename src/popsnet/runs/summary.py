@@ -140,10 +140,9 @@ def seeds_of(experiment: Experiment) -> dict[str, int]:
 
 def title_of(experiment: Experiment, runs: int, engine: str) -> str:
     """Return what was run, and by what, in a few lines."""
-    network, name, below = experiment.network, experiment.variant, ""
-    if " " in name:  # a long schedule
-        name, _, schedule = name.rpartition(": ")
-        below = f"schedule {schedule.strip()}\n"
+    network, name = experiment.network, experiment.variant
+    name, _, schedule = name.rpartition(": ") if " " in name else (name, "", "")  # may be long
+    below = f"schedule {schedule.strip()}\n" * bool(schedule)
     program = f"{experiment.router} ({name})" if name else experiment.router
     return (
         f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"

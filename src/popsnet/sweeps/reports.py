@@ -103,14 +103,13 @@ def traffic_curves_report(
         )
     rows = traffic_records(points)
     shapes = {f"POPS({row['d']}, {row['g']})" for row in rows}
-    first = rows[0]
-    here, arrivals = f"d = {first['d']} and g = {first['g']}", f"arrivals = {first['arrivals']!r}"
-    kinds = ("network", here, shapes), ("arrivals", arrivals, {row["arrivals"] for row in rows})
+    arrivals = "arrivals = {arrivals!r}", {row["arrivals"] for row in rows}
+    kinds = ("network", "d = {d} and g = {g}", shapes), ("arrivals", *arrivals)
     for what, one, values in kinds:
         if len(values) > 1:
             raise InputError(
                 f"A figure shows one kind of {what}, and these points have "
-                f"{', '.join(sorted(values))}. Choose one, such as {one}.",
+                f"{', '.join(sorted(values))}. Choose one, such as {one.format(**rows[0])}.",
                 others=("d", "g", "arrivals"),
             )
     facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)

@@ -117,8 +117,7 @@ class Prediction(Reported, Plotted):
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
         capped = sum(mean.capped or 0 for mean in self.means)
         verdict = f"FAILED: {plural(capped, 'run')} capped." if capped else ""
-        same = about(self.network)
-        return Report(title, facts, tuple(parts), verdict, ok=not capped, about=same)
+        return Report(title, facts, tuple(parts), verdict, not capped, about=about(network))
 
     def in_short(self) -> str:
         """Return the routers with their expected slots in a line."""
@@ -162,13 +161,12 @@ class Prediction(Reported, Plotted):
 
     def _in_short(self) -> Iterator[str]:
         """Yield what a reader wants to know first of each section."""
-        constants = self.constants
         if self.network.d > self.network.g:
             yield (
                 "In the limit of large networks with this d/g the published protocol loses "
-                f"{constants['lost_share']:.1%} of the packets; with few groups another share. "
-                f"c = e^(1 + 1/e) = {constants['c']:.4f}, and {constants['c_with_slot_5']:.4f} "
-                "with slot 5 counted."
+                f"{self.constants['lost_share']:.1%} of the packets; for few groups it differs. "
+                f"c = e^(1 + 1/e) = {self.constants['c']:.4f}, with slot 5 counted "
+                f"{self.constants['c_with_slot_5']:.4f}."
             )
         known = sorted((slots, bound.name, bound) for bound, slots in self.bounds if slots)
         upper = [f"{name} {slots:,}" for slots, name, bound in known if bound.holds == "always"]
@@ -177,9 +175,8 @@ class Prediction(Reported, Plotted):
         yield f"Lower bounds, on the worst permutation, in slots: {'; '.join(lower)}."
         for row in [row for row in self.tail if row.fluid < 0.01][:1]:
             yield f"\nProbability of more than {row.steps:,} steps of mei-rizzi: {row.fluid:.2g}"
-        if self.tail_bounds:
-            least = _shortened(max(bound.smallest_g or 0 for bound in self.tail_bounds))
-            yield f"The paper's own bounds of such tails are below 1 from g = {least} on."
+        for tail in self.tail_bounds[-1:]:
+            yield f"The paper's tail bounds are below 1 from g = {_shortened(tail.smallest_g)} on."
         if self.growth:
             yield f"\nrelay as g grows, d = g, in the fluid limit: {self._growth().caption}"
 
