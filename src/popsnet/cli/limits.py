@@ -31,6 +31,7 @@ def theory(
     """Show fluid limits, bounds and tail probabilities for POPS(D, G).
 
     Without --bounds, --tails and --growth it prints a summary of each; --json has all of them.
+    --figure draws a run beside the phases of the proof.
 
     Example: popsnet theory 64 64
 
@@ -46,8 +47,6 @@ def theory(
         Print how likely slow runs of mei-rizzi are, and the paper's bounds of that. For D >= G.
     growth
         Print how the stages of relay grow with G. For D = G.
-    figure
-        Write a figure of a run and the phases of the proof: .svg, .png or .pdf.
     """
     if (tails and d < g) or (growth and d != g):
         name, rule = ("tails", "D at least G") if tails and d < g else ("growth", "D = G")
@@ -87,12 +86,13 @@ class ExactOptions(opt.Keywords):
 
 
 @reporting
-def exact(options: ExactOptions) -> Report:
+def exact(options: ExactOptions, figure: opt.Figure = None) -> Report:
     """Compute the exact distribution of the steps on a tiny POPS(D, G).
 
     Example: popsnet exact 2 2
     """
-    return popsnet.theory.exact.exact_steps(**options.keywords()).report()
+    found = popsnet.theory.exact.exact_steps(**options.keywords())
+    return with_figure(found.report(), figure, found.plot)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,8 +51,6 @@ no_open
     Do not open a browser.
 trace
     Write a trace, everything that happens in a run, to this file.
-figure
-    Write a figure to this file: .svg, .png or .pdf.
 """
 
 from __future__ import annotations
@@ -86,6 +84,7 @@ from popsnet.base.files import require_writable
 
 if TYPE_CHECKING:
     from popsnet import Timing
+    from popsnet.plots import FigureLayout
 
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
@@ -277,7 +276,65 @@ Fault = Annotated[Names, typer.Option(metavar="FAULT")]
 LossPer = Annotated[str | None, typer.Option(metavar="coupler|listener")]
 Wavelengths = Annotated[int, typer.Option(metavar="W")]
 Cluster = Annotated[str | None, typer.Option(metavar="ADDRESS")]
-Figure = Annotated[Path | None, typer.Option(callback=require_figure)]
+
+
+def _of_figure(metavar: str) -> Any:
+    return typer.Option(metavar=metavar, rich_help_panel="Figure")
+
+
+@dataclass(frozen=True)
+class FigureOptions(Options):
+    """A figure, and how it looks.
+
+    Parameters
+    ----------
+    figure
+        Write a figure to this file: .svg, .png or .pdf.
+    label
+        Write a name in the figure as TEXT. Give it several times for several names.
+    title
+        Title of the figure; '' for none.
+    width
+        Width of the figure, such as 3.5in, 9cm, 88mm or 252pt.
+    height
+        Height of the figure.
+    font_size
+        Size of labels in points (default 8).
+    """
+
+    figure: Annotated[
+        Path | None, typer.Option(callback=require_figure, rich_help_panel="Figure")
+    ] = None
+    label: Annotated[Names, _of_figure("NAME=TEXT")] = None
+    title: Annotated[str | None, _of_figure("TEXT")] = None
+    width: Annotated[str | None, _of_figure("LENGTH")] = None
+    height: Annotated[str | None, _of_figure("LENGTH")] = None
+    font_size: Annotated[float | None, _of_figure("POINTS")] = None
+
+    def value(self) -> FigureOptions | None:
+        """Return the options, None if no figure is asked for."""
+        if self.figure is None:
+            for flag in self.typed(self)[::2]:
+                raise InputError(f"{flag} is of a figure; give --figure FILE.")
+            return None
+        self.layout()
+        return self
+
+    def layout(self) -> FigureLayout:
+        """Return how the figure differs from the one that popsnet draws."""
+        from popsnet.plots import FigureLayout
+
+        pairs = [text.partition("=") for text in self.label or ()]
+        for name, equals, _ in pairs:
+            if not (name and equals):
+                raise InputError(
+                    f"--label {name}: give NAME=TEXT, a name in the figure and a text."
+                )
+        options = {name: getattr(self, name) for name in ("title", "width", "height", "font_size")}
+        return FigureLayout(**options, labels={name: text for name, _, text in pairs})
+
+
+Figure = Annotated["FigureOptions | None", FigureOptions]
 
 
 def _of_time(metavar: str, complete: Any = None) -> Any:

@@ -246,7 +246,10 @@ def _point(
 
 
 def _curves(
-    points: list[TrafficExperiment], engine: str, figure: Path | None, timing: Timing | None
+    points: list[TrafficExperiment],
+    engine: str,
+    figure: opt.FigureOptions | None,
+    timing: Timing | None,
 ) -> Report:
     from popsnet.studies.traffic.curves import LoadCurves, run_loads
 
@@ -260,7 +263,7 @@ def _curves(
     return _drawn(curves, figure, timing)
 
 
-def _drawn(curves: LoadCurves, figure: Path | None, timing: Timing | None) -> Report:
+def _drawn(curves: LoadCurves, figure: opt.FigureOptions | None, timing: Timing | None) -> Report:
     report = curves.report(timing)
     if figure is None:
         return report
@@ -346,12 +349,9 @@ def schedule(
     """
     tables = {"--out": out, "--ports": ports}
     files = {"--packets": options.packets, "--matrix": options.matrix, **tables}
-    _require_files(tables, {**files, "--trace": trace, "--figure": figure})
-    if figure is not None and options.wavelengths > 1:
-        raise InputError(
-            f"--figure {figure}: the figure shows one packet per coupler and slot; leave it out "
-            f"with --wavelengths {options.wavelengths}."
-        )
+    _require_files(
+        tables, {**files, "--trace": trace, "--figure": figure.figure if figure else None}
+    )
     keywords = options.keywords()
     network = popsnet.Network(*map(keywords.pop, ("d", "g", "wavelengths")))
     made = popsnet.schedule(network, **keywords, trace=trace)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
+from popsnet.programs.router import short_name
 
 if TYPE_CHECKING:
     from popsnet.studies.adversaries import CongestionStudy, RigidAttack, SeparationStudy
@@ -95,12 +96,14 @@ def draw_growth(attack: RigidAttack) -> Figure:
     """
     n, slots = attack.network.n, tuple(point.slot for point in attack.growth)
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
-    axes.set_title(escape_controls(f"{attack.router} ({attack.variant}) on {attack.network}"))
+    name = short_name(attack.router, attack.variant, attack.network)
+    axes.set_title(escape_controls(f"{name} on {attack.network}"))
     axes.set_yscale("log", base=2)
     axes.set_ylim(0.9, 1.6 * n)
     axes.yaxis.set_major_formatter(style.plain_number)
     axes.axhline(n, color=style.GREY, linewidth=0.7)
-    axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    style.beside(axes, f"n = {n}", (0, n), (2, 3), fontsize=7, color=style.GREY)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     sizes = {name: tuple(getattr(point, name) for point in attack.growth) for name in _SIZES}
     lines = [Series(name, slots, sizes[name], look=look) for look, name in enumerate(_SIZES)]
     doubling = range(attack.guaranteed + 1)

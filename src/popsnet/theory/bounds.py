@@ -67,9 +67,10 @@ def guaranteed_rounds(network: Network) -> int:
 
 
 def guaranteed_conflict_free_slots(network: Network) -> int:
-    """Return the fewest slots of a deterministic algorithm without conflicts: 16^t ≥ max(d, d²/g).
+    """Return the least t with 16^t ≥ max(d, d²/g).
 
-    The proof is in docs/explanation/conflict-free.md.
+    A deterministic algorithm that routes all permutations without conflicts takes at least t
+    slots. The proof is in docs/explanation/conflict-free.md.
     """
     d, g = network.d, network.g
     return next(t for t in count() if 16**t >= d and 16**t * g >= d * d)

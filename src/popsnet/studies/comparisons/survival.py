@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -18,6 +17,7 @@ from popsnet.experiment.experiment import seed_number, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import PARTS
 from popsnet.model.network import Network, about
+from popsnet.programs.router import short_name
 from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.route import IntactParameters, require_known
 from popsnet.runs.run import Runs
@@ -87,7 +87,7 @@ class FaultRow:
         return cls(
             router=experiment.router,
             variant=experiment.variant,
-            router_label=re.sub(": .*", ")", comparison.label_of(experiment)),
+            router_label=short_name(experiment.router, experiment.variant, experiment.network),
             survives=kinds <= experiment.resolved_variant.survives,
             dead=dead,
             runs=len(runs),
