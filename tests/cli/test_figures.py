@@ -18,6 +18,7 @@ from tests.project.pages import ROOT
 COMMANDS: dict[str, tuple[object, ...]] = {
     "adversary congestion": ("--largest", 16, "--runs", 2, "--worst", 8),
     "adversary rigid": (4, 4),
+    "adversary conflict-free": (2, 2),
     "adversary separation": (),
     "compare": (2, 2, "--runs", 2),
     "distribution": (2, 2, "--runs", 50),

@@ -74,6 +74,11 @@ MODES: dict[str, list[Mode]] = {
             f"fault loss {FAULTS}",
             {SHOWN: "no_open"},
         ),
+        Mode(
+            "view 2 2 schedule.csv",
+            f"router matrix unit seed max_steps loss {FAULTS}",
+            {SHOWN: "no_open"},
+        ),
     ],
     "route": [
         Mode(
@@ -183,7 +188,23 @@ MODES: dict[str, list[Mode]] = {
         Mode("schedule 8 4", f"matrix unit fault_seed {TIMES}", {SEED: "seed"}),
         Mode("schedule 4 4 --fault random:couplers=4", f"matrix unit {TIMES}"),
     ],
-    "check": [Mode("check trace.jsonl")],
+    "check": [
+        Mode(
+            "check trace.jsonl",
+            "permutation packets matrix unit permutation_seed wavelengths fault fault_seed",
+        ),
+        Mode("check 2 2 schedule.csv", "matrix unit fault_seed", {SMALL: "wavelengths"}),
+        Mode(
+            "check 2 2 schedule.csv --matrix between.csv",
+            "permutation packets permutation_seed fault_seed",
+            {SMALL: "wavelengths"},
+        ),
+        Mode(
+            "check 2 2 schedule.csv --permutation random --fault random:couplers=1",
+            "packets matrix unit",
+            {SMALL: "wavelengths"},
+        ),
+    ],
     "sweep": [
         Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time_limit", SMALL: "part"}),
         Mode(
@@ -297,6 +318,10 @@ MODES: dict[str, list[Mode]] = {
     ],
     "adversary congestion": [Mode("adversary congestion --largest 8 --runs 2")],
     "adversary rigid": [Mode("adversary rigid 2 2 --router datta", "variant")],
+    "adversary conflict-free": [
+        Mode("adversary conflict-free 2 2", "variant runs permutation_seed"),
+        Mode("adversary conflict-free 3 3", "variant"),
+    ],
     "adversary two-hop": [Mode("adversary two-hop 2 2")],
     "adversary separation": [Mode("adversary separation --largest 8 --runs 2")],
 }
@@ -310,7 +335,8 @@ for _command, _modes in MODES.items():
             _modes[_number] = _mode._replace(refused=f"{_mode.refused} {LAYOUT}")
 
 VALUES = {
-    "algorithm": "shear", "arrivals": "'bernoulli uniform'", "arrival_seed": "7", "buffer": "1",
+    "algorithm": "shear", "allow": "2", "arrivals": "'bernoulli uniform'", "arrival_seed": "7",
+    "buffer": "1",
     "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4",
     "dimension": "1", "engine": "slots", "excess": "1dB", "fault": "coupler:0-1",
     "faults": "coupler:0-1",
@@ -332,6 +358,7 @@ VALUES = {
     "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
     "time_limit": "1h", "title": "A", "width": "9cm",
     "adversary oblivious router": "relay", "adversary rigid router": "datta",
+    "adversary conflict-free router": "aks", "adversary conflict-free slots": "1",
     "adversary rigid slots": "1", "adversary rigid variant": "to-all",
     "adversary oblivious variant": "to-all", "faults router": "relay:S",
     "results export arrivals": "tornado", "results list arrivals": "tornado",
@@ -415,6 +442,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     points = f'[[traffic]]\npatterns = ["uniform", "tornado"]\n{points}'
     Path("points.toml").write_text(points)
     Path("mine.py").write_text(ROUTER)
+    popsnet.schedule(2, 2, "reversal").write_csv("schedule.csv")
+    Path("between.csv").write_text("0,0,0,2\n0,0,2,0\n0,2,0,0\n2,0,0,0\n")
     popsnet.route(2, 2, router="direct", trace="trace.jsonl")
     experiments = [
         popsnet.Experiment(d, g, router="direct", permutation=permutation)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import popsnet
 from popsnet import plots
 from popsnet.base.report import Plotted
-from popsnet.studies.adversaries import attack_rigid
+from popsnet.studies.adversaries import attack_rigid, check_conflict_free
 from popsnet.theory.sorting import make_network
 from popsnet.traffic import TrafficExperiment, find_saturations, run_loads
 
@@ -26,6 +26,7 @@ def test_the_figure_is_that_of_the_function(tmp_path: Path) -> None:
     curves, found = run_loads(points), popsnet.compare(NETWORK, routers=["direct"], runs=2)
     survival = popsnet.survival(NETWORK, routers=["direct"], numbers=[0, 1], runs=2)
     made, attack = popsnet.schedule(NETWORK, "reversal"), attack_rigid("batcher", None, NETWORK)
+    arrivals = check_conflict_free("direct", None, NETWORK)
     saturations = find_saturations(points[:1], width=0.5)
     popsnet.collect([popsnet.Experiment(4, 4)], 10, tmp_path / "r.sqlite", progress=False)
     store = popsnet.Store(tmp_path / "r.sqlite")
@@ -42,6 +43,7 @@ def test_the_figure_is_that_of_the_function(tmp_path: Path) -> None:
         (made, plots.draw_schedule(made.schedule)),
         (made.schedule, plots.draw_schedule(made.schedule)),
         (attack, plots.draw_growth(attack)),
+        (arrivals, plots.draw_arrivals(arrivals)),
         (saturations, plots.draw_load_curves({"tdm": saturations.brackets["tdm"].points})),
         (store, plots.draw_results(store)),
         (sorting, plots.draw_network(sorting)),

@@ -20,7 +20,12 @@ from popsnet.paper.figures import paper_figures
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow
 from popsnet.plots import FigureLayout
 from popsnet.runs.phase_analysis import analyse_phases
-from popsnet.studies.adversaries import attack_rigid, measure_congestion, measure_separation
+from popsnet.studies.adversaries import (
+    attack_rigid,
+    check_conflict_free,
+    measure_congestion,
+    measure_separation,
+)
 from popsnet.theory.exact import exact_steps
 from popsnet.theory.sorting import merge_exchange
 from popsnet.trace import Event
@@ -132,6 +137,7 @@ def comparison() -> Figure:
 
 
 FIGURES: dict[str, tuple[Callable[[], Figure], ...]] = {
+    "draw_arrivals": (lambda: plots.draw_arrivals(check_conflict_free("direct", None, 8, 8)),),
     "draw_comparison": (comparison,),
     "draw_conflicts": (test_plots.conflicts, one_step),
     "draw_congestion": (lambda: plots.draw_congestion(measure_congestion(16, 2)),),

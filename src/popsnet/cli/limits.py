@@ -266,6 +266,46 @@ def rigid(
 
 @adversary.command()
 @reporting
+def conflict_free(
+    d: int,
+    g: int,
+    router: opt.Router = "direct",
+    variant: str | None = None,
+    slots: int | None = None,
+    allow: int = 1,
+    runs: int | None = None,
+    permutation_seed: int | None = None,
+    figure: opt.Figure = None,
+) -> Report:
+    """Check the lower bound for conflict-free algorithms on a router.
+
+    Up to n = 6 the router runs on all permutations.
+
+    Example: popsnet adversary conflict-free 2 3 --router batcher
+
+    Exit code 1: messages meet, a processor uses what it has not heard, or a bound does not hold.
+
+    Parameters
+    ----------
+    slots
+        Truncate the router after this many slots (default: where its shortest run ends).
+    allow
+        Most messages that may meet on a coupler and destroy each other; the bounds grow with it.
+    runs
+        Random permutations for n > 6 (default: 10).
+    permutation_seed
+        Random seed of the permutations for n > 6.
+    """
+    check = popsnet.adversaries.check_conflict_free(
+        router, variant, popsnet.Network(d, g), slots, allow, runs, permutation_seed
+    )
+    if figure is not None and not check.checked:
+        return check.report().plus(Fact("figure", None), f"{figure} was not written.")
+    return with_figure(check.report(), figure, lambda: popsnet.plots.draw_arrivals(check))
+
+
+@adversary.command()
+@reporting
 def two_hop(
     d: int, g: int, algorithm: str = "hashed", most_slots: int = 64, out: Out = None
 ) -> Report:

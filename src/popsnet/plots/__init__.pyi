@@ -1,3 +1,4 @@
+from .adversaries import draw_arrivals as draw_arrivals
 from .adversaries import draw_congestion as draw_congestion
 from .adversaries import draw_growth as draw_growth
 from .adversaries import draw_separation as draw_separation
