@@ -20,6 +20,7 @@ PAPER = {
     "author": "Mei, Alessandro and Rizzi, Romeo",
     "title": "Online Permutation Routing in {Partitioned Optical Passive Star} Networks",
     "journal": "IEEE Transactions on Computers",
+    "volume": "55",
     "year": "2006",
 }
 

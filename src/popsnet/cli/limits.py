@@ -19,9 +19,18 @@ if TYPE_CHECKING:
 
 
 @reporting
-def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
+def theory(
+    d: int,
+    g: int,
+    runs: int = 0,
+    bounds: bool = False,
+    tails: bool = False,
+    growth: bool = False,
+    figure: opt.Figure = None,
+) -> Report:
     """Show fluid limits, bounds and tail probabilities for POPS(D, G).
 
+    Without --bounds, --tails and --growth it prints a summary of each; --json has all of them.
     --figure draws a run beside the phases of the proof.
 
     Example: popsnet theory 64 64
@@ -32,9 +41,21 @@ def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
     ----------
     runs
         Runs of each randomized router to compare with.
+    bounds
+        Print all bounds, with formulas, conditions and references.
+    tails
+        Print how likely slow runs of mei-rizzi are, and the paper's bounds of that. For D >= G.
+    growth
+        Print how the stages of relay grow with G. For D = G.
     """
+    if (tails and d < g) or (growth and d != g):
+        name, rule = ("tails", "D at least G") if tails and d < g else ("growth", "D = G")
+        raise wrong(name, True)(f"it is for {rule}; leave it out, or choose such a network.")
     times = popsnet.predict(d, g, runs=runs, phases=figure is not None)
-    return with_figure(times.report(), figure, lambda: popsnet.plots.draw_phases(times.phases))
+    asked = {"bounds": bounds, "tails": tails, "growth": growth}
+    sections = [name for name, is_asked in asked.items() if is_asked]
+    report = times.report(*sections).plus(*["More: --bounds, --tails, --growth."][len(sections) :])
+    return with_figure(report, figure, lambda: popsnet.plots.draw_phases(times.phases))
 
 
 @dataclass(frozen=True, kw_only=True)
