@@ -106,7 +106,7 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     Parameters
     ----------
     runs : Run, Experiment, Path or str
-        As for :func:`view`.
+        As for :func:`popsnet.view`.
 
     Returns
     -------
