@@ -197,7 +197,7 @@ def test_the_plans_on_the_page_on_relay_are_the_plans() -> None:
         made = plan(popsnet.Network(int(d), int(g)))
         assert str(made.schedule) == schedule.replace(r"\|", "|")
         assert made.slots == pytest.approx(float(slots), abs=0.06)
-    (largest,) = map(int, re.findall(r"up to g = (\d+) at d = g", RELAY))
+    (largest,) = map(int, re.findall(r"up to \$g = (\d+)\$ at \$d = g\$", RELAY))
     variants = [popsnet.Experiment(g, g, router="relay").variant for g in (largest, largest + 1)]
     assert (variants[0] == "direct") > (variants[1] == "direct")
 
@@ -269,7 +269,7 @@ def test_the_permutations_on_the_pages_are_those_of_their_runs(
         cli(*shlex.split(route.removeprefix("$ popsnet ")))
         written = tmp_path / shlex.split(route)[-1]
         header = json.loads(written.read_text().splitlines()[0])
-        assert f"π = {header['destination']}" in text
+        assert rf"$\pi = {header['destination']}$" in text
 
 
 def test_the_story_of_packet_3_in_the_tutorial_is_true() -> None:
