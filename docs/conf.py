@@ -5,6 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from docstrings import packages
+
 import popsnet
 
 project = "popsnet"
@@ -49,10 +51,27 @@ copybutton_line_continuation_character = "\\"
 # Python
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_preserve_defaults = True
-autodoc_typehints_format = "short"
 maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # but for these: what a docstring calls a type is often in words
+numpydoc_xref_aliases = {
+    name: f"{package.__name__}.{name}"
+    for package in reversed(packages(popsnet))
+    for name in package.__all__
+    if isinstance(getattr(package, name), type)
+} | {
+    "Executor": "concurrent.futures.Executor",
+    "None": ":data:`None`",
+    "Path": "pathlib.Path",
+    "array_like": "numpy.typing.ArrayLike",
+    "bool": ":class:`bool`",
+    "generator": "collections.abc.Generator",
+    "iterable": "collections.abc.Iterable",
+    "mapping": "collections.abc.Mapping",
+    "sequence": "collections.abc.Sequence",
+}
 intersphinx_mapping = {
     "python": ("https://docs.python.org/3/", "inventories/python.txt"),
     "numpy": ("https://numpy.org/doc/stable/", "inventories/numpy.txt"),
