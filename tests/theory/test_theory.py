@@ -279,12 +279,14 @@ def test_bounds_have_numbers_where_they_hold() -> None:
     assert found["oblivious"] == guaranteed_congestion(Network(64, 64)) == 6
     assert found["rigid"] == 12
     assert found["two-hop"] == 2 * guaranteed_rounds(Network(64, 64)) == 6
+    assert found["conflict-free"] == 2
     assert found["AKS"] is None
     wide = {bound.name: slots for bound, slots in bounds_on(Network(256, 64), all_bounds())}
     assert wide["mei-rizzi, d > g"] == 60
     assert wide["mei-rizzi, deferred"] == 63
     assert wide["relay, fresh coins"] == 27
     assert wide["oblivious"] == guaranteed_congestion(Network(256, 64)) == 7
+    assert wide["conflict-free"] == 3
     flat = {bound.name: slots for bound, slots in bounds_on(Network(1, 16), all_bounds())}
     assert (flat["off-line"], flat["merge exchange"]) == (1, 10)
 

@@ -66,6 +66,15 @@ def guaranteed_rounds(network: Network) -> int:
     return next(r for r in count() if (2 ** (r + 1) - 1) * (r + 2) >= d or r + 2 > g)
 
 
+def guaranteed_conflict_free_slots(network: Network) -> int:
+    """Return the fewest slots of a deterministic algorithm without conflicts: 16^t ≥ max(d, d²/g).
+
+    The page 'conflict-free' of the documentation has the proof.
+    """
+    d, g = network.d, network.g
+    return next(t for t in count() if 16**t >= d and 16**t * g >= d * d)
+
+
 PAPER = "Mei and Rizzi, On-Line Permutation Routing in POPS Networks"
 
 
@@ -128,7 +137,7 @@ class Bound:
     --------
     >>> from popsnet.theory import BOUNDS
     >>> [bound.name for bound in BOUNDS if bound.kind == "lower"]
-    ['oblivious', 'oblivious, random', 'rigid', 'two-hop']
+    ['oblivious', 'oblivious, random', 'rigid', 'two-hop', 'conflict-free']
     """
 
     name: str
@@ -172,6 +181,10 @@ BOUNDS = (
           "on the worst permutation", "deterministic, two hops per packet",
           f"{PAPER}, section 2.2; repaired in page 'two-hop-routing' of the documentation",
           lambda n: guaranteed_rounds(n) > 0, lambda n: 2 * guaranteed_rounds(n)),
+    Bound("conflict-free", "lower", "⌈log2(max(d, d²/g)) / 4⌉", "on the worst permutation",
+          "deterministic, no two messages on one coupler, on any permutation",
+          f"conjectured in {PAPER}; proved in page 'conflict-free' of the documentation",
+          lambda n: guaranteed_conflict_free_slots(n) > 0, guaranteed_conflict_free_slots),
 )  # fmt: skip
 """Lower bounds, and the bounds of routers that popsnet does not implement."""
 
