@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from command_reference import commands_page
+from docutils import nodes
 from json_reference import json_page
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 BESIDE = ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")
 """Pages that stand beside docs, where a code host looks for them."""
 
+WORD_JOINER = "\u2060"
 TEXTS: dict[str, Callable[[], str]] = {
     "reference/commands": commands_page,
     "reference/json": json_page,
@@ -27,6 +29,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Add what follows to Sphinx."""
     app.add_lexer("csv", TextLexer)
     app.connect("source-read", read_page)
+    app.connect("doctree-read", keep_together)
     app.connect("build-finished", write_runs)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -58,6 +61,18 @@ def read_page(app: Sphinx, page: str, source: list[str]) -> None:
 def _named(link: re.Match[str]) -> str:
     text, path = link.groups()
     return text if path in text else f"{text} (`{path}`)"
+
+
+def keep_together(app: Sphinx, page: nodes.document) -> None:
+    """Let no line end between a formula and what is written to it, such as a comma."""
+    for formula in page.findall(nodes.math):
+        line = formula.parent
+        place = line.index(formula)
+        if place and str(line[place - 1])[-1:].strip() and isinstance(line[place - 1], nodes.Text):
+            line[place - 1] = nodes.Text(f"{line[place - 1]}{WORD_JOINER}")
+        after = line[place + 1] if place + 1 < len(line) else None
+        if isinstance(after, nodes.Text) and after[:1].strip():
+            line[place + 1] = nodes.Text(f"{WORD_JOINER}{after}")
 
 
 def write_runs(app: Sphinx, exception: Exception | None) -> None:

@@ -53,8 +53,9 @@ class Block(NamedTuple):
 
 def pages() -> list[Path]:
     """Every page whose blocks are executed."""
-    documents = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
-    return [Path("README.md"), Path("CONTRIBUTING.md"), *documents]
+    documents = sorted((ROOT / "docs").rglob("*.md"))
+    written = [one.relative_to(ROOT) for one in documents if one.read_text("utf-8").count("\n") > 1]
+    return [Path("README.md"), Path("CONTRIBUTING.md"), *written]  # others have only a title
 
 
 def blocks(text: str, language: str | None = None) -> list[Block]:
