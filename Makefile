@@ -7,7 +7,7 @@ READY := .venv/ready
 CHROMIUM := chromium chromium-browser google-chrome
 
 .PHONY: help setup paper lint quick quick-cases test cases kernels-of-relay other-kernels test-long \
-  test-programs test-plugins test-all soak test-browser fuzz bench docs links picture clean
+  test-programs test-plugins test-all soak test-browser fuzz bench docs links preprint picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench         validate the engines and the edge colouring, then time them"
 	@echo "make docs          build the documents as a site, which opens without a network: site/index.html"
 	@echo "make links         the links of the documents to other sites; needs a network"
+	@echo "make preprint      draw the figures of the preprint and compile it: build/preprint/popsnet.pdf"
 	@echo "make picture       draw the figures of the documents again"
 	@echo "make clean         remove .venv and what tools left behind"
 
@@ -114,6 +115,13 @@ docs: setup
 
 links: setup
 	$(BIN)/sphinx-build -q -b linkcheck -d build/doctrees docs build/links
+
+# Typst is one package with a compiler in it; it is not needed for anything else.
+preprint: setup
+	@$(BIN)/python -c 'import typst' 2> /dev/null || $(BIN)/python -m pip install --quiet \
+	  --disable-pip-version-check --constraint constraints.txt --editable '.[preprint]' || \
+	  { echo "Skipped: the preprint needs the package typst, which could not be installed."; exit 0; }; \
+	  $(BIN)/python docs/paper/build.py
 
 picture: setup
 	$(BIN)/python docs/draw_animation.py

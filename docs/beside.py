@@ -9,6 +9,7 @@ from command_reference import commands_page
 from docutils import nodes
 from json_reference import json_page
 from pygments.lexers.special import TextLexer
+from sphinx.addnodes import download_reference
 from sphinx.application import Sphinx
 from watch import WATCHED, page_of
 
@@ -16,7 +17,6 @@ ROOT = Path(__file__).parents[1]
 BESIDE = ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")
 """Pages that stand beside docs, where a code host looks for them."""
 
-WORD_JOINER = "\u2060"
 TEXTS: dict[str, Callable[[], str]] = {
     "reference/commands": commands_page,
     "reference/json": json_page,
@@ -30,6 +30,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_lexer("csv", TextLexer)
     app.connect("source-read", read_page)
     app.connect("doctree-read", keep_together)
+    app.connect("doctree-read", link_figures, priority=900)  # when all images have names
     app.connect("build-finished", write_runs)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -46,7 +47,6 @@ def read_page(app: Sphinx, page: str, source: list[str]) -> None:
     if page in BESIDE:
         text = text.replace("](docs/", "](")
     text = re.sub(r"\)\]\(images/gallery/([\w-]+)\.png\)", r")](watch/\1.html){.external}", text)
-    text = re.sub(r"\)\]\(images/([\w-]+\.svg)\)", r")](_images/\1){.external}", text)
     names = "|".join(BESIDE)
     text = re.sub(rf"\]\(\.\./((?:\.\./)*(?:{names})\.md)", r"](\1", text)
     text = re.sub(r"\[([^]]*)\]\((?:\.\./)*((?:src|results|docs/examples)/[^)]*)\)", _named, text)
@@ -64,15 +64,24 @@ def _named(link: re.Match[str]) -> str:
 
 
 def keep_together(app: Sphinx, page: nodes.document) -> None:
-    """Let no line end between a formula and what is written to it, such as a comma."""
-    for formula in page.findall(nodes.math):
-        line = formula.parent
-        place = line.index(formula)
-        if place and str(line[place - 1])[-1:].strip() and isinstance(line[place - 1], nodes.Text):
-            line[place - 1] = nodes.Text(f"{line[place - 1]}{WORD_JOINER}")
+    """Let no line end between a short formula and what is written to it, such as a comma."""
+    for formula in list(page.findall(nodes.math)):
+        line, place = formula.parent, formula.parent.index(formula)
         after = line[place + 1] if place + 1 < len(line) else None
-        if isinstance(after, nodes.Text) and after[:1].strip():
-            line[place + 1] = nodes.Text(f"{WORD_JOINER}{after}")
+        if isinstance(after, nodes.Text) and len(formula.astext()) < 30:
+            parts = re.split(r"(?=\s)", after, maxsplit=1)  # what is before the first space
+            together = nodes.inline("", "", formula, nodes.Text(parts[0]), classes=["together"])
+            line[place : place + 2] = [together, *map(nodes.Text, parts[1:])]
+
+
+def link_figures(app: Sphinx, page: nodes.document) -> None:
+    """Let a figure that links to itself open its file on the site, instead of a copy to save."""
+    for link in list(page.findall(download_reference)):
+        if isinstance(figure := link[0], nodes.image):
+            app.env.dlfiles.pop(link["reftarget"], None)
+            up = "../" * app.env.docname.count("/")
+            name = app.env.images[figure["uri"]][1]
+            link.replace_self(nodes.reference("", "", figure, refuri=f"{up}_images/{name}"))
 
 
 def write_runs(app: Sphinx, exception: Exception | None) -> None:

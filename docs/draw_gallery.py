@@ -3,11 +3,12 @@
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from draw_picture import keep
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "gallery.md"
@@ -15,7 +16,7 @@ BLOCK = re.compile(r"^```(\w+)(?: title=\"(.*?)\")?\n(.*?)^```", re.MULTILINE | 
 
 
 def draw(page: str) -> None:
-    """Run what the page says in an empty folder, and copy the figures that it shows."""
+    """Run what the page says in an empty folder, and keep the figures that it shows."""
     shown = re.findall(r"\]\(images/gallery/([\w-]+\.svg)\)", page)
     names: dict[str, object] = {"__name__": "__main__"}
     here = Path.cwd()
@@ -30,7 +31,7 @@ def draw(page: str) -> None:
                 else:
                     run(block)
             for name in shown:
-                shutil.copy(name, DOCS / "images" / "gallery" / name)
+                keep(Path(name).read_text(encoding="utf-8"), DOCS / "images" / "gallery" / name)
         finally:
             os.chdir(here)
 

@@ -29,19 +29,19 @@ class Shot(NamedTuple):
     top: str = "#runs"
     """What is at the upper edge."""
     wide: int = WIDE
-    """The width of the image: of the gallery's, less than that of the page."""
+    """The width of the window: in the gallery's, what is seen must be readable at half the size."""
 
 
 SHOTS = {
     "viewer-3-3-light": Shot("one-packet", 1, 860, follow=4),
     "viewer-6-6-side-by-side-dark": Shot("side-by-side", 2, 900, "dark", top="#score"),
     "viewer-64-64-matrix-light": Shot("matrix", 6, 860),
-    "gallery/two-routers": Shot("two-routers", 2, 900, top="body", wide=640),
-    "gallery/one-packet": Shot("one-packet", 1, 900, top="body", follow=4, wide=640),
-    "gallery/lost-packets": Shot("lost-packets", 10, 900, top="body", wide=640),
-    "gallery/schedule": Shot("schedule", 1, 900, top="body", wide=640),
-    "gallery/side-by-side": Shot("side-by-side", 2, 900, "dark", top="body", wide=640),
-    "gallery/matrix": Shot("matrix", 6, 900, top="body", wide=640),
+    "gallery/two-routers": Shot("two-routers", 2, 800),
+    "gallery/one-packet": Shot("one-packet", 1, 500, follow=4, wide=800),
+    "gallery/lost-packets": Shot("lost-packets", 10, 800),
+    "gallery/schedule": Shot("schedule", 1, 500, wide=800),
+    "gallery/side-by-side": Shot("side-by-side", 2, 800, "dark"),
+    "gallery/matrix": Shot("matrix", 6, 500, wide=800),
 }
 
 
@@ -50,7 +50,7 @@ def take(browser: Browser, shot: Shot, path: Path) -> None:
     with TemporaryDirectory() as folder:
         address = page_of(WATCHED[shot.page]).save(Path(folder) / "page.html").as_uri()
         context = browser.new_context(
-            viewport={"width": WIDE, "height": shot.high},
+            viewport={"width": shot.wide, "height": shot.high},
             color_scheme=shot.theme,
             reduced_motion="reduce",
         )
@@ -60,7 +60,6 @@ def take(browser: Browser, shot: Shot, path: Path) -> None:
         tab.wait_for_selector("html[data-ready]", state="attached")
         tab.locator(shot.top).evaluate("(top) => scrollTo(0, top.offsetTop - 8)")
         with Image.open(BytesIO(tab.screenshot())).convert("RGB") as picture:
-            picture.thumbnail((shot.wide, shot.high))
             # a few colours and their shades: 256 are enough, at a third of the size
             small = picture.quantize(256, dither=Image.Dither.NONE)
             small.save(path, optimize=True)

@@ -2,10 +2,12 @@
 
 import json
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -130,7 +132,7 @@ def draw_stage(path: Path, stage: Stage) -> None:
         route(experiment, trace=trace)
         figure = draw_trace(trace, stage.slots, stage.a_row)
     text = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg_text(figure))
-    path.write_text(text)
+    keep(text, path)
 
 
 @styled()
@@ -189,8 +191,7 @@ def draw_offline(path: Path) -> None:
     """The slots and couplers of an off-line schedule."""
     experiment = Experiment(4, 3, router="offline")
     schedule = schedule_permutation(experiment.network, experiment.destination(0))
-    with path.open("w", encoding="utf-8") as file:
-        file.write(svg_text(draw_schedule(schedule)))
+    keep(svg_text(draw_schedule(schedule)), path)
 
 
 def draw_mixture(path: Path) -> None:
@@ -203,7 +204,7 @@ def draw_mixture(path: Path) -> None:
 
 def draw_comparators(path: Path) -> None:
     """A sorting network of 16 wires."""
-    path.write_text(svg_text(draw_network(merge_exchange(16))))
+    keep(svg_text(draw_network(merge_exchange(16))), path)
 
 
 def draw_course(path: Path, d: int, g: int) -> None:
@@ -211,7 +212,7 @@ def draw_course(path: Path, d: int, g: int) -> None:
     experiment = Experiment(d, g)
     coins = Coins(experiment.seed).for_run(0)
     course = analyse_phases(experiment.network, experiment.destination(0), coins)
-    path.write_text(svg_text(draw_phases(list(course))))
+    keep(svg_text(draw_phases(list(course))), path)
 
 
 def draw_exact(path: Path) -> None:
@@ -245,7 +246,7 @@ def draw_growth(path: Path) -> None:
         file.write_text(page.partition('title="growth.toml"\n')[2].partition("```")[0])
         collect(Sweep.read(file), store=store, precision="1.96%")
         with Store(store) as results:
-            path.write_text(svg_text(draw_results(results)))
+            keep(svg_text(draw_results(results)), path)
 
 
 def draw_traffic(path: Path, curves: Curves) -> None:
@@ -259,20 +260,22 @@ def draw_traffic(path: Path, curves: Curves) -> None:
     ]  # fmt: skip
     found = run_loads(points)
     print(found)
-    path.write_text(svg_text(draw_load_curves(found.results)))
+    keep(svg_text(draw_load_curves(found.results)), path)
 
 
 def draw_kept_tails(path: Path) -> None:
     """How likely slow runs are, from histograms that took half an hour to count."""
     kept = sorted(TAILS.glob("*.json"), key=lambda file: int(file.stem.rpartition("-")[2]))
     found = [read_distribution(file) for file in kept]
-    path.write_text(svg_text(draw_tails(found, "steps")))
+    keep(svg_text(draw_tails(found, "steps")), path)
 
 
 def draw_kept_faults(path: Path) -> None:
     """What dead couplers cost every router, from runs that took minutes."""
     kept = (FAULTS / f"{shape}.json" for shape in ("16-16", "64-16"))
-    save(draw_survival([survival_of(json.loads(file.read_text())) for file in kept]), path)
+    keep(
+        svg_text(draw_survival([survival_of(json.loads(file.read_text())) for file in kept])), path
+    )
 
 
 def survival_of(report: dict[str, Any]) -> Survival:
@@ -288,6 +291,15 @@ def survival_of(report: dict[str, Any]) -> Survival:
 def _with_sums(row: dict[str, Any]) -> dict[str, Any]:
     names = ("lost", "unreachable", "held", "duplicated")
     return {**row, **{name: round(row[name] * row["runs"]) for name in names}}
+
+
+def draw_command(path: Path, command: str) -> None:
+    """The figure of a command, as a page gives it."""
+    with TemporaryDirectory() as folder:
+        drawn = Path(folder) / path.name
+        words = [sys.executable, "-m", "popsnet", *command.split(), "--figure", str(drawn)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        keep(drawn.read_text(encoding="utf-8"), path)
 
 
 def draw_slots(figure: Figure, network: Network, events: Sequence[Event]) -> None:
@@ -306,9 +318,22 @@ def events_of(experiment: Experiment) -> list[Event]:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """The same bytes every time."""
+    """Text as paths: it fits closely."""
+    drawn = StringIO()
     with mpl.rc_context({"svg.hashsalt": "popsnet", "svg.fonttype": "path"}):
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    keep(drawn.getvalue(), path)
+
+
+DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.914) hue-rotate(180deg); } }"
+"""A figure on a dark page is dark, with the same hues; its background is kept, so that it can be
+read on any page."""
+
+
+def keep(svg: str, path: Path) -> None:
+    """Write a figure that follows the theme of the page that shows it."""
+    start = '<style type="text/css">'
+    path.write_text(svg.replace(start, start + DARK, 1), encoding="utf-8")
 
 
 QUICK: dict[str, Callable[[Path], None]] = {
@@ -331,6 +356,13 @@ LONGER: dict[str, Callable[[Path], None]] = {
     "growth": draw_growth,
     **{name: partial(draw_traffic, curves=curves) for name, curves in TRAFFIC.items()},
 }
+
+COMMANDS = {
+    "oblivious-congestion": "adversary congestion --largest 256 --worst 32",
+    "rigid-growth": "adversary rigid 1 64 --router docs/examples/comparators.py --variant pratt",
+    "two-hop-separation": "adversary separation --largest 1024",
+}
+LONGER |= {name: partial(draw_command, command=words) for name, words in COMMANDS.items()}
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or [*QUICK, *LONGER]

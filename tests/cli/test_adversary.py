@@ -10,6 +10,7 @@ import pytest
 from popsnet.plots import Series, draw_separation, svg_text
 from tests.conftest import Cli
 from tests.each import each
+from tests.project.schemas import require_schema
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/comparators.py"
 
@@ -195,3 +196,37 @@ def test_bad_input_is_refused(cli: Cli, arguments: tuple[object, ...], said: str
     finished = cli("adversary", *arguments)
     assert finished.code == 2
     assert said in " ".join(finished.err.split())
+
+
+def test_conflict_free(cli: Cli, tmp_path: Path) -> None:
+    command = ("adversary", "conflict-free", 2, 3)
+    queries = EXAMPLE.with_name("queries.py")
+    finished = cli(*command, "--router", queries, "--slots", 2)
+    assert finished.code == 0
+    assert "No conflict in 720 permutations; all 461 indicators are within" in finished.out
+    assert "1        1 (≤ 1)      2 (≤ 2)  1 (≤ 1)" in finished.out
+    (tmp_path / "meet.py").write_text(
+        "from popsnet import Slot, register\n"
+        "@register('meet', summary='', slots='', buffers=2)\n"
+        "def route(network, destination, coins, memory):\n"
+        "    who = [i for i in (0, 1) if destination[i] > 3]\n"
+        "    to = [2 for _ in who]\n"
+        "    yield Slot(senders=who, groups=to, packets=who, listeners=[4], listened=[0])\n"
+    )
+    meeting, figure = ("--router", tmp_path / "meet.py"), tmp_path / "arrivals.svg"
+    refused = cli(*command, *meeting, "--figure", figure)
+    assert refused.code == 1
+    assert "NOT CONFLICT-FREE: in slot 1 on the permutation [4, 5, 0, 1, 2, 3]" in refused.out
+    assert f"{figure} was not written." in refused.out.replace("\n", "")
+    assert not figure.exists()
+    result = json.loads(cli(*command, *meeting, "--json").out)
+    require_schema("adversary conflict-free", result)
+    assert result["refusal"]["processors"] == [0, 1]
+    allowed = json.loads(cli(*command, *meeting, "--allow", 2, "--json").out)
+    assert allowed["checked"][0]["coupler_degree"] == 2
+    require_schema("adversary conflict-free", allowed)
+    sampled = json.loads(cli("adversary", "conflict-free", 8, 8, "--runs", 2, "--json").out)
+    assert sampled["checked"][0]["bounds"]["arrivals"] == pytest.approx(33.508, abs=0.001)
+    require_schema("adversary conflict-free", sampled)
+    coins = cli("adversary", "conflict-free", 2, 2, "--router", "mei-rizzi")
+    assert (coins.code, "choose a deterministic router" in coins.err) == (2, True)

@@ -72,6 +72,7 @@ BAD_INPUT = {
     "adversary oblivious": "0 4",
     "adversary congestion": "--largest 0",
     "adversary rigid": "0 4",
+    "adversary conflict-free": "0 4",
     "adversary two-hop": "0 4",
     "adversary separation": "--largest 0",
     "sort": "0 4",
@@ -206,6 +207,7 @@ FAILING: dict[str, list[tuple[Prepare, str]]] = {
     ],
     "adversary oblivious": [(never_confirmed("oblivious.attack.ObliviousAttack"), "4 4 --runs 1")],
     "adversary rigid": [(nothing, "4 4 --router batcher --slots 1000")],
+    "adversary conflict-free": [(never_confirmed("conflict_free.ConflictFreeCheck"), "2 2")],
     "adversary two-hop": [(never_confirmed("two_hop.attack.TwoHopAttack"), "4 4")],
     "adversary separation": [
         (never_confirmed("two_hop.separation.Separation"), "--largest 8 --runs 1 --most-slots 4")
@@ -263,7 +265,7 @@ def test_a_check_that_fails(
         ),
         (
             "sweep s.toml",
-            "Running 1 shard of 1 experiment…\n"
+            "Running 1 parts of 10 runs, of 1 experiment…\n"
             "10 runs were stopped by max_steps of the sweep; raise it to let them end.\n",
         ),
     ],

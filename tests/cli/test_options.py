@@ -23,12 +23,17 @@ from tests.each import rarely
 TIMES = "guard rate fibre"
 FAULTS = "loss_per fault_seed"
 STORED = "variant permutation"
+LAYOUT = "label title width height font_size"
+"""Options of a figure: without one they are refused, and with one they change nothing else."""
 
 SEED = "the seed of draws that do not show here, or of none"
 ENGINE = "the engines are equal bit by bit"
 PERMISSION = "it permits what does not happen here"
 SMALL = "the case is too small or too simple to show it"
 SHOWN = "a browser is opened only for people; tested below"
+DRAWN = "it changes the figure alone; tests/cli/test_figures.py looks at it"
+VERSIONS = {SMALL: "all_versions"}
+"""In ``tests/cli/test_results.py`` there are older versions."""
 ORDER = "it decides when and where the work is done, not what comes out"
 
 
@@ -42,6 +47,12 @@ class Mode(NamedTuple):
     elsewhere: str = ""
     """Options that are modes of their own, or take long here and do the same in another mode."""
 
+
+DRAWING = (
+    "compare", "traffic", "schedule", "faults", "theory", "exact", "distribution",
+    "sorting-network", "adversary congestion", "adversary rigid", "adversary separation",
+)  # fmt: skip
+"""Commands with a figure that can be left out."""
 
 MODES: dict[str, list[Mode]] = {
     "view": [
@@ -60,6 +71,11 @@ MODES: dict[str, list[Mode]] = {
             "view trace.jsonl",
             "router permutation packets matrix unit seed permutation_seed max_steps wavelengths "
             f"fault loss {FAULTS}",
+            {SHOWN: "no_open"},
+        ),
+        Mode(
+            "view 2 2 schedule.csv",
+            f"router matrix unit seed max_steps loss {FAULTS}",
             {SHOWN: "no_open"},
         ),
     ],
@@ -171,7 +187,23 @@ MODES: dict[str, list[Mode]] = {
         Mode("schedule 8 4", f"matrix unit fault_seed {TIMES}", {SEED: "seed"}),
         Mode("schedule 4 4 --fault random:couplers=4", f"matrix unit {TIMES}"),
     ],
-    "check": [Mode("check trace.jsonl")],
+    "check": [
+        Mode(
+            "check trace.jsonl",
+            "permutation packets matrix unit permutation_seed wavelengths fault fault_seed",
+        ),
+        Mode("check 2 2 schedule.csv", "matrix unit fault_seed", {SMALL: "wavelengths"}),
+        Mode(
+            "check 2 2 schedule.csv --matrix between.csv",
+            "permutation packets permutation_seed fault_seed",
+            {SMALL: "wavelengths"},
+        ),
+        Mode(
+            "check 2 2 schedule.csv --permutation random --fault random:couplers=1",
+            "packets matrix unit",
+            {SMALL: "wavelengths"},
+        ),
+    ],
     "sweep": [
         Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time_limit", SMALL: "part"}),
         Mode(
@@ -239,26 +271,29 @@ MODES: dict[str, list[Mode]] = {
     ],
     "routers": [Mode("routers")],
     "cite": [Mode("cite")],
-    "results list": [Mode("results list --store store.sqlite")],
+    "results list": [Mode("results list --store store.sqlite", "", VERSIONS)],
     "results show": [Mode("results show EXPERIMENT --store store.sqlite")],
     "results plot": [
-        Mode("results plot --store store.sqlite --figure NEW.svg", "scheduler arrivals"),
+        Mode("results plot --store store.sqlite --figure NEW.svg", "scheduler arrivals", VERSIONS),
         Mode(
             "results plot --store store.sqlite --figure NEW.svg --measure delay --arrivals uniform "
             "--d 2 --g 2",
             "x router variant permutation faults wavelengths seed fault_seed",
-            {SMALL: "n"},
+            {SMALL: "n all_versions"},
+            "label",
         ),
     ],
     "results export": [
-        Mode("results export --out NEW.csv --store store.sqlite"),
+        Mode("results export --out NEW.csv --store store.sqlite", "", VERSIONS),
         Mode(
             "results export --out NEW.csv --store store.sqlite --per-run",
             "traffic scheduler arrivals",
+            VERSIONS,
         ),
         Mode(
             "results export --out NEW.csv --store store.sqlite --traffic",
             "per_run router variant permutation faults wavelengths seed fault_seed",
+            VERSIONS,
         ),
     ],
     "results merge": [Mode("results merge store.sqlite")],
@@ -281,17 +316,32 @@ MODES: dict[str, list[Mode]] = {
     ],
     "adversary congestion": [Mode("adversary congestion --largest 8 --runs 2")],
     "adversary rigid": [Mode("adversary rigid 2 2 --router datta", "variant")],
+    "adversary conflict-free": [
+        Mode("adversary conflict-free 2 2", "variant runs permutation_seed"),
+        Mode("adversary conflict-free 3 3", "variant"),
+    ],
     "adversary two-hop": [Mode("adversary two-hop 2 2")],
     "adversary separation": [Mode("adversary separation --largest 8 --runs 2")],
 }
 
+for _command, _modes in MODES.items():
+    for _number, _mode in enumerate(_modes):
+        if "--figure" in _mode.line:
+            same = {**_mode.same, DRAWN: LAYOUT}
+            _modes[_number] = _mode._replace(same=same)
+        elif _command in DRAWING:
+            _modes[_number] = _mode._replace(refused=f"{_mode.refused} {LAYOUT}")
+
 VALUES = {
-    "algorithm": "shear", "arrivals": "'bernoulli uniform'", "arrival_seed": "7", "buffer": "1",
+    "algorithm": "shear", "allow": "2", "arrivals": "'bernoulli uniform'", "arrival_seed": "7",
+    "buffer": "1",
     "burst": "4", "confidence": "0.9", "connectors": "1dB", "d": "4",
     "dimension": "1", "engine": "slots", "excess": "1dB", "fault": "coupler:0-1",
     "faults": "coupler:0-1",
-    "fault_seed": "7", "fibre": "1km", "figure": "NEW.svg", "first": "100", "g": "4",
-    "guard": "5ns", "hops": "1", "keep": "NEW.json", "keys": "keys.txt", "kind": "receivers",
+    "fault_seed": "7", "fibre": "1km", "figure": "NEW.svg", "first": "100",
+    "font_size": "9", "g": "4",
+    "guard": "5ns", "height": "5in", "hops": "1", "keep": "NEW.json", "keys": "keys.txt",
+    "kind": "receivers", "label": "direct=Straight",
     "largest": "16", "load": "0.2", "loads": "0.1,0.3", "loss": "0.4", "loss_per": "listener",
     "margin": "1dB", "matrix": "matrix.csv", "max_n": "16", "max_runs": "60",
     "max_slots": "200", "max_steps": "1", "measure": "steps", "most_slots": "2", "n": "16",
@@ -304,8 +354,9 @@ VALUES = {
     "store": "other.sqlite", "sweep": "sweep.toml", "timing": "shale", "trace": "NEW.jsonl",
     "trace_slots": "5", "transmit": "1dBm", "transmitters": "one", "unit": "2",
     "upto": "1", "variant": "S", "wavelengths": "2", "worst": "0", "x": "d",
-    "time_limit": "1h",
+    "time_limit": "1h", "title": "A", "width": "9cm",
     "adversary oblivious router": "relay", "adversary rigid router": "datta",
+    "adversary conflict-free router": "aks", "adversary conflict-free slots": "1",
     "adversary rigid slots": "1", "adversary rigid variant": "to-all",
     "adversary oblivious variant": "to-all", "faults router": "relay:S",
     "results export arrivals": "tornado", "results list arrivals": "tornado",
@@ -341,8 +392,10 @@ OBSERVED = {
     "demo": "out no_open json csv", "doctor": "cluster json csv",
     "paper": "out runs max_n full cluster json csv", "sweep": "workers cluster",
     "view": "no_open",
+    "results drop": "router scheduler arrivals variant permutation faults n d g seed "
+    "wavelengths fault_seed all_versions older_versions yes store json csv",
 }  # fmt: skip
-"""Options that take long or start programs: tests below see what they are called with."""
+"""Options that take long, start programs or remove results, which have tests of their own."""
 
 
 def leaves(group: TyperGroup, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -387,6 +440,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     points = f'[[traffic]]\npatterns = ["uniform", "tornado"]\n{points}'
     Path("points.toml").write_text(points)
     Path("mine.py").write_text(ROUTER)
+    popsnet.schedule(2, 2, "reversal").write_csv("schedule.csv")
+    Path("between.csv").write_text("0,0,0,2\n0,0,2,0\n0,2,0,0\n2,0,0,0\n")
     popsnet.route(2, 2, router="direct", trace="trace.jsonl")
     experiments = [
         popsnet.Experiment(d, g, router="direct", permutation=permutation)

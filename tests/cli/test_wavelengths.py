@@ -75,7 +75,6 @@ def test_traffic_with_wavelengths(cli: Cli) -> None:
         (("route", 8, 2, "--wavelengths", 0), "wavelengths per coupler must be at least 1"),
         (("route", 8, 2, "--router", "direct", "--wavelengths", 2), "offline, relay"),
         (("schedule", 8, 2, "--hops", "mixed", "--wavelengths", 2), "mixed"),
-        (("schedule", 8, 2, "--figure", "a.svg", "--wavelengths", 2), "leave it out"),
         (("traffic", 8, 2, "--scheduler", "aloha", "--load", 0.1, "--wavelengths", 2), "rotor"),
         (("view", "t.jsonl", "--wavelengths", 2), "leave it out"),
     ],

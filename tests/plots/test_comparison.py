@@ -19,22 +19,39 @@ def numbers(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.axes[0].texts]
 
 
-def worst(figure: Figure) -> int:
-    return sum(line.get_marker() == "|" for line in figure.axes[0].lines)
+def ticks(figure: Figure) -> list[list[float]]:
+    lines = (line for line in figure.axes[0].lines if line.get_marker() == "|")
+    return [np.asarray(line.get_xdata()).tolist() for line in lines]
 
 
-def test_means_of_capped_runs_are_lower_bounds_without_a_worst() -> None:
+def test_means_of_capped_runs_are_lower_bounds_without_ticks() -> None:
     figure = drawn(max_steps=1)
     assert numbers(figure) == ["8.0", "≥ 5.0"]
-    assert worst(figure) == 1
+    assert ticks(figure) == [[8]]
     assert "hollow" in figure.axes[0].get_xlabel()
 
 
-def test_what_is_not_capped_has_a_worst_run() -> None:
-    figure = drawn(max_steps=1000)
+def test_every_run_has_a_tick_and_the_number_is_above_its_dot() -> None:
+    found = compare(8, 8, routers=["direct", "mei-rizzi", "offline"], runs=9)
+    figure = draw_comparison(found)
+    (axes,) = figure.axes
+    for row, drawn_at, text in zip(found.done, ticks(figure), axes.texts, strict=True):
+        assert row.runs is not None
+        assert drawn_at == np.unique(row.runs.slots).tolist()
+        assert text.get_text() == f"{row.mean_slots:,.1f}"
+        assert text.xy[0] == row.mean_slots  # type: ignore[attr-defined]
     assert not any("≥" in number for number in numbers(figure))
-    assert worst(figure) == 2
-    assert "hollow" not in figure.axes[0].get_xlabel()
+    assert "hollow" not in axes.get_xlabel()
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["offline (knows all destinations)", "direct", "mei-rizzi"]
+
+
+def test_the_axis_is_logarithmic_from_a_factor_of_ten_on() -> None:
+    scales = [
+        draw_comparison(compare(g, g, routers=["direct"], runs=1)).axes[0].get_xscale()
+        for g in (16, 32)
+    ]
+    assert scales == ["linear", "log"]
 
 
 @pytest.mark.parametrize("size", [None, (3.5, 2.2)])

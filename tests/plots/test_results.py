@@ -11,10 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
-from popsnet import Experiment, InputError, Store, Sweep, collect
-from popsnet.plots import draw_results
+from popsnet import Experiment, InputError, Store, Sweep, collect, simulate
+from popsnet.plots import draw_load_curves, draw_results
 from popsnet.plots.style import save_one
 from popsnet.sweeps import Selection
+from popsnet.sweeps.curves import result_curves
+from tests.project.pages import routers_kept
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,55 @@ def test_lower_bounds_are_hollow_and_in_the_colour_of_their_line(store: Path) ->
     arrows = [line for line in axes.lines if line.get_marker() == r"$\uparrow$"]
     colours = [bars.lines[0].get_color() for bars in bars_of(axes)[:-1]]
     assert [line.get_color() in colours for line in (hollow[0], arrows[0])] == [True, True]
+
+
+FILE = """
+from popsnet import Slot, register
+
+@register("mine", summary="", slots="", buffers=2)
+def mine(network, destination, coins, memory):
+    for step in range(9):
+        yield Slot(step=step)
+"""
+
+
+def test_a_line_has_the_name_of_its_router_and_a_variant_only_if_it_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    """A file that is not loaded has its name alone, and plans for each network are a family."""
+    (tmp_path / "mine.py").write_text(FILE)
+    with routers_kept():
+        mine = Experiment(4, 4, router=str(tmp_path / "mine.py"), max_steps=3)
+        assert str(mine) == "mine (standard) on POPS(4, 4)"
+        others = [
+            Experiment(g, g, router="relay", variant=name, max_steps=3)
+            for g in (4, 8) for name in (None, "survive", "S")
+        ]  # fmt: skip
+        collect([mine, *others], 10, tmp_path / "r", progress=False)
+    names = ["mine", "relay", "relay (S)", "relay (survive)"]
+    shown = [label.partition(", ")[0] for label in labels(drawn(tmp_path / "r"))]
+    assert shown == [*names, "↑ lower bound: some runs were capped"]
+    with Store(tmp_path / "r") as store:
+        assert [label.partition(", ")[0] for label in result_curves(store).lines] == names
+
+
+def test_delays_of_several_networks_have_a_panel_each() -> None:
+    points = [
+        simulate(d, g, scheduler=name, load=load, slots=200, pattern=pattern, progress=False)
+        for d, g in ((4, 2), (2, 2)) for name in ("tdm", "rotor") for load in (0.1, 0.2)
+        for pattern in ("uniform", "tornado")
+    ]  # fmt: skip
+    figure = draw_load_curves(points)
+    assert [axes.get_title() for axes in figure.axes] == [
+        "POPS(2, 2), bernoulli tornado", "POPS(2, 2), bernoulli uniform",
+        "POPS(4, 2), bernoulli tornado", "POPS(4, 2), bernoulli uniform",
+    ]  # fmt: skip
+    assert labels(figure)[:2] == ["tdm", "rotor"]
+    assert "hollow: undecided" in labels(figure)
+    assert {axes.get_xscale() for axes in figure.axes} == {"linear"}
+    points = [simulate(2, g, load=0.1, slots=50, progress=False) for g in range(2, 9)]
+    with pytest.raises(InputError, match="7 panels, one per network and arrivals, and 6 can be"):
+        draw_load_curves(points)
 
 
 def test_a_router_has_one_colour_and_its_lines_differ(tmp_path: Path) -> None:

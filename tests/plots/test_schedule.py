@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.patches import StepPatch
 
-from popsnet import Network
+from popsnet import Network, schedule
 from popsnet.plots import draw_schedule
 from popsnet.plots import schedule as plotted
 from popsnet.plots.schedule import _shared, _use
@@ -98,3 +98,22 @@ def test_schedules_of_any_size_can_be_drawn(d: int, g: int, packets: int) -> Non
     schedule = make_schedule(random_demand(d, g, packets))
     title = draw_schedule(schedule).axes[0].get_title()
     assert title.startswith(f"POPS({d}, {g}): {packets:,} packets in {schedule.slots:,} slot")
+
+
+def test_every_wavelength_of_a_coupler_has_a_line() -> None:
+    made = schedule(Network(4, 2, 2)).schedule
+    figure = draw_schedule(made)
+    (axes,) = figure.axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names[:3] == ["0→0 λ0", "0→0 λ1", "0→1 λ0"]
+    shown = {(round(float(text.get_position()[0])), names[round(float(text.get_position()[1]))]):
+             int(text.get_text()) for text in axes.texts}  # fmt: skip
+    group = made.network.group
+    sent = {}
+    for slot in range(made.slots):
+        rows = zip(*made.transmissions(slot), made.wavelengths(slot), strict=True)
+        for sender, listener, packet, wave in rows:
+            sent[slot + 1, f"{group(sender)}→{group(listener)} λ{wave}"] = packet
+    assert shown == sent
+    use = _use(made)
+    assert use.by_coupler.sum() * made.slots == pytest.approx(4 * use.by_slot.sum())

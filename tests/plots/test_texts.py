@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import doctest
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -17,8 +18,15 @@ import popsnet
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, plots
 from popsnet.paper.figures import paper_figures
 from popsnet.paper.rows import PaperRows, RelayRow, RouterRow, SlotsRow, StepsRow
+from popsnet.plots import FigureLayout
 from popsnet.runs.phase_analysis import analyse_phases
-from popsnet.studies.adversaries import attack_rigid, measure_congestion, measure_separation
+from popsnet.studies.adversaries import (
+    attack_rigid,
+    check_conflict_free,
+    measure_congestion,
+    measure_separation,
+)
+from popsnet.theory.exact import exact_steps
 from popsnet.theory.sorting import merge_exchange
 from popsnet.trace import Event
 from tests.each import rarely
@@ -94,8 +102,8 @@ def survival() -> Figure:
 def load_curves() -> Figure:
     names = ("rotor", "tdm", "relay")
     return plots.draw_load_curves([
-        popsnet.simulate(4, 4, scheduler=name, load=load, slots=2000, progress=False)
-        for name in names for load in (0.02, 0.1)
+        popsnet.simulate(d, 4, scheduler=name, load=load, slots=1000, progress=False)
+        for d in (1, 2, 4, 8) for name in names for load in (0.02, 0.1)
     ])  # fmt: skip
 
 
@@ -119,8 +127,8 @@ def dots() -> Figure:
     return plots.draw_dots(rows)
 
 
-def schedule(d: int = 4, g: int = 3) -> Figure:
-    return plots.draw_schedule(popsnet.schedule(Network(d, g)).schedule)
+def schedule(d: int = 4, g: int = 3, wavelengths: int = 1) -> Figure:
+    return plots.draw_schedule(popsnet.schedule(Network(d, g, wavelengths)).schedule)
 
 
 def comparison() -> Figure:
@@ -129,11 +137,13 @@ def comparison() -> Figure:
 
 
 FIGURES: dict[str, tuple[Callable[[], Figure], ...]] = {
+    "draw_arrivals": (lambda: plots.draw_arrivals(check_conflict_free("direct", None, 8, 8)),),
     "draw_comparison": (comparison,),
     "draw_conflicts": (test_plots.conflicts, one_step),
     "draw_congestion": (lambda: plots.draw_congestion(measure_congestion(16, 2)),),
     "draw_distributions": (test_plots.distributions,),
     "draw_dots": (test_plots.dots, dots),
+    "draw_exact": (lambda: plots.draw_exact(exact_steps(3, 3)),),
     "draw_fits": (test_plots.fits,),
     "draw_growth": (lambda: plots.draw_growth(attack_rigid("batcher", None, Network(8, 8), None)),),
     "draw_journey": (test_plots.journey,),
@@ -151,7 +161,13 @@ FIGURES: dict[str, tuple[Callable[[], Figure], ...]] = {
             popsnet.route(8, 8, router="relay", variant="P2 P1 P1 Q Q Q S S S S S S", runs=9)
         ),
     ),
-    "draw_schedule": (schedule, partial(schedule, 3, 12), partial(schedule, 64, 64)),
+    "draw_schedule": (
+        schedule,
+        partial(schedule, 3, 12),
+        partial(schedule, 64, 64),
+        partial(schedule, 4, 3, 2),
+        partial(schedule, 16, 16, 2),
+    ),
     "draw_separation": (test_plots.separated,),
     "draw_separation_study": (lambda: plots.draw_separation_study(measure_separation(16, 2)),),
     "draw_slot": (slot,),
@@ -176,14 +192,50 @@ def test_every_function_that_draws_has_a_figure_here() -> None:
 def test_every_text_is_inside_its_figure(
     few: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one figure of each function, or in all and those of the paper."""
+    """In one figure of each function and its example, or in all and those of the paper.
+
+    They are as popsnet draws them, and in a column with a long title and a long name.
+    """
     monkeypatch.chdir(tmp_path)
     drawn = {f"{name} {number}": draw() for name, several in FIGURES.items()
              for number, draw in enumerate(several[:1] if few else several)}  # fmt: skip
     if not few:
         drawn |= {part.stem: part.figure for part in paper_figures(committed())}
+    drawn |= examples(monkeypatch)
     outside = {name: found for name, figure in drawn.items() if (found := texts_outside(figure))}
     assert outside == {}
+    narrow = {name: texts_outside(column(figure)) for name, figure in drawn.items()}
+    assert {name: found for name, found in narrow.items() if found} == {}
+
+
+def examples(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
+    """The figures of the examples of all functions that draw, so that a new one is here, too."""
+    drawn: dict[str, Figure] = {}
+    for name in (name for name in dir(plots) if name.startswith("draw_")):
+        original = getattr(plots, name)
+
+        def noted(*given: Any, original: Any = original, name: str = name, **options: Any) -> Any:
+            figure = original(*given, **options)
+            drawn[f"{name}, example"] = figure or given[0].figure
+            return figure
+
+        monkeypatch.setattr(plots, name, noted)
+        names: dict[str, object] = {}
+        for example in doctest.DocTestParser().get_examples(original.__doc__):
+            exec(example.source, names)
+        monkeypatch.setattr(plots, name, original)
+        assert f"{name}, example" in drawn, name
+    return drawn
+
+
+TITLE = "Slots of the routers of this thesis on networks as large as those of the paper"
+
+
+def column(figure: Figure) -> Figure:
+    """The figure in a column of a page, with a long title and a long name."""
+    texts = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    labels = {texts[0]: f"{texts[0]} as in the second chapter, with {LONG}"} if texts else {}
+    return FigureLayout(width="3.5in", title=TITLE, labels=labels).apply(figure)
 
 
 def test_a_text_that_is_cut_is_found() -> None:

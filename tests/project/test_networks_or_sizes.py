@@ -20,6 +20,7 @@ from popsnet.studies.adversaries import (
     attack_rigid,
     attack_two_hop,
     average_congestion,
+    check_conflict_free,
     observe,
 )
 from popsnet.testing import check_locality, check_scheduler_locality
@@ -72,6 +73,7 @@ BOTH: dict[str, Callable[..., Any]] = {
     "attack_oblivious": lambda *net: attack_oblivious(*net, "direct"),
     "attack_paths": lambda *net: attack_paths(PATH_SYSTEMS["direct"], *net),
     "attack_rigid": lambda *net: attack_rigid("datta", None, *net, slots=4),
+    "check_conflict_free": lambda *net: check_conflict_free("direct", None, *net, slots=2),
     "attack_two_hop": lambda *net: attack_two_hop("affine", *net).rounds,
     "average_congestion": lambda *net: average_congestion(PATH_SYSTEMS["direct"], *net, 2),
     "observe": lambda *net: observe("direct", None, *net).name,

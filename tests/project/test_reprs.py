@@ -14,6 +14,7 @@ from popsnet.studies.adversaries import (
     attack_oblivious,
     attack_rigid,
     attack_two_hop,
+    check_conflict_free,
     measure_congestion,
     measure_separation,
 )
@@ -57,6 +58,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "SortResult": lambda _: popsnet.sort(popsnet.Network(2, 2)),
     "NetworkExamination": lambda _: examine("merge-exchange", 8),
     "RigidAttack": lambda _: attack_rigid("batcher", None, popsnet.Network(8, 8)),
+    "ConflictFreeCheck": lambda _: check_conflict_free("direct", None, 2, 2),
     "TwoHopAttack": lambda _: attack_two_hop("hashed", popsnet.Network(8, 8)),
     "ObliviousAttack": lambda _: attack_oblivious(popsnet.Network(8, 8), "residue"),
     "CongestionStudy": lambda _: measure_congestion(8, runs=2),

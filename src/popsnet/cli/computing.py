@@ -90,7 +90,7 @@ def sorting_network(
     check: bool = False,
     growth: bool = False,
 ) -> Report:
-    """Make a sorting network, draw it, or check that it sorts.
+    """Make a sorting network, draw it as a Knuth diagram, or check that it sorts.
 
     Example: popsnet sorting-network merge-exchange 16 --check
 
@@ -104,8 +104,6 @@ def sorting_network(
         Number of wires.
     seed
         Random seed of bag-tree and of --check (default 0).
-    figure
-        Write a Knuth diagram to this file: .svg, .png or .pdf.
     check
         Try all inputs of zeros and ones (for N > 20, a random sample).
     growth

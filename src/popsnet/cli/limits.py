@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
     """Show fluid limits, bounds and tail probabilities for POPS(D, G).
 
+    --figure draws a run beside the phases of the proof.
+
     Example: popsnet theory 64 64
 
     Exit code 1: a run is capped.
@@ -30,8 +32,6 @@ def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
     ----------
     runs
         Runs of each randomized router to compare with.
-    figure
-        Write a figure of a run and the phases of the proof: .svg, .png or .pdf.
     """
     times = popsnet.predict(d, g, runs=runs, phases=figure is not None)
     return with_figure(times.report(), figure, lambda: popsnet.plots.draw_phases(times.phases))
@@ -65,12 +65,13 @@ class ExactOptions(opt.Keywords):
 
 
 @reporting
-def exact(options: ExactOptions) -> Report:
+def exact(options: ExactOptions, figure: opt.Figure = None) -> Report:
     """Compute the exact distribution of the steps on a tiny POPS(D, G).
 
     Example: popsnet exact 2 2
     """
-    return popsnet.theory.exact.exact_steps(**options.keywords()).report()
+    found = popsnet.theory.exact.exact_steps(**options.keywords())
+    return with_figure(found.report(), figure, found.plot)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,6 +241,46 @@ def rigid(
     attack = popsnet.adversaries.attack_rigid(router, variant, popsnet.Network(d, g), slots)
     report = _with_permutation(attack.report(), attack.destination, out)
     return with_figure(report, figure, lambda: popsnet.plots.draw_growth(attack))
+
+
+@adversary.command()
+@reporting
+def conflict_free(
+    d: int,
+    g: int,
+    router: opt.Router = "direct",
+    variant: str | None = None,
+    slots: int | None = None,
+    allow: int = 1,
+    runs: int | None = None,
+    permutation_seed: int | None = None,
+    figure: opt.Figure = None,
+) -> Report:
+    """Check the lower bound for conflict-free algorithms on a router.
+
+    Up to n = 6 the router runs on all permutations.
+
+    Example: popsnet adversary conflict-free 2 3 --router batcher
+
+    Exit code 1: messages meet, a processor uses what it has not heard, or a bound does not hold.
+
+    Parameters
+    ----------
+    slots
+        Truncate the router after this many slots (default: where its shortest run ends).
+    allow
+        Most messages that may meet on a coupler and destroy each other; the bounds grow with it.
+    runs
+        Random permutations for n > 6 (default: 10).
+    permutation_seed
+        Random seed of the permutations for n > 6.
+    """
+    check = popsnet.adversaries.check_conflict_free(
+        router, variant, popsnet.Network(d, g), slots, allow, runs, permutation_seed
+    )
+    if figure is not None and not check.checked:
+        return check.report().plus(Fact("figure", None), f"{figure} was not written.")
+    return with_figure(check.report(), figure, lambda: popsnet.plots.draw_arrivals(check))
 
 
 @adversary.command()

@@ -20,7 +20,7 @@ from popsnet.base.progress import patient_progress
 from popsnet.base.report import Fact, Report, Table
 from popsnet.base.terminal import escape_controls
 from popsnet.cli import signals
-from popsnet.cli.options import Options, described, summary_of, texts_of
+from popsnet.cli.options import FigureOptions, Options, described, summary_of, texts_of
 from popsnet.cli.signals import ExitCode
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def for_people() -> bool:
 def show(table: Table) -> None:
     """Print a table at once, before the report is finished, if people read the output."""
     if for_people():
-        _print_parts(table.renderables())
+        print_parts(table.renderables())
         typer.echo()
 
 
@@ -206,13 +206,24 @@ def with_trace(report: Report, trace: Path | None) -> Report:
     return report.plus(Fact("trace", str(trace)), text)
 
 
-def with_figure(report: Report, path: Path | None, draw: Callable[[], Figure]) -> Report:
-    """Draw a figure if it is asked for, and say so in the report."""
-    if path is None:
+def with_figure(
+    report: Report, options: FigureOptions | None, draw: Callable[[], Figure]
+) -> Report:
+    """Draw a figure if it is asked for, and say so in the report.
+
+    The report remains if the figure has not what its layout changes: its numbers may have taken
+    long.
+    """
+    if options is None or options.figure is None:
         return report
     from popsnet.plots.style import save_one
 
-    figure = draw()
+    figure, path = draw(), options.figure
+    try:
+        options.layout().apply(figure)
+    except InputError as error:
+        why = str(error).replace("labels = ", "--label ")
+        return replace(report, ok=False, cure=f"No figure is written. {why}")
     with patient_progress(f"drawing {path.name}", None):
         save_one(figure, path)
     return with_file(report, "Figure", path, "figure")
@@ -227,10 +238,11 @@ def _print(report: Report, form: _FormOptions) -> None:
         if others := [table.name for table in rest if table.columns and table.name != first.name]:
             say(f"Not in the CSV: {', '.join(others)}; --json has all tables.")
     else:
-        _print_parts(report.renderables())
+        print_parts(report.renderables())
 
 
-def _print_parts(parts: Iterable[RenderableType]) -> None:
+def print_parts(parts: Iterable[RenderableType]) -> None:
+    """Print the parts of a report as text."""
     from rich.console import Console
 
     from popsnet.base.report.table import rendered

@@ -1,3 +1,4 @@
+from .adversaries import draw_arrivals as draw_arrivals
 from .adversaries import draw_congestion as draw_congestion
 from .adversaries import draw_growth as draw_growth
 from .adversaries import draw_separation as draw_separation
@@ -15,6 +16,7 @@ from .performance import Fitted as Fitted
 from .performance import Series as Series
 from .performance import draw_distributions as draw_distributions
 from .performance import draw_dots as draw_dots
+from .performance import draw_exact as draw_exact
 from .performance import draw_fits as draw_fits
 from .performance import draw_losses as draw_losses
 from .performance import draw_slots as draw_slots
@@ -25,6 +27,7 @@ from .results import draw_results as draw_results
 from .results import draw_runs as draw_runs
 from .schedule import draw_schedule as draw_schedule
 from .slots import draw_trace as draw_trace
+from .style import FigureLayout as FigureLayout
 from .style import save as save
 from .style import svg_text as svg_text
 from .survival import draw_survival as draw_survival

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.plots.performance import CurveKind, Series
+from popsnet.programs.router import short_name
 
 if TYPE_CHECKING:
     from popsnet.studies.adversaries import CongestionStudy, RigidAttack, SeparationStudy
+    from popsnet.studies.adversaries.conflict_free import ConflictFreeCheck
 
 _RANDOMIZED = 6
 """The index of the randomized algorithm's look."""
@@ -94,20 +96,58 @@ def draw_growth(attack: RigidAttack) -> Figure:
     'slot t'
     """
     n, slots = attack.network.n, tuple(point.slot for point in attack.growth)
-    figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
-    axes.set_title(escape_controls(f"{attack.router} ({attack.variant}) on {attack.network}"))
+    figure, axes = _over_slots(attack, n)
     axes.set_yscale("log", base=2)
     axes.set_ylim(0.9, 1.6 * n)
     axes.yaxis.set_major_formatter(style.plain_number)
-    axes.axhline(n, color=style.GREY, linewidth=0.7)
-    axes.annotate(f"n = {n}", (1, n), xycoords=("axes fraction", "data"), ha="right", va="bottom")
     sizes = {name: tuple(getattr(point, name) for point in attack.growth) for name in _SIZES}
     lines = [Series(name, slots, sizes[name], look=look) for look, name in enumerate(_SIZES)]
     doubling = range(attack.guaranteed + 1)
     _plot(axes, [*lines, _formula("2^t", doubling, [2**t for t in doubling])])
-    axes.set_xlabel("slot t")
     axes.set_ylabel("packets that a processor can hold")
     return style.with_legend(figure)
+
+
+@style.styled()
+def draw_arrivals(check: ConflictFreeCheck) -> Figure:
+    """Draw the mean number of packets that have arrived against the slot, with the bound and n.
+
+    Parameters
+    ----------
+    check : ConflictFreeCheck
+        The outcome of :func:`popsnet.studies.adversaries.check_conflict_free`.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.studies.adversaries import check_conflict_free
+    >>> from popsnet.plots import draw_arrivals
+    >>> draw_arrivals(check_conflict_free("direct", None, 2, 2)).axes[0].get_xlabel()
+    'slot t'
+    """
+    n, slots = check.network.n, tuple(row.slot for row in check.checked)
+    figure, axes = _over_slots(check, n)
+    bounds = [1, *(row.bounds.get("arrivals", n) for row in check.checked)]
+    bound = _formula("the bound for conflict-free algorithms, at most n", (0, *slots), bounds)
+    _plot(axes, [Series("mean", slots, tuple(row.arrivals for row in check.checked)), bound])
+    axes.set_ylim(0, 1.1 * n)
+    axes.set_ylabel("packets that have arrived")
+    return style.with_legend(figure)
+
+
+def _over_slots(result: RigidAttack | ConflictFreeCheck, n: int) -> tuple[Figure, Axes]:
+    figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
+    name = short_name(result.router, result.variant, result.network)
+    axes.set_title(escape_controls(f"{name} on {result.network}"))
+    axes.axhline(n, color=style.GREY, linewidth=0.7)
+    style.beside(axes, f"n = {n}", (0, n), (2, 3), fontsize=7, color=style.GREY)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("slot t")
+    return figure, axes
 
 
 def draw_separation_study(found: SeparationStudy) -> Figure:

@@ -14,7 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, Locator, LogLocator, MaxNLocator
 from matplotlib.typing import FillStyleType
 
+from popsnet.base.errors import wrong
+from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
+from popsnet.theory.exact import ExactSteps
 
 _FILLS: tuple[FillStyleType, ...] = ("full", "none", "left", "bottom", "right", "top")
 
@@ -39,6 +42,9 @@ _FEW_SIZES = 4
 
 _MOST_FINE = 12
 """Up to this many doublings of n, ticks are a factor of 4 apart, and beyond it 16."""
+
+_LEAST_BAR = 0.001
+"""The bars of an exact distribution end where less than this is left."""
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -469,6 +475,47 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     row[0].set_ylabel("probability")
     return style.with_legend(figure, columns=2)
+
+
+@style.styled()
+def draw_exact(found: ExactSteps) -> Figure:
+    """Draw an exact distribution of steps as bars, with the mean.
+
+    Parameters
+    ----------
+    found : ExactSteps
+        The outcome of :func:`popsnet.theory.exact.exact_steps`. Steps are drawn up to its ``upto``,
+        or as long as a bar can be seen.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from popsnet.plots import draw_exact
+    >>> from popsnet.theory.exact import exact_steps
+    >>> draw_exact(exact_steps(2, 2)).axes[0].get_title()
+    'mei-rizzi on POPS(2, 2), permutation random'
+    """
+    exact = found.distribution
+    last = len(exact.within) - 1
+    seen = next((s for s in range(last) if exact.within[s] > 1 - _LEAST_BAR), last)
+    steps = range(exact.fewest, min(last, seen if found.upto is None else found.upto) + 1)
+    if not steps:
+        raise wrong("upto", found.upto)(f"every run takes at least {exact.fewest} steps.")
+    figure, (axes,) = style.row_of_axes(1, 3.2)
+    axes.bar(steps, [float(exact.probability(s)) for s in steps], color=style.BLUE)
+    axes.set_axisbelow(True)
+    mean = float(exact.mean)
+    axes.axvline(mean, color=style.VERMILION, linestyle="--", label=f"mean {mean:.4g}")
+    name = f"{exact.router} on {exact.network}, permutation {found.permutation}"
+    axes.set_title(escape_controls(name))
+    axes.set_xlabel("stages" if exact.router == "relay" else "steps")
+    axes.set_ylabel("probability")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return style.with_legend(figure)
 
 
 def _label(series: Series) -> str:

@@ -30,9 +30,9 @@ def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
 
     On the left each step has a histogram of the degrees of all 2g groups. The levels are those at
     which the proof changes its phase, and the dotted curve is the mean by the fluid limit. On the
-    right is the least share of its packets that a step delivered of any large group, and the share
-    that makes a step lucky in the proof. Large groups are those with more than g^(5/6) packets or,
-    while packets are thinned, more than planned for the next step.
+    right is the share of its packets that the slowest of the large groups delivered in a step, and
+    the share that makes a step lucky in the proof. Large groups are those with more than g^(5/6)
+    packets or, while packets are thinned, more than planned for the next step.
 
     Parameters
     ----------
@@ -59,9 +59,11 @@ def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
     figure, (left, right) = style.row_of_axes(2, 3.3)
     _draw_degrees(left, strides)
     _draw_luck(right, strides)
+    skipped = not any(stride.phase is Phase.SQUARING for stride in strides)
+    absent = " (no step is in phase 2)" * skipped
     for axes in (left, right):
         _shade_phases(axes, strides)
-        axes.set_xlabel("step; shaded: the phases of the proof")
+        axes.set_xlabel(f"step; shaded: the phases of the proof{absent}")
         axes.set_xlim(0.5, len(strides) + 0.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return style.with_legend(figure)
@@ -124,7 +126,7 @@ def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
             axes.plot(steps[which], least[which], **looks)
     axes.set_ylim(0, 1)
     axes.set_ylabel("share of its packets delivered")
-    axes.set_title("the large group that delivers the smallest share")
+    axes.set_title("the slowest of the large groups")
 
 
 def _shade_phases(axes: Axes, strides: Sequence[StepAnalysis]) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from math import log2
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,13 +14,10 @@ from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.runs.run import Runs
 from popsnet.sweeps.curves import CurvePoint, Curves, number_text, result_curves
-from popsnet.sweeps.selection import EVERYTHING, Selection
+from popsnet.sweeps.selection import NEWEST, Selection
 from popsnet.sweeps.store import Store
 
 _MOST_LINES = 3 * len(style.LOOKS)
-_MOST_TICKS = 9
-_AXIS_INCHES, _DIGIT_INCHES = 5.8, 0.08
-"""The length of the x axis between the first and the last point, and of a digit."""
 
 _WIDE_RANGE = 20.0
 """From this ratio of the largest to the smallest mean on, the y axis is logarithmic."""
@@ -72,7 +67,7 @@ def draw_runs(runs: Runs, measure: str = "slots") -> Figure:
 
 @style.styled()
 def draw_results(
-    store: Store, x: str = "n", measure: str = "slots", only: Selection = EVERYTHING
+    store: Store, x: str = "n", measure: str = "slots", only: Selection = NEWEST
 ) -> Figure:
     """Draw the means of a store's experiments with 95 % intervals, a line per router.
 
@@ -183,23 +178,9 @@ def _set_y(axes: Axes, curves: Curves) -> None:
 
 def _set_x(axes: Axes, curves: Curves) -> None:
     values = sorted({point.x for point in curves.points})
-    ticks = _spread(values)
-    words = {float(value): number_text(value) for value in ticks}
+    words = {float(value): number_text(value) for value in values}
     locator = FixedLocator(list(words))
     label = _X_LABELS[curves.x]
     style.log2_axis(axes, label, locator, lambda value, _: words.get(value, ""))
     if len(values) == 1:
         axes.set_xlim(float(values[0]) / 2, float(values[0]) * 2)
-
-
-def _spread(values: Sequence[Fraction]) -> list[Fraction]:
-    """Return the values that get a tick, the last among them: their labels do not overlap."""
-    every = -(-len(values) // _MOST_TICKS)
-    some = list(values)[::-1][::every]
-    inches = _AXIS_INCHES / max(log2(values[-1]) - log2(values[0]), 1e-9)
-    ticks = some[:1]
-    for value in some[1:]:
-        widths = [len(number_text(tick)) * _DIGIT_INCHES for tick in (value, ticks[-1])]
-        if (log2(ticks[-1]) - log2(value)) * inches > sum(widths) / 2 + _DIGIT_INCHES:
-            ticks.append(value)
-    return ticks[::-1]

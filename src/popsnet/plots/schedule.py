@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from popsnet.base.report import plural
-from popsnet.model.network import F64, I64, require_one_wavelength
+from popsnet.model.network import F64, I64, Network
 from popsnet.plots import style
 from popsnet.programs.schedules.schedule import Schedule
 
@@ -38,7 +38,8 @@ def draw_schedule(schedule: Schedule) -> Figure:
     """Draw the packet that every coupler carries in every slot, or the use of many couplers.
 
     With up to 8 groups, a line is a coupler a→b, from group a to group b, ordered by a and then
-    b. If there are few slots, a field shows the number of the packet.
+    b. If there are few slots, a field shows the number of the packet. With several wavelengths,
+    each of them has a line, such as a→b λ1.
 
     With more groups, the left panel shows the share of couplers that are in use in every slot, by
     what they carry: packets on a straight way, to a relay, or from a relay. The right panel shows
@@ -67,9 +68,13 @@ def draw_schedule(schedule: Schedule) -> Figure:
     >>> [axes.get_title() for axes in draw_schedule(schedule).axes[:2]]
     ['POPS(16, 16): 256 packets in 2 slots', 'use of each coupler']
     """
-    require_one_wavelength(schedule.network)
-    is_small = schedule.network.couplers <= _MOST_NAMED
+    is_small = _lines(schedule.network) <= _MOST_NAMED
     return _draw_packets(schedule) if is_small else _draw_use(schedule)
+
+
+def _lines(network: Network) -> int:
+    """Return how many messages a slot can have: one per coupler and wavelength."""
+    return network.couplers * network.wavelengths
 
 
 def _title(schedule: Schedule) -> str:
@@ -87,7 +92,7 @@ def _label_slots(axes: Axes, schedule: Schedule) -> None:
 
 
 def _draw_packets(schedule: Schedule) -> Figure:
-    network, lines = schedule.network, schedule.network.couplers
+    network, lines = schedule.network, _lines(schedule.network)
     columns = min(schedule.slots, _MOST_FIELDS)
     figure, (axes,) = style.row_of_axes(1, 1.3 + max(lines * 0.125, 1.2))
     if schedule.slots:
@@ -96,7 +101,7 @@ def _draw_packets(schedule: Schedule) -> Figure:
         axes.imshow(colours, aspect="auto", interpolation="nearest", extent=extent)
         _write_packets(axes, schedule)
     _label_slots(axes, schedule)
-    _label_couplers(axes, network.g)
+    _label_couplers(axes, network)
     axes.set_title(_title(schedule))
     patches = [Patch(color=style.VERMILION, label="to its destination")]
     if schedule.relayed:
@@ -110,12 +115,13 @@ def _couplers(schedule: Schedule, slot: int) -> I64:
     """Return the lines of a slot's messages, by the sender's group and then the listener's."""
     network = schedule.network
     senders, listeners, _ = schedule.transmissions(slot)
-    return network.group(senders).astype(np.int64) * network.g + network.group(listeners)
+    couplers = network.group(senders).astype(np.int64) * network.g + network.group(listeners)
+    return couplers * network.wavelengths + schedule.wavelengths(slot)
 
 
 def _colours(schedule: Schedule, columns: int) -> F64:
     """Return the colours of the fields: white for no message, darker for more."""
-    lines = schedule.network.couplers
+    lines = _lines(schedule.network)
     used = np.zeros((lines, columns, 2))
     for slot, messages in enumerate(schedule.messages):
         at, column = _couplers(schedule, slot), slot * columns // schedule.slots
@@ -142,14 +148,17 @@ def _write_packets(axes: Axes, schedule: Schedule) -> None:
             style.centred(axes, slot + 1, line, f"{packet}", 6, va="center_baseline", color="white")
 
 
-def _label_couplers(axes: Axes, g: int) -> None:
-    axes.set_ylim(g * g - 0.5, -0.5)
+def _label_couplers(axes: Axes, network: Network) -> None:
+    g, most, lines = network.g, network.wavelengths, _lines(network)
+    axes.set_ylim(lines - 0.5, -0.5)
     axes.grid(False)
-    axes.hlines(np.arange(1, g * g) - 0.5, *axes.get_xlim(), color="white", linewidth=0.7)
-    axes.hlines(np.arange(1, g) * g - 0.5, *axes.get_xlim(), color=style.GREY, linewidth=0.5)
-    names = [f"{a}→{b}" for a in range(g) for b in range(g)]
-    axes.set_yticks(range(g * g), names, fontsize=6)
-    axes.set_ylabel("coupler from→to")
+    axes.hlines(np.arange(1, lines) - 0.5, *axes.get_xlim(), color="white", linewidth=0.7)
+    bounds = np.arange(1, g) * g * most - 0.5
+    axes.hlines(bounds, *axes.get_xlim(), color=style.GREY, linewidth=0.5)
+    ends = ["" if most == 1 else f" λ{number}" for number in range(most)]
+    names = [f"{a}→{b}{end}" for a in range(g) for b in range(g) for end in ends]
+    axes.set_yticks(range(lines), names, fontsize=6)
+    axes.set_ylabel("coupler from→to" + ", wavelength" * (most > 1))
 
 
 # Many couplers: how many of them are in use, and how often each
@@ -174,9 +183,10 @@ def _use(schedule: Schedule) -> _Use:
         both = (network.group(ends).astype(np.int64) for ends in (senders, listeners))
         of, to = (group * places // network.g for group in both)
         by_coupler += np.bincount(of * places + to, minlength=places * places)
-    by_slot /= _shared(slots, columns)[:, np.newaxis] * network.couplers
+    by_slot /= _shared(slots, columns)[:, np.newaxis] * _lines(network)
     groups = _shared(network.g, places)
     shares = by_coupler.reshape(places, places) / (np.outer(groups, groups) * max(slots, 1))
+    shares /= network.wavelengths
     return _Use(by_slot, shares)
 
 
@@ -188,12 +198,18 @@ def _draw_use(schedule: Schedule) -> Figure:
     _draw_couplers(right, schedule, use)
     kinds = [kind for kind in _KINDS if use.by_slot[:, kind[0]].any()]
     handles: list[Patch | Line2D] = [Patch(color=colour, label=name) for _, name, colour in kinds]
-    if schedule.network.d < schedule.network.g:
-        label = "the most possible, as d < g"
+    if _most_in_use(schedule.network) < 1:
+        waves = schedule.network.wavelengths
+        label = f"the most possible, as d < g{f'·{waves}' * (waves > 1)}"
         handles.append(Line2D([], [], color=style.GREY, linestyle="--", label=label))
     if handles:
         style.legend_below(figure, handles, len(handles))
     return style.settled(figure)
+
+
+def _most_in_use(network: Network) -> float:
+    """Return the share of the wavelengths of couplers that all processors together can use."""
+    return network.n / _lines(network)
 
 
 def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
@@ -205,13 +221,15 @@ def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
         if columns:
             axes.stairs(above, edges, baseline=below, fill=True, color=colour, linewidth=0)
         below = above
-    if network.d < network.g:
-        axes.axhline(network.d / network.g, color=style.GREY, linestyle="--", linewidth=0.8)
+    most = _most_in_use(network)
+    if most < 1:
+        axes.axhline(most, color=style.GREY, linestyle="--", linewidth=0.8)
     _label_slots(axes, schedule)
-    axes.set_ylim(0, min(1, 1.15 * network.d / network.g))
+    axes.set_ylim(0, min(1, 1.15 * most))
     axes.set_axisbelow(True)
     axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
-    axes.set_ylabel("couplers in use")
+    what = "couplers" if network.wavelengths == 1 else "wavelengths of couplers"
+    axes.set_ylabel(f"{what} in use")
     axes.set_title(_title(schedule))
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from popsnet.base.errors import InputError, wrong
+from popsnet.base.errors import wrong
 from popsnet.base.terminal import escape_controls
-from popsnet.model.network import Network
 from popsnet.plots.style import LOOKS, WIDTH, Look, plain_number, styled, with_legend
-from popsnet.programs.router import find_router
+from popsnet.programs.router import short_name
 from popsnet.studies.comparisons.survival import FaultRow, Survival
 
-_LONG = 18
+_SPREAD = 0.3
+"""The width in which the routers of a number stand beside each other; numbers are 1 apart."""
+
 _WIDE = 20.0
 """From this value on an axis is logarithmic."""
 
@@ -27,7 +27,9 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
     There is a row of two panels per network. Left: the mean number of packets per run that were
     lost, or held at the end although they had a path; a router with open markers had runs that
     were capped. Right: the mean of the slots more than in the same run without faults, with 95 %
-    intervals. The axis of the dead parts has the given numbers at equal distances.
+    intervals. The axis of the dead parts has the given numbers at equal distances, and routers
+    stand beside each other at each of them, so that equal values can be seen. An axis up to more
+    than 20 is linear up to 1 and logarithmic above, and says so.
 
     Parameters
     ----------
@@ -49,7 +51,11 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
     """
     if not found:
         raise wrong("found", "[]")("there is nothing to draw; give at least one outcome.")
-    every = (_label(*name, study.network) for study in found for name in study.routers)
+    every = (
+        escape_controls(short_name(*name, study.network))
+        for study in found
+        for name in study.routers
+    )
     looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(every))}
     figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(looks) // 4)))
     rows = figure.subplots(len(found), 2, squeeze=False)
@@ -58,9 +64,11 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
         lost.set_ylabel("packets lost or held per run")
         extra.set_ylabel("extra slots per run")
         numbers = sorted({row.dead for row in study.rows})
-        for name in study.routers:
-            label = _label(*name, study.network)
-            _draw((lost, extra), study.of(*name), numbers, looks[label], label)
+        for number, name in enumerate(study.routers):
+            label = escape_controls(short_name(*name, study.network))
+            aside = _SPREAD * ((number + 0.5) / len(study.routers) - 0.5)
+            places = [numbers.index(row.dead) + aside for row in study.of(*name)]
+            _draw((lost, extra), study.of(*name), places, looks[label], label)
         for axes in (lost, extra):
             axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
             axes.set_xlabel(f"dead {study.kind}")
@@ -69,9 +77,8 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
 
 
 def _draw(
-    axes: Sequence[Axes], rows: Sequence[FaultRow], numbers: Sequence[int], look: Look, label: str
+    axes: Sequence[Axes], rows: Sequence[FaultRow], places: Sequence[float], look: Look, label: str
 ) -> None:
-    places = [numbers.index(row.dead) for row in rows]
     (lost, extra), options = axes, look.marked(4, linewidth=1)
     if any(row.capped for row in rows):
         options["markerfacecolor"] = "white"
@@ -87,6 +94,7 @@ def _scale(axes: Axes) -> None:
     high = max(axes.get_ylim()[1], 1.0)
     if high > _WIDE:
         axes.set_yscale("symlog", linthresh=1)
+        axes.set_ylabel(f"{axes.get_ylabel()} (linear up to 1, then logarithmic)")
         powers = [10.0**power for power in range(len(str(int(high))))]
         axes.set_yticks([0.0, *powers])
     axes.yaxis.set_major_formatter(plain_number)
@@ -97,13 +105,3 @@ def _look(number: int) -> Look:
     """Return a look that no earlier number has, as long as there are any."""
     first, second = LOOKS[number % len(LOOKS)], LOOKS[(number + number // len(LOOKS)) % len(LOOKS)]
     return Look(first.colour, second.marker, second.line)
-
-
-def _label(router: str, variant: str, network: Network) -> str:
-    """Return the name of the router, with its variant unless the router chooses that itself."""
-    with suppress(InputError):  # a router from a file may not be here any more
-        if variant == find_router(router).choose_variant(None, network):
-            return escape_controls(router)
-    planned = variant.partition(":")[0]  # of a schedule that is planned for each network
-    short = planned if len(planned) <= _LONG else f"{planned[:_LONG]}…"
-    return escape_controls(f"{router} ({short})")

@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from popsnet.base.errors import InputError
 from popsnet.base.terminal import escape_controls
 from popsnet.plots.style import GREY, LOOKS, Look, row_of_axes, styled, with_legend
+from popsnet.programs.router import short_name
 from popsnet.runs.distribution import RunsDistribution
 from popsnet.runs.expected_tails import Measure
 
@@ -71,14 +72,16 @@ def draw_tails(
 
 def _draw(axes: Axes, distribution: RunsDistribution, measure: Measure, look: Look) -> None:
     experiment, rows = distribution.experiment, distribution.tail(measure)
-    title = f"{experiment.network}, {experiment.router} ({experiment.variant})"
-    label = escape_controls(f"{title}, {distribution.runs:,} runs")
+    name = short_name(experiment.router, experiment.variant, experiment.network)
+    label = escape_controls(f"{name}, {experiment.network}, {distribution.runs:,} runs")
     points = [(row.at_least, row.probability, row.low, row.high) for row in rows if row.reached]
     at, shares, below, above = np.array(points).reshape(-1, 4).T
     reach, dots = np.maximum([shares - below, above - shares], 0), look.marks(3.5, linewidth=0.8)
     axes.errorbar(at, shares, reach, label=label, capsize=2, **dots)
     none = [(row.at_least, row.high) for row in rows if not row.reached]
-    axes.plot(*np.array(none).reshape(-1, 2).T, **look.marks(4, marker="v", fillstyle="none"))
+    if none:
+        looks, label = look.marks(4, marker="v", fillstyle="none"), "no run: upper end of interval"
+        axes.plot(*np.array(none).T, **looks, label=label)
     expected, few = distribution.expected, 0.1 * _LESS / distribution.runs
     lines: dict[str, tuple[Callable[[Measure, int], float | None], str]] = {
         "exact": (expected.exact_tail, "-"),

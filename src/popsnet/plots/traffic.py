@@ -15,8 +15,8 @@ from popsnet.plots import style
 from popsnet.runs.delays import point_times
 from popsnet.runs.traffic_result import TrafficResult
 
-_WIDE_RANGE = 10.0
-"""From this ratio of the largest to the smallest load on, the x axis is logarithmic."""
+_MOST_PANELS, _COLUMNS = 6, 3
+"""The panels of a figure, and of a row of it."""
 
 
 @style.styled()
@@ -26,9 +26,11 @@ def draw_load_curves(
 ) -> Figure:
     """Draw mean delays with 95 % intervals against the load, a line per scheduler.
 
-    Above the mean a thin line ends at the 99th percentile. A vertical line, dashed in the colour of
-    the scheduler, marks the smallest load that was judged unstable, and hollow markers are
-    undecided points. A grey line marks the largest load for any scheduler, if all points have one.
+    There is a panel for each shape of network and each kind of arrivals. Above the mean a thin line
+    ends at the 99th percentile. A vertical line, dashed in the colour of the scheduler, marks the
+    smallest load that was judged unstable, and hollow markers are undecided points. A grey line
+    marks the largest load for any scheduler, if all points of a panel have one. Axes are
+    logarithmic from a factor of 10 between the values on.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ def draw_load_curves(
     Raises
     ------
     InputError
-        If every point is unstable, or there are more schedulers than looks.
+        If every point is unstable, or there are too many schedulers or panels.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def draw_load_curves(
     """
     lines = _lines_of(results)
     points = [point for line in lines.values() for point in line]
-    if all(point.delay.mean is None or point.verdict == "unstable" for point in points):
+    if not any(map(_is_drawn, points)):
         text = "Every point is unstable, and none has a delay to draw; give smaller loads."
         raise InputError(text)
     if len(lines) > len(style.LOOKS) + 1:
@@ -65,21 +67,50 @@ def draw_load_curves(
             f"The figure would have {len(lines)} lines, and {len(style.LOOKS) + 1} can be told "
             "apart. Give fewer schedulers, or choose points."
         )
-    figure, (axes,) = style.row_of_axes(1, 3.4 + 0.17 * (len(lines) // 3))
-    first = points[0]
-    network = first.network
-    alike = all(point.network == network for point in points)
-    shape = str(network) if alike else f"POPS({network.d}, {network.g})"
-    axes.set_title(escape_controls(f"{shape}, {first.arrivals}"))
+    panels = _panels_of(lines)
+    if len(panels) > _MOST_PANELS:
+        raise InputError(
+            f"The figure would have {len(panels)} panels, one per network and arrivals, and "
+            f"{_MOST_PANELS} can be read. Choose some with d = D, g = G or arrivals = TEXT.",
+            others=("d", "g", "arrivals"),
+        )
+    rows = -(-len(panels) // _COLUMNS)
+    figure = Figure(figsize=(style.WIDTH, 0.6 + 2.8 * rows + 0.17 * (len(lines) // 3)))
+    grid = figure.subplots(rows, min(len(panels), _COLUMNS), sharey=True, squeeze=False)
     looks = (*style.LOOKS, style.Look(style.GREY, "*", (0, (4, 1, 1, 1))))
-    for look, (name, line) in zip(looks, lines.items(), strict=False):
-        _draw(axes, name, line, look, timing)
-    if first.bound is not None and all(point.bound == first.bound for point in points):
-        grey: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "alpha": 0.7}
-        axes.axvline(first.bound, **grey, label="any scheduler: at most")
-    _explain_lines(axes, points)
-    _set_axes(axes, points, "slots" if timing is None else "ns")
+    look_of = dict(zip(lines, looks, strict=False))
+    for axes in grid.flat[len(panels) :]:
+        axes.remove()
+    for axes, (title, panel) in zip(grid.flat, panels.items(), strict=False):
+        axes.set_title(escape_controls(title))
+        for name, line in panel.items():
+            _draw(axes, name, line, look_of[name], timing)
+        drawn = [point for line in panel.values() for point in line]
+        if drawn[0].bound is not None and len({point.bound for point in drawn}) == 1:
+            grey: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "alpha": 0.7}
+            axes.axvline(drawn[0].bound, **grey, label="any scheduler: at most")
+        axes.set_xlabel("load: packets per processor and slot")
+        axes.tick_params(labelleft=True)  # each panel can be read alone
+    _explain_lines(grid[0, 0], points)
+    _set_scales(figure.axes, points, timing)
     return style.with_legend(figure, 3)
+
+
+def _panels_of(
+    lines: Mapping[str, Sequence[TrafficResult]],
+) -> dict[str, dict[str, list[TrafficResult]]]:
+    """Return the lines of each panel by its title, the smallest networks first."""
+    panels: dict[Any, dict[str, list[TrafficResult]]] = {}
+    for name, line in lines.items():
+        for point in line:
+            key = point.network.n, point.network.d, point.arrivals
+            panels.setdefault(key, {}).setdefault(name, []).append(point)
+    titled = {}
+    for (n, d, arrivals), panel in sorted(panels.items()):
+        shapes = {str(point.network) for line in panel.values() for point in line}
+        shape = shapes.pop() if len(shapes) == 1 else f"POPS({d}, {n // d})"
+        titled[f"{shape}, {arrivals}"] = panel
+    return titled
 
 
 def _lines_of(
@@ -103,6 +134,10 @@ class _ShownDelay(NamedTuple):
     p99: float | None
 
 
+def _is_drawn(point: TrafficResult) -> bool:
+    return point.delay.mean is not None and point.verdict != "unstable"
+
+
 def _drawn(point: TrafficResult, timing: Timing | None) -> _ShownDelay:
     if timing is None:
         return _ShownDelay(point.delay.mean or 0.0, point.delay.half_width or 0.0, point.delay.p99)
@@ -114,8 +149,7 @@ def _drawn(point: TrafficResult, timing: Timing | None) -> _ShownDelay:
 def _draw(
     axes: Axes, label: str, line: list[TrafficResult], look: style.Look, timing: Timing | None
 ) -> None:
-    delayed = [point for point in line if point.delay.mean is not None]
-    stable = [point for point in delayed if point.verdict != "unstable"]
+    stable = list(filter(_is_drawn, line))
     loads = [point.load for point in stable]
     delays = [_drawn(point, timing) for point in stable]
     means = [delay.mean for delay in delays]
@@ -134,16 +168,25 @@ def _draw(
 
 
 def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
-    """Add what thin, dotted and grey lines mean to the legend."""
+    """Add what thin and dotted lines and hollow markers mean to the legend."""
     axes.plot([], [], color=style.GREY, linewidth=0.6, alpha=0.6, label="thin: p99")
+    if any(point.verdict == "undecided" for point in points):
+        looks = style.Look(style.GREY, "o", "-").marks(4, markerfacecolor="white")
+        axes.plot([], [], label="hollow: undecided", **looks)
     if any(point.verdict == "unstable" for point in points):
         axes.plot([], [], color=style.GREY, linewidth=0.8, linestyle=(0, (2, 2)), label="unstable")
 
 
-def _set_axes(axes: Axes, points: list[TrafficResult], unit: str) -> None:
-    axes.set_ylabel(f"delay in {unit}: mean, 95 % interval; p99")
-    axes.set_xlabel("load: packets per processor and slot")
-    style.log10_axis(axes, "y")
+def _set_scales(row: list[Axes], points: list[TrafficResult], timing: Timing | None) -> None:
+    """Make axes of values that differ much logarithmic."""
+    row[0].set_ylabel(f"delay in {'ns' if timing else 'slots'}: mean, 95 % interval; p99")
+    delays = [_drawn(point, timing) for point in points if _is_drawn(point)]
+    least = min(delay.mean for delay in delays)
     loads = [point.load for point in points]
-    if max(loads) >= _WIDE_RANGE * min(loads):
-        style.log10_axis(axes, "x")
+    for axes in row:
+        if max(delay.p99 or delay.mean for delay in delays) >= style.WIDE_RANGE * least:
+            style.log10_axis(axes, "y")
+        else:
+            axes.set_ylim(bottom=0)
+        if max(loads) >= style.WIDE_RANGE * min(loads):
+            style.log10_axis(axes, "x")

@@ -22,6 +22,7 @@ The name of a variant followed by ``+or`` is that variant with termination detec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -874,6 +875,26 @@ def find_router(router: AnyRouter) -> Router:
     'max(d, g), always'
     """
     return Router.find(router)
+
+
+def short_name(router: str, variant: str, network: Network) -> str:
+    """Return the name of a router for a legend, with its variant unless it would choose that.
+
+    A variant that is planned for each network has the name of its family.
+
+    Examples
+    --------
+    >>> from popsnet import Network
+    >>> from popsnet.programs.router import short_name
+    >>> short_name("mei-rizzi", "published", Network(4, 4))
+    'mei-rizzi'
+    >>> short_name("relay", "survive: V2 V1", Network(4, 4))
+    'relay (survive)'
+    """
+    with suppress(InputError):  # a router from a file may not be here any more
+        if variant == find_router(router).choose_variant(None, network):
+            return router
+    return f"{router} ({variant.partition(':')[0]})"
 
 
 def find_variant(router: AnyRouter, variant: str | None = None) -> tuple[Router, str | None]:

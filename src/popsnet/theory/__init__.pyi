@@ -3,6 +3,7 @@ from . import sorting as sorting
 from .bounds import BOUNDS as BOUNDS
 from .bounds import Bound as Bound
 from .bounds import bounds_on as bounds_on
+from .bounds import conflict_free_arrivals as conflict_free_arrivals
 from .bounds import deterministic_slots as deterministic_slots
 from .conflict_graph import ConflictGraph as ConflictGraph
 from .conflict_graph import Phase as Phase

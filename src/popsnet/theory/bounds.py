@@ -66,10 +66,64 @@ def guaranteed_rounds(network: Network) -> int:
     return next(r for r in count() if (2 ** (r + 1) - 1) * (r + 2) >= d or r + 2 > g)
 
 
-def guaranteed_conflict_free_slots(network: Network) -> int:
-    """Return the fewest slots of a deterministic algorithm without conflicts: 16^t ≥ max(d, d²/g).
+def conflict_free_arrivals(d: int, g: int, meeting: int = 1) -> list[float]:
+    """Return how many packets can have arrived after slots 1, 2, …, while that is less than n.
 
-    The page 'conflict-free' of the documentation has the proof.
+    No deterministic conflict-free algorithm delivers more of the packets of a random permutation in
+    expectation. With κ = ``meeting``, the bound is for algorithms in which at most κ messages ever
+    go to one coupler, and two or more destroy each other.
+
+    Parameters
+    ----------
+    d : int
+        Processors per group.
+    g : int
+        Groups.
+    meeting : int
+        The most messages that go to one coupler in one slot, on any permutation.
+
+    Returns
+    -------
+    list of float
+        The bounds that say something; from the next slot on the bound is n or more.
+
+    Notes
+    -----
+    In slot s a coupler's indicators have degree at most D_s = κ(κ + 1)^(s - 1), and after it a
+    processor's have degree at most E_s = (κ + 1)^s. A swap of two destinations changes what a
+    coupler carries only if one of them is among 2·D_s² packets, and a state only if one is among
+    2·E_s². So the coupler's packets, and the arrivals, can be counted, in two ways:
+
+        1 + g²/(n - 1) · Σ_{s ≤ t} 2D_s² (2d + 2g Σ_{r < s} D_r²)
+        1 + ng/(n - 1) · (Σ_{s ≤ t} 2D_s² (2 + 2 Σ_{r < s} E_r²) + Σ_{r < t} 4E_r²D_r²)
+
+    The bound is the smaller one. For κ = 1 and d = g it is below n only if 16^t < 12g, and for
+    large g it is below n if 16^t < 11g. So routing all permutations takes Ω(log g) slots.
+
+    Examples
+    --------
+    >>> from popsnet.theory import conflict_free_arrivals
+    >>> [round(bound) for bound in conflict_free_arrivals(64, 64)]
+    [257, 2306]
+    """
+    n, bounds, coupler, state = d * g, list[float](), meeting**2, (meeting + 1) ** 2
+    groups = processors = couplers = states = 0
+    while True:
+        groups += 2 * coupler * (2 * d + 2 * g * couplers)
+        processors += 2 * coupler * (2 + 2 * states)
+        if (arrived := min(g * g * groups, n * g * processors)) >= (n - 1) ** 2:
+            return bounds
+        bounds.append(1 + arrived / (n - 1))
+        processors += 4 * state * coupler
+        couplers, states = couplers + coupler, states + state
+        coupler, state = coupler * (meeting + 1) ** 2, state * (meeting + 1) ** 2
+
+
+def guaranteed_conflict_free_slots(network: Network) -> int:
+    """Return the least t with 16^t ≥ max(d, d²/g).
+
+    A deterministic algorithm that routes all permutations without conflicts takes at least t
+    slots. The page 'conflict-free' of the documentation has the proof.
     """
     d, g = network.d, network.g
     return next(t for t in count() if 16**t >= d and 16**t * g >= d * d)

@@ -222,7 +222,9 @@ class Plotted:
         Parameters
         ----------
         *values, **options
-            Further arguments of the function of ``popsnet.plots`` that draws such results.
+            Further arguments of the function of ``popsnet.plots`` that draws such results, and
+            ``title``, ``width``, ``height``, ``font_size`` and ``labels`` of
+            :class:`popsnet.plots.FigureLayout`.
 
         Returns
         -------
@@ -231,8 +233,10 @@ class Plotted:
         """
         import popsnet
 
+        names = ("title", "width", "height", "font_size", "labels")
+        layout = popsnet.plots.FigureLayout(**{n: options.pop(n) for n in names if n in options})
         figure: Figure = getattr(popsnet.plots, self._draw)(self._drawn, *values, **options)
-        return figure
+        return layout.apply(figure)
 
     @property
     def _drawn(self) -> Any:

@@ -1,3 +1,7 @@
+from .conflict_free import CheckedSlot as CheckedSlot
+from .conflict_free import ConflictFreeCheck as ConflictFreeCheck
+from .conflict_free import Refusal as Refusal
+from .conflict_free import check_conflict_free as check_conflict_free
 from .oblivious.attack import ObliviousAttack as ObliviousAttack
 from .oblivious.attack import attack_oblivious as attack_oblivious
 from .oblivious.attack import attack_paths as attack_paths

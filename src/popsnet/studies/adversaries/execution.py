@@ -65,11 +65,14 @@ def _router(name: str, route: Route, buffers: int) -> Router:
     return Router(name, summary="", slots="", buffers=buffers, variants={"": Variant(route)})
 
 
-def heard(medium: Medium, slot: Slot) -> tuple[Ints, Ints]:
-    """Return the processors that hear a packet, and for each the number of its sender's entry."""
+def heard(medium: Medium, slot: Slot, all_kinds: bool = False) -> tuple[Ints, Ints]:
+    """Return the processors that hear a packet, and for each the number of its sender's entry.
+
+    With ``all_kinds``, those that hear any message.
+    """
     light = medium.transmit(0, slot, SlotArrays.of(slot))
-    packets = slot.kinds[light.messages] == Kind.PACKET
-    return slot.listeners[light.listeners[packets]], light.messages[packets]
+    chosen = (slot.kinds[light.messages] == Kind.PACKET) | all_kinds
+    return slot.listeners[light.listeners[chosen]], light.messages[chosen]
 
 
 class WatchedRun(NamedTuple):
@@ -80,10 +83,13 @@ class WatchedRun(NamedTuple):
     """At the end of the run, or where it was truncated; all False if the machine stops it."""
 
 
-def watch(instance: Instance, note: Callable[[Slot], None], most: int = maxsize) -> WatchedRun:
+def watch(
+    instance: Instance, note: Callable[[Slot], None], most: int = maxsize, promises: bool = True
+) -> WatchedRun:
     """Execute a router for at most ``most`` slots and pass each of them to ``note``.
 
     The router still stores, drops and delivers what it received in the last of these slots.
+    Without ``promises`` a slot that is declared free of conflicts may have conflicts.
     """
     router, variant = instance.router, instance.variant
     delivered = np.zeros(instance.network.n, dtype=np.bool_)
@@ -93,7 +99,7 @@ def watch(instance: Instance, note: Callable[[Slot], None], most: int = maxsize)
         with suppress(StopIteration), closing(running):
             slot = next(running)
             for _ in range(most):
-                inbox = yield slot
+                inbox = yield (slot if promises else replace(slot, conflict_free=False))
                 note(slot)
                 slot = running.send(inbox)
         delivered[:] = memory.holds(to, network.processors)

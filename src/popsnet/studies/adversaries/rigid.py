@@ -31,7 +31,7 @@ from popsnet.base.report import Column, Plotted, Report, Reported, Table, facts_
 from popsnet.engines import Instance
 from popsnet.model.coins import Coins
 from popsnet.model.medium import Medium
-from popsnet.model.network import I32, U8, Network, about, on_network, require_one_wavelength
+from popsnet.model.network import I32, U8, Bools, Network, about, on_network, require_one_wavelength
 from popsnet.model.slot import Ints, Slot
 from popsnet.programs.router import Router, find_variant
 from popsnet.studies.adversaries.execution import WatchedRun, heard, verdict, watch
@@ -45,7 +45,7 @@ MOST_N = 2**14
 _PROBES = (("identity", 0), ("reversal", 1), ("random", 2), ("random", 3), ("random", 4))
 """The permutations on which patterns are compared, each with the seed of its coins."""
 
-_MOST_SLOTS = 10_000
+MOST_SLOTS = 10_000
 """The most slots of a router that are observed."""
 
 _ROWS = 12
@@ -107,10 +107,8 @@ class RigidAttack(Reported, Plotted):
         )
         every = max(-(-len(self.growth) // _ROWS), 1)
         parts = (Table("growth", "", columns, self.growth, every=every),)
-        facts = facts_of(
-            self, "network", "router", "variant", "slots", "guaranteed", "packet", "processor",
-            "confirmed",
-        )  # fmt: skip
+        names = "network", "router", "variant", "slots", "guaranteed", "packet", "processor"
+        facts = facts_of(self, *names, "confirmed")
         title = f"{self.network}: {self.router} ({self.variant}), rigid on all probes"
         if self.confirmed is None:
             last = _last_failing(self.network, self.growth)
@@ -225,7 +223,7 @@ class _Difference(Exception):
 def _attack(
     router: Router, variant: str, network: Network, where: Callable[[str], None], slots: int | None
 ) -> RigidAttack:
-    most = _MOST_SLOTS if slots is None else min(slots, _MOST_SLOTS)
+    most = MOST_SLOTS if slots is None else min(slots, MOST_SLOTS)
     seen = _common_slots(router, variant, network, most, where)
     growth, _ = growth_of(network, seen)
     if slots is None:
@@ -332,10 +330,18 @@ class Reach:
         self.network, self._medium = network, Medium(network)
         self._sets: U8 = np.packbits(np.eye(network.n, dtype=np.bool_), axis=1)
 
-    def after(self, slot: Slot) -> None:
-        """Update the sets with what every processor hears in this slot."""
-        listeners, messages = heard(self._medium, slot)
+    def after(self, slot: Slot, all_kinds: bool = False) -> None:
+        """Update the sets with what every processor hears in this slot.
+
+        With ``all_kinds``, every message tells all that its sender knows.
+        """
+        listeners, messages = heard(self._medium, slot, all_kinds)
         self._sets[listeners] |= self._sets[slot.senders[messages]]
+
+    def holds(self, processors: Ints, packets: Ints) -> Bools:
+        """Return for each pair whether the packet is in the processor's set."""
+        held: Bools = self._sets[processors, packets >> 3] << (packets & 7) & 128 != 0
+        return held
 
     def sizes(self) -> Ints:
         """Return the size of every processor's set."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from popsnet.base.errors import abbreviated, wrong
 from popsnet.base.progress import patient_progress
-from popsnet.base.report import Column, Fact, Report, Reported, Table, facts_of
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of
 from popsnet.model.coins import Coins
 from popsnet.model.network import Network, about, shape_of
 from popsnet.theory.exact.steps import StepsDistribution, steps_distribution
@@ -20,7 +20,7 @@ _MOST_BITS = 14_000
 
 
 @dataclass(frozen=True, repr=False)
-class ExactSteps(Reported):
+class ExactSteps(Reported, Plotted):
     """An exact distribution of steps, with the permutation that it is for.
 
     Examples
@@ -29,6 +29,8 @@ class ExactSteps(Reported):
     >>> exact_steps(2, 2, router="relay").permutation
     'random'
     """
+
+    _draw = "draw_exact"
 
     distribution: StepsDistribution
     permutation: str
