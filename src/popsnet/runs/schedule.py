@@ -475,8 +475,8 @@ def schedule(
     A permutation takes 2⌈d/g⌉ slots at most (Mei and Rizzi, J. Parallel Distrib. Comput., 2003).
     See :func:`popsnet.programs.schedules.make_schedule` and
     :func:`popsnet.programs.schedules.schedule_matrix`, and
-    :func:`popsnet.programs.schedules.detours.make_detours` for dead parts. The packets of a matrix
-    then start and end at live processors of their groups.
+    ``popsnet.programs.schedules.detours`` for dead parts. The packets of a matrix then start and
+    end at live processors of their groups.
 
     Examples
     --------

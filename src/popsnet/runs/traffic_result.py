@@ -423,7 +423,7 @@ class TrafficResult(Reported, Plotted):
         Returns
         -------
         dict
-            Plain values. :data:`COLUMNS` says how people see them.
+            Plain values. ``COLUMNS`` says how people see them.
         """
         same = ("load", "offered", "accepted")
         rest: tuple[str, ...] = (

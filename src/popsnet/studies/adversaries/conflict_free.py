@@ -231,7 +231,7 @@ def check_conflict_free(
     Notes
     -----
     Up to n = 6 the router runs on all n! permutations. The degrees are exact (see
-    :mod:`popsnet.studies.adversaries.all_permutations`), and so are the matchings. On larger
+    ``popsnet.studies.adversaries.all_permutations``), and so are the matchings. On larger
     networks the router runs on random permutations, and only conflicts and arrivals are examined;
     that cannot prove it conflict-free.
 

@@ -48,7 +48,7 @@ class FaultRow:
         The runs, and those that were capped.
     lost, unreachable, held, duplicated : int
         The number of packets, or of deliveries, in all runs together, as in
-        :class:`~popsnet.engines.FaultCounts`.
+        :class:`~popsnet.engines.outcome.FaultCounts`.
     worst_lost : int
         The most packets that a run lost.
     slots_mean : float
@@ -111,7 +111,7 @@ _COUNTS = ("lost", "unreachable", "held", "duplicated")
 
 @dataclass(frozen=True, repr=False)
 class Survival(Reported, Plotted):
-    """Routers with more and more faults, as :func:`survival` returns them.
+    """Routers with more and more faults, as :func:`popsnet.survival` returns them.
 
     Parameters
     ----------
