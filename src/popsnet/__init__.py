@@ -12,7 +12,7 @@ Faults
 Many experiments, kept in a file
     ``Sweep``, ``collect``, ``Store``, ``Tally``, ``verify``, ``rescue``
 Schedules, sorting and sums
-    ``schedule``, ``sort``, ``compute``
+    ``schedule``, ``check_schedule``, ``sort``, ``compute``
 Continuous traffic
     ``simulate``, ``traffic`` (schedulers, arrivals, latency and saturation)
 Hardware: power, and slots in nanoseconds

@@ -46,6 +46,7 @@ from .runs.route import route as route
 from .runs.run import Run as Run
 from .runs.run import Runs as Runs
 from .runs.schedule import schedule as schedule
+from .runs.schedule_check import check_schedule as check_schedule
 from .runs.simulate import simulate as simulate
 from .studies import adversaries as adversaries
 from .studies.comparisons.comparison import compare as compare

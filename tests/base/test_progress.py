@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -29,16 +30,36 @@ def test_progress_is_a_function_or_nothing(progress: Any) -> None:
         route(2, 2, progress=progress)
 
 
-def test_a_notebook_sees_progress(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It has no terminal: a line is written again and again, and taken away in the end."""
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """What a notebook shows: every content of the output, which it replaces."""
+    shown: list[dict[str, str]] = []
+
+    def display(data: dict[str, str], raw: bool, display_id: bool) -> SimpleNamespace:
+        assert (raw, display_id) == (True, True)
+        shown.append(data)
+        return SimpleNamespace(update=lambda data, raw: shown.append(data))
+
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setitem(sys.modules, "IPython", sys)
+    module = cast("ModuleType", SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    return shown
+
+
+def test_a_notebook_sees_progress(
+    monkeypatch: pytest.MonkeyPatch, shown: list[dict[str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no terminal: an output of its own is replaced, and empty in the end."""
     route(4, 4, runs=30, engine="slots")
-    written = capsys.readouterr().err
-    assert "\rmei-rizzi on POPS(4, 4)" in written
-    assert written.split("\r")[-2:] == [" " * 78, ""]
+    assert not shown
+    monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 0.0)
+    with progress_module.patient_progress("work"):
+        while len(shown) < 2:
+            time.sleep(0.001)
+    assert shown[1] == {"text/plain": "work: …, 0 s"}
+    assert shown[0] == shown[-1] == {"text/html": ""}
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_log_gets_a_line_now_and_then(
@@ -78,21 +99,14 @@ def test_a_log_and_a_bar_say_what_is_compiled(
 
 
 def test_a_notebook_sees_what_is_compiled_though_nothing_is_reported(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, shown: list[dict[str, str]]
 ) -> None:
-    seen, shown = threading.Event(), sys.stderr.write
-
-    def write(text: str) -> int:
-        if COMPILING in text:
-            seen.set()
-        return shown(text)
-
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
     monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(compiled, "_compiling", ["relay"])
-    monkeypatch.setattr(sys.stderr, "write", write)
     with progress_module.patient_progress("runs"):
-        assert seen.wait(60)
+        while len(shown) < 2:
+            time.sleep(0.001)
+    assert COMPILING in shown[1]["text/plain"]
 
 
 COMPILES = """

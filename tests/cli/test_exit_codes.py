@@ -265,7 +265,7 @@ def test_a_check_that_fails(
         ),
         (
             "sweep s.toml",
-            "Running 1 shard of 1 experiment…\n"
+            "Running 1 parts of 10 runs, of 1 experiment…\n"
             "10 runs were stopped by max_steps of the sweep; raise it to let them end.\n",
         ),
     ],

@@ -32,6 +32,8 @@ PERMISSION = "it permits what does not happen here"
 SMALL = "the case is too small or too simple to show it"
 SHOWN = "a browser is opened only for people; tested below"
 DRAWN = "it changes the figure alone; tests/cli/test_figures.py looks at it"
+VERSIONS = {SMALL: "all_versions"}
+"""In ``tests/cli/test_results.py`` there are older versions."""
 ORDER = "it decides when and where the work is done, not what comes out"
 
 
@@ -69,6 +71,11 @@ MODES: dict[str, list[Mode]] = {
             "view trace.jsonl",
             "router permutation packets matrix unit seed permutation_seed max_steps wavelengths "
             f"fault loss {FAULTS}",
+            {SHOWN: "no_open"},
+        ),
+        Mode(
+            "view 2 2 schedule.csv",
+            f"router matrix unit seed max_steps loss {FAULTS}",
             {SHOWN: "no_open"},
         ),
     ],
@@ -180,7 +187,23 @@ MODES: dict[str, list[Mode]] = {
         Mode("schedule 8 4", f"matrix unit fault_seed {TIMES}", {SEED: "seed"}),
         Mode("schedule 4 4 --fault random:couplers=4", f"matrix unit {TIMES}"),
     ],
-    "check": [Mode("check trace.jsonl")],
+    "check": [
+        Mode(
+            "check trace.jsonl",
+            "permutation packets matrix unit permutation_seed wavelengths fault fault_seed",
+        ),
+        Mode("check 2 2 schedule.csv", "matrix unit fault_seed", {SMALL: "wavelengths"}),
+        Mode(
+            "check 2 2 schedule.csv --matrix between.csv",
+            "permutation packets permutation_seed fault_seed",
+            {SMALL: "wavelengths"},
+        ),
+        Mode(
+            "check 2 2 schedule.csv --permutation random --fault random:couplers=1",
+            "packets matrix unit",
+            {SMALL: "wavelengths"},
+        ),
+    ],
     "sweep": [
         Mode("sweep sweep.toml", "max_runs", {ORDER: "workers time_limit", SMALL: "part"}),
         Mode(
@@ -248,27 +271,29 @@ MODES: dict[str, list[Mode]] = {
     ],
     "routers": [Mode("routers")],
     "cite": [Mode("cite")],
-    "results list": [Mode("results list --store store.sqlite")],
+    "results list": [Mode("results list --store store.sqlite", "", VERSIONS)],
     "results show": [Mode("results show EXPERIMENT --store store.sqlite")],
     "results plot": [
-        Mode("results plot --store store.sqlite --figure NEW.svg", "scheduler arrivals"),
+        Mode("results plot --store store.sqlite --figure NEW.svg", "scheduler arrivals", VERSIONS),
         Mode(
             "results plot --store store.sqlite --figure NEW.svg --measure delay --arrivals uniform "
             "--d 2 --g 2",
             "x router variant permutation faults wavelengths seed fault_seed",
-            {SMALL: "n"},
+            {SMALL: "n all_versions"},
             "label",
         ),
     ],
     "results export": [
-        Mode("results export --out NEW.csv --store store.sqlite"),
+        Mode("results export --out NEW.csv --store store.sqlite", "", VERSIONS),
         Mode(
             "results export --out NEW.csv --store store.sqlite --per-run",
             "traffic scheduler arrivals",
+            VERSIONS,
         ),
         Mode(
             "results export --out NEW.csv --store store.sqlite --traffic",
             "per_run router variant permutation faults wavelengths seed fault_seed",
+            VERSIONS,
         ),
     ],
     "results merge": [Mode("results merge store.sqlite")],
@@ -367,8 +392,10 @@ OBSERVED = {
     "demo": "out no_open json csv", "doctor": "cluster json csv",
     "paper": "out runs max_n full cluster json csv", "sweep": "workers cluster",
     "view": "no_open",
+    "results drop": "router scheduler arrivals variant permutation faults n d g seed "
+    "wavelengths fault_seed all_versions older_versions yes store json csv",
 }  # fmt: skip
-"""Options that take long or start programs: tests below see what they are called with."""
+"""Options that take long, start programs or remove results, which have tests of their own."""
 
 
 def leaves(group: TyperGroup, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -413,6 +440,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     points = f'[[traffic]]\npatterns = ["uniform", "tornado"]\n{points}'
     Path("points.toml").write_text(points)
     Path("mine.py").write_text(ROUTER)
+    popsnet.schedule(2, 2, "reversal").write_csv("schedule.csv")
+    Path("between.csv").write_text("0,0,0,2\n0,0,2,0\n0,2,0,0\n2,0,0,0\n")
     popsnet.route(2, 2, router="direct", trace="trace.jsonl")
     experiments = [
         popsnet.Experiment(d, g, router="direct", permutation=permutation)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
+import sqlite3
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
-from popsnet import Experiment
-from popsnet.base.errors import InputError
+from popsnet import Experiment, collect
+from popsnet.base.errors import InputError, StoreError
 from popsnet.base.stats.inference import summarize
+from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.programs import register
 from popsnet.programs.router import get_router
+from popsnet.sweeps import Selection, collect_traffic
 from popsnet.sweeps.store import Store
-from popsnet.sweeps.verify import _require_allowed
+from popsnet.sweeps.verify import _require_allowed, verify
 from tests.conftest import Cli
 from tests.each import each
 from tests.project.schemas import require_schema
@@ -122,7 +128,12 @@ def test_rows_that_were_not_kept_are_said(cli: Cli, store: Path) -> None:
 
 def test_csv_of_the_list_is_what_is_exported(cli: Cli, store: Path) -> None:
     assert cli("results", "export", "--out", "r.csv").code == 0
-    assert cli("results", "list", "--csv").out == Path("r.csv").read_text()
+    rows = [line.rsplit(",", 2) for line in Path("r.csv").read_text().splitlines()]
+    assert cli("results", "list", "--csv").out.splitlines() == [row[0] for row in rows]
+    assert rows[0][1:] == ["seconds", "engine"]
+    assert all(
+        float(seconds) > 0 and engine in ("fused", "slots") for _, seconds, engine in rows[1:]
+    )
 
 
 def test_a_store_shows_itself(store: Path) -> None:
@@ -141,9 +152,7 @@ def test_what_lies_beyond_a_gap_is_not_counted(cli: Cli, store: Path) -> None:
     listed = printed["experiments"]
     assert [one["runs"] for one in listed] == [0, 20, 20, 20]
     assert (printed["runs_not_counted"], listed[0]["slots_mean"]) == (10, None)
-    note = (
-        "10 runs behind a missing shard are not counted. Run the sweep or merge the missing part."
-    )
+    note = "10 runs behind a missing part are not counted. Run the sweep or merge the missing part."
     for command in (
         ("list",), ("show", point), ("export", "--out", "r.csv"),
         ("export", "--out", "r.csv", "--per-run"),
@@ -350,3 +359,121 @@ def test_points_are_printed_without_a_figure(cli: Cli, store: Path) -> None:
     refused = cli("results", "plot", "--store", store)
     assert refused.code == 2
     assert "--figure is missing" in refused.err
+
+
+MINE = """
+import popsnet
+from popsnet.programs.routers.direct import direct
+
+@popsnet.register("mine", summary="", slots="", buffers=2)
+def route(network, destination, coins, memory):
+    yield from direct(network, destination, coins, memory)
+
+VERSION = {}
+"""
+
+
+@pytest.fixture
+def versions(cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Three versions of a file in the store, of which the last has one network only."""
+    seconds = itertools.count(1)
+
+    class Clock:
+        @staticmethod
+        def now(_: object) -> datetime:
+            return datetime.fromtimestamp(next(seconds), UTC)
+
+    monkeypatch.setattr("popsnet.sweeps.kind.datetime", Clock)
+    digests = []
+    for version, networks in enumerate(("[[2, 2], [4, 4]]", "[[2, 2], [4, 4]]", "[[2, 2]]")):
+        Path("mine.py").write_text(MINE.format(version))
+        Path("mine.toml").write_text(f'[[grid]]\nshapes = {networks}\nrouters = "mine.py"\n')
+        rows = json.loads(cli("sweep", "mine.toml", "--json").out)["experiments"]
+        digests.append(rows[0]["version"])
+    return digests
+
+
+def test_only_the_newest_version_of_a_file_is_shown(
+    cli: Cli, store: Path, versions: list[str]
+) -> None:
+    def found(*command: str) -> list[str]:
+        finished = cli("results", *command, "--json")
+        printed = json.loads(finished.out)
+        assert printed["older_left_out"] == (0 if "--all-versions" in command else 4)
+        rows = printed.get("experiments", printed.get("points"))
+        return [row["version"] for row in rows if row["router"] == "mine"]
+
+    for command in (["list"], ["plot", "--figure", "f.svg"]):
+        assert found(*command) == versions[2:]
+        assert sorted(found(*command, "--all-versions")) == sorted([*versions[:2] * 2, versions[2]])
+    assert "4 experiments of older versions are left out" in cli("results", "list").out
+    text = cli("results", "list", "--all-versions", "--router", "mine").out
+    assert all(version[:8] in text for version in versions)
+    lines = cli("results", "plot", "--csv", "--all-versions").out
+    assert lines.count(f", version {versions[0][:8]}") == 2
+    for option, count in (((), 1), (("--all-versions",), 5)):
+        assert cli("results", "export", "--out", "r.csv", "--router", "mine", *option).code == 0
+        assert len(Path("r.csv").read_text().splitlines()) == 1 + count
+    with Store(store) as opened:
+        assert len(opened.to_dataframe(Selection(router="mine"))) == 1
+        assert len(opened.experiments()) == 9
+        assert len(opened.experiments(Selection(versions="older"))) == 4
+    none = cli("results", "list", "--router", "mine", "--d", "4")
+    assert (none.code, "has results of older versions only for this" in none.err) == (2, True)
+
+
+def test_results_are_dropped_after_a_question(
+    cli: Cli, store: Path, versions: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(text: str, *command: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", StringIO(text))
+        return cli("results", "drop", *command)
+
+    before = store.read_bytes()
+    for command, said in {
+        (): "Nothing says what to drop",
+        ("--all-versions", "--yes"): "Nothing says what to drop",
+        ("--older-versions", "--all-versions"): "give only one",
+        ("--older-versions",): "There is no answer, so nothing was dropped",
+        ("--n", "5", "--yes"): "has no such experiment",
+        ("--n", "5", "--yes", "--store", "no.sqlite"): "does not exist",
+    }.items():
+        finished = answer("", *command)
+        assert (finished[0], said in finished[2]) == (2, True), command
+    code, out, err = answer("n\n", "--older-versions")
+    assert (code, "Drop 4 experiments?" in err, "0 experiments dropped" in out) == (0, True, True)
+    assert versions[0][:8] in out
+    assert store.read_bytes() == before
+    assert not Path("no.sqlite").exists()
+    code, out, _ = answer("y\n", "--older-versions", "--json")
+    printed = json.loads(out)
+    require_schema("results drop", printed)
+    assert (printed["dropped"], len(printed["experiments"])) == (4, 4)
+    assert json.loads(cli("results", "list", "--json").out)["older_left_out"] == 0
+    assert cli("results", "drop", "--router", "direct", "--yes").code == 0
+    verified = cli("results", "verify", "--all", "--router", "mine.py")
+    assert (verified.code, "OK: results.sqlite is whole" in verified.out) == (0, True)
+    assert len(store.read_bytes()) < len(before)
+
+
+def test_dropping_is_all_or_nothing_and_a_sweep_does_everything_again(store: Path) -> None:
+    def deny(action: int, table: str | None, *_: object) -> int:
+        is_second = action == sqlite3.SQLITE_DELETE and table == "experiments"
+        return sqlite3.SQLITE_DENY if is_second else sqlite3.SQLITE_OK
+
+    point = TrafficExperiment(4, 4, load=0.1, slots=200)
+    collect_traffic([point], store, progress=False)
+    with Store(store, create=True) as opened:
+        chosen, rows = [opened.find_any(point.digest), Experiment(4, 4)], opened.rows("results")
+        opened._database.set_authorizer(deny)
+        with pytest.raises(StoreError):
+            opened.drop(chosen)
+        opened._database.set_authorizer(None)
+        assert opened.rows("results") == rows
+        (before,) = collect([Experiment(4, 4)], store=opened, precision="4%", progress=False)
+        assert before.runs > 20
+        opened.drop([*chosen, Experiment(4, 4)])
+        assert opened.traffic.get(point) is None
+        assert (opened.tally(Experiment(4, 4), 10), opened.flaws()) == (None, [])
+        assert collect([Experiment(4, 4)], store=opened, precision="4%", progress=False) == [before]
+        assert verify(opened, progress=False).flaws == ()

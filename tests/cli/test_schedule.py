@@ -57,7 +57,7 @@ def test_all_lines_fit_80_columns() -> None:
     made = schedule(Network(5, 3), matrix=np.full((3, 3), 1200))
     assert max(map(len, str(made).splitlines())) <= 80
     assert repr(made) == "<schedule of 10,800 packets on POPS(5, 3): 1,200 slots>"
-    assert "<td>lower bound for any schedule</td>" in made._repr_html_()
+    assert "lower bound for any schedule</td>" in made._repr_html_()
 
 
 def test_the_table_has_a_row_a_message_and_no_collision(cli: Cli) -> None:

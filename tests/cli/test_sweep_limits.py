@@ -52,7 +52,7 @@ def test_parts_together_are_the_whole(cli: Cli, sweep: Path) -> None:
     for part in (1, 2, 3):
         finished = cli("sweep", "sweep.toml", "--part", f"{part}/3", "--store", f"part{part}")
         assert finished.code == 0
-        assert f"Part {part} of 3: 4 of 4 shards of 10 runs are in part{part}." in finished.out
+        assert f"Part {part} of 3: 4 of 4 parts of 10 runs are in part{part}." in finished.out
         cli("sweep", "sweep.toml", "--part", f"{part}/3", "--store", "shared")
     assert cli("results", "merge", "part2", "part3", "--store", "part1").code == 0
     assert rows("part1") == rows("shared") == rows("whole")
@@ -64,10 +64,10 @@ def test_time_ends_a_sweep_and_the_same_command_does_the_rest(
     now = iter(range(10**9))
     monkeypatch.setattr("popsnet.sweeps.runner.time.monotonic", lambda: float(next(now)))
     finished = cli("sweep", "sweep.toml", "--time-limit", "2s", "--workers", 1)
-    assert (finished.code, finished.err) == (0, "Running 12 shards of 3 experiments…\n")
+    assert (finished.code, finished.err) == (0, "Running 12 parts of 10 runs, of 3 experiments…\n")
     text = " ".join(finished.out.split())
     assert "Stopped after 2s: " in text
-    assert re.search(r"\d of 12 shards of 10 runs (is|are) in results.sqlite. The same", text)
+    assert re.search(r"\d of 12 parts of 10 runs (is|are) in results.sqlite. The same", text)
     monkeypatch.undo()
     monkeypatch.chdir(sweep)
     finished = cli("sweep", "sweep.toml", "--time-limit", "1h", "--workers", 1)

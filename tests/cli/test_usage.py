@@ -41,7 +41,7 @@ MEANT = {
     "results plot --slot 20ns": "results plot has no option --slot. --slot belongs to route,",
     "results plot --fault x": "Did you mean --faults? --fault belongs to view, route,",
     "route 4 4 --shards 5": "route has no option --shards. --shards belongs to results verify.",
-    "view m.csv": "m.csv is a table and not a trace; popsnet schedule and popsnet route write",
+    "view m.csv": "m.csv is a table and not a trace. If it has a schedule, give D and G before it;",
     "demo --out x.jpg": "--out x.jpg: the name must end in .html.",
     "view 4 4 -o v.jpg": "--out v.jpg: the name must end in .html.",
 }

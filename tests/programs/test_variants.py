@@ -115,7 +115,7 @@ skip_inapplicable = true
 def test_results_are_kept_under_the_canonical_name(cli: Cli, patient: Router) -> None:
     Path("sweep.toml").write_text(SWEEP)
     finished = cli("sweep", "sweep.toml")
-    assert (finished.code, finished.err) == (0, "Running 3 shards of 3 experiments…\n")
+    assert (finished.code, finished.err) == (0, "Running 3 parts of 10 runs, of 3 experiments…\n")
     assert "(3, 2) P1" in finished.out
     assert "direct has no variant '3 2'" in finished.out
     with Store(Path("results.sqlite")) as store:

@@ -23,14 +23,11 @@ import pytest
 import popsnet
 from popsnet import Experiment, collect
 from popsnet.base.errors import InputError, PopsnetError
-from popsnet.base.progress import duration
 from popsnet.engines import Tally
 from popsnet.paper.plan import make_plan
 from popsnet.paper.reproduce import STORE, carry_out
 from popsnet.sweeps import open_cluster, runner
 from popsnet.sweeps.cluster import ClusterExecutor, Sender, execute_parcel, unpack
-from popsnet.sweeps.rows import SHARD
-from popsnet.sweeps.runner import Pace
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
@@ -378,25 +375,10 @@ def test_progress_shows_workers_speed_and_time_left(
 
     monkeypatch.setattr(runner, "patient_progress", recorded)
     collect(sweep, store=tmp_path / "r", executor=cluster)
-    form = (
-        r"\d+ of 158 shards and points, \d workers?, [\d,.]+ shards and points per second, .* left"
-    )
+    form = r"\d+ of 158 parts of 10 runs and points, \d workers?, [\d,.]+ per second, .* left"
     assert all(re.fullmatch(form, one) for one in shown), shown
     assert shown[-1].startswith("158 of 158")
     assert shown[-1].endswith(" 0 s left")
-
-
-def test_the_pace_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    pace = Pace()
-    assert list(pace.words("shards", 5.0)) == []
-    now[0] = 10.0
-    shards = SHARD.execute(Experiment(2, 2), range(40))
-    pace.note([shards], 2.0)
-    assert list(pace.words("shards", 30.0)) == ["4.00 shards per second", "2 min 30 s left"]
-    assert list(pace.words("shards", None)) == ["4.00 shards per second"]
-    assert duration(59.6) == "1 min 0 s"
 
 
 @pytest.mark.parametrize(
@@ -471,7 +453,7 @@ def test_an_empty_file_becomes_a_store(cli: Cli, tmp_path: Path) -> None:
     sweep_of(tmp_path, "[[grid]]\nshapes = [[2, 2]]\n")
     (tmp_path / "s.sqlite").touch()
     finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "s.sqlite")
-    assert (finished.code, finished.err) == (0, "Running 1 shard of 1 experiment…\n")
+    assert (finished.code, finished.err) == (0, "Running 1 parts of 10 runs, of 1 experiment…\n")
 
 
 @pytest.mark.long  # starts programs

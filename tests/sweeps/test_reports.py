@@ -26,7 +26,7 @@ def test_a_sweep_that_is_not_finished_says_what_is_missing(tmp_path: Path) -> No
     text = str(report)
     assert "10 of 30" in text
     assert "ours" in text
-    assert "Runs are rounded up to whole shards of 10." in text
+    assert "Runs are rounded up to a multiple of 10." in text
 
 
 def test_capped_runs_are_marked_and_counted(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from popsnet.base.errors import InputError, StoreError
 from popsnet.base.stats.inference import summarize, summarize_counts
 from popsnet.engines import Outcomes, Tally
 from popsnet.engines.outcome import COLUMNS
+from popsnet.programs.files import code_digest
 from popsnet.programs.router import find_router, unregister
 from popsnet.sweeps.kind import Provenance, Result
 from popsnet.sweeps.runner import collect
@@ -331,18 +332,23 @@ def test_a_permutation_from_a_file_is_known_by_its_bytes(tmp_path: Path) -> None
     assert str(tmp_path) not in one.permutation
 
 
-def test_a_router_from_a_file_is_known_by_its_text(tmp_path: Path) -> None:
+def test_a_router_from_a_file_is_known_by_what_it_does(tmp_path: Path) -> None:
     text = (
         "from popsnet import Slot, register\n"
         "@register('known-by-text', summary='', slots='', buffers=1)\n"
         "def route(network, destination, coins, memory):\n"
         "    yield Slot()\n"
     )
+    described = f'"""Mine."""\n\n{text}  # edited\n'.replace("    yield", '  "Run."\n\n  yield')
     digests = []
-    for version in (text, text, text + "# edited\n"):
+    for version in (text, text, described, text + "X = f'{1:{2}}'\n", described + "__doc__\n"):
         (tmp_path / "r.py").write_text(version)
         digests.append(Experiment(4, 4, router=tmp_path / "r.py").digest)
-    assert digests[0] == digests[1] != digests[2]
+    assert digests[0] == digests[1] == digests[2]
+    assert len({*digests}) == 3
+    assert code_digest(text.encode()) == "e6105390ecc8f0e8", "the same for every version of Python"
+    for no_program in (b"\0x", b"x = (", b"x = 0x" + b"f" * 9999):
+        assert len(code_digest(no_program)) == 16
     assert find_router(str(tmp_path / "r.py")).file == str(tmp_path / "r.py")
     unregister("known-by-text")
 

@@ -36,6 +36,7 @@ from popsnet.sweeps.work import Queue, Work, cut
 from tests.conftest import Cli
 from tests.engines.plugin import forget_choices
 from tests.sweeps import edits
+from tests.sweeps.test_pace import finished
 
 T = TypeVar("T")
 
@@ -389,7 +390,7 @@ def test_few_are_handed_over_at_a_time_and_large_ones_as_memory_allows(
             nonlocal most
             most = max(most, sum(not one.done() for one in futures))
             one = next(one for one in futures if not one.done())
-            one.set_result(None)  # type: ignore[arg-type]
+            one.set_result(finished(WANTED[0][0], range(1), 1.0))
             return [one], None
 
         monkeypatch.setattr(runner, "wait", finish_one)
@@ -502,7 +503,7 @@ def test_json_has_the_documented_form(cli: Cli, tmp_path: Path) -> None:
         tmp_path, "[[grid]]\nlabel = 'x'\nd = [4, 2]\ng = 4\nskip_inapplicable = true\nruns = 12"
     )
     finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r", "--json")
-    assert (finished.code, finished.err) == (0, "Running 2 shards of 1 experiment…\n")
+    assert (finished.code, finished.err) == (0, "Running 2 parts of 10 runs, of 1 experiment…\n")
     result = json.loads(finished.out)
     assert list(result) == ["store", "skipped", "experiments", "ok"]
     (point,) = result["experiments"]
@@ -511,7 +512,7 @@ def test_json_has_the_documented_form(cli: Cli, tmp_path: Path) -> None:
     assert sum(point["slots_histogram"].values()) == 20
     assert len(result["skipped"]) == 1
     text = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r").out
-    assert "Runs are rounded up to whole shards of 10." in text
+    assert "Runs are rounded up to a multiple of 10." in text
     assert "Skipped 1: mei-rizzi needs d ≥ g: POPS(2, 4)." in text
 
 
@@ -530,7 +531,7 @@ def test_the_command_reports_an_interrupt_and_how_to_go_on(
     arguments = ("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "r", "--workers", 1)
     finished = cli(*arguments)
     assert finished.code == 130
-    assert "of 6 shards of 10 runs are in" in finished.err
+    assert "of 6 parts of 10 runs are in" in finished.err
     assert "The same command does the rest." in finished.err
     assert " of 30" in finished.out
     monkeypatch.undo()

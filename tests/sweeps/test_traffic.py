@@ -492,7 +492,7 @@ def test_large_points_are_handed_over_as_memory_allows(wanted: Sweep) -> None:
     crew = runner.Workers(AtOnce(), workers=2)
     crew._available = WINDOW.memory(large)
     queue = Queue([(large, range(1)), (large, range(1)), (small, range(1))])
-    crew._at_work[Future()] = runner._Task([], WINDOW.memory(large), 0.0)
+    crew._at_work[Future()] = runner._Task([], WINDOW.memory(large))
     taken = queue.take(crew._fits)
     assert taken is not None
     assert taken[0] == small
@@ -679,7 +679,7 @@ def test_a_store_of_runs_alone_is_as_before(tmp_path: Path) -> None:
     collect([Experiment(4, 4)], runs=20, store=tmp_path / "r", progress=False)
     with Store(tmp_path / "r") as store:
         assert list(store.report().to_dict()) == [
-            "store", "runs_not_counted", "experiments", "ok",
+            "store", "runs_not_counted", "older_left_out", "experiments", "ok",
         ]  # fmt: skip
         facts = verify(store).report().to_dict()
     assert "points" not in facts
@@ -729,7 +729,7 @@ def test_a_scheduler_from_a_file_is_run_again_only_if_it_is_named(
         assert not (tmp_path / "was run").exists()
         found = verify(store, progress=False, routers=[tmp_path / "mine.py"])
         assert (found.flaws, found.points_compared) == ((), 4)
-        (tmp_path / "mine.py").write_text(MINE + "\n")
+        (tmp_path / "mine.py").write_text(MINE + "X = 1\n")
         found = verify(store, progress=False, routers=[tmp_path / "mine.py"])
         assert "the version here is" in found.unknown[0]
 

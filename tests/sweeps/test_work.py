@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popsnet import Experiment, InputError, Network, PopsnetError, Sweep
+from popsnet import Experiment, InputError, Network, PopsnetError, Sweep, collect
 from popsnet.programs.facts import Claims, Expectation
 from popsnet.programs.router import get_router
 from popsnet.sweeps.goals import Goals
 from popsnet.sweeps.runner import Workers
-from popsnet.sweeps.work import Part, Queue, cut, estimate_work
+from popsnet.sweeps.work import Part, Queue, Work, cut, estimate_work, rounds
 from tests.each import each
 
 SMALL, LARGE = Experiment(4, 4), Experiment(64, 64)
@@ -115,3 +118,40 @@ def test_worker_processes_that_were_killed_end_in_a_message() -> None:
     queue = Queue([(SMALL, range(1))])
     with Workers(Killed(), 1) as workers, pytest.raises(PopsnetError, match="fewer workers"):
         list(workers.do(queue))
+
+
+def test_breadth_gives_every_experiment_its_first_runs_before_any_gets_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = "[[grid]]\nshapes = [[2, 2], [4, 4], [8, 8]]\nruns = 80\n"
+    text = f'order = "breadth"\n{grid}[[traffic]]\nshapes = [[2, 2]]\nloads = 0.1\nslots = 50\n'
+    file, order = tmp_path / "s.toml", list[Work]()
+    file.write_text(text)
+    sweep, take = Sweep.read(file), Queue.take
+
+    def noted(queue: Queue, fits: Callable[[Experiment], bool]) -> Work | None:
+        taken = take(queue, fits)
+        order.extend([taken] * (taken is not None))  # type: ignore[list-item]
+        return taken
+
+    monkeypatch.setattr(Queue, "take", noted)
+    tallies = collect(sweep, store=tmp_path / "r", workers=1, progress=False)
+    turns = [numbers.start.bit_length() for _, numbers in order]
+    assert turns == sorted(turns)
+    assert len({experiment for experiment, _ in order[:4]}) == 4
+    assert [experiment.network.n for experiment, _ in order[4:7]] == [64, 16, 4]
+    order.clear()
+    longest = replace(sweep, order="longest")
+    assert collect(longest, store=tmp_path / "l", workers=1, progress=False) == tallies
+    turns = [numbers.start.bit_length() for _, numbers in order]
+    assert turns != sorted(turns)
+    assert [*rounds([3, 4, 5, 9], 3)] == [(0, [3]), (1, [4]), (2, [5]), (3, [9])]
+    for wrong, said in (
+        (text.replace('"breadth"', '"breath"'), "Did you mean 'breadth'"),
+        (text.replace('"breadth"', "3"), "order = 3"),
+        (text.replace("order", "ordr"), "did you mean 'order'"),
+        (f'{grid}order = "breadth"\n', "order is of the whole file; write it above all tables"),
+    ):
+        file.write_text(wrong)
+        with pytest.raises(InputError, match=said):
+            Sweep.read(file)

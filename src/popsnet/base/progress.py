@@ -156,20 +156,25 @@ def _bar(what: str, total: int | None) -> Iterator[_Show]:
 
 @contextmanager
 def _line(what: str) -> Iterator[_Show]:
-    """Show a line that is rewritten, for notebooks, which have no terminal."""
+    """Show a line that is rewritten, for notebooks, which have no terminal.
+
+    It is an output of its own, whose content is replaced, and which is empty in the end.
+    """
+    from IPython.display import display  # type: ignore[import-not-found]
+
     begin, over, last = time.monotonic(), threading.Event(), ["…"]
 
     def write() -> None:
         """Write the last report again and again, for a compilation may come after it."""
         if over.wait(_PATIENCE_SECONDS):
             return
+        shown = display({"text/html": ""}, raw=True, display_id=True)
         going_on = True
         while going_on:
             text = f"{what}: {_Detail(last[0])}, {time.monotonic() - begin:.0f} s"
-            sys.stderr.write(f"\r{text[:78]:<78}")
-            sys.stderr.flush()
+            shown.update({"text/plain": text}, raw=True)
             going_on = not over.wait(10 * _SECONDS_BETWEEN_UPDATES)
-        sys.stderr.write(f"\r{'':<78}\r")
+        shown.update({"text/html": ""}, raw=True)
 
     def show(done: float, detail: str) -> None:
         last[0] = detail or f"{done:,.0f} done"

@@ -6,6 +6,7 @@ import re
 import sys
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from popsnet.base.files import require_writable
 from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.cli import options as opt
 from popsnet.cli.options import STORE, Cluster, Figure, FigureOptions
-from popsnet.cli.output import Interruption, for_people, reporting, with_figure
+from popsnet.cli.output import Interruption, for_people, print_parts, reporting, with_figure
 from popsnet.cli.output import show as show_table
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _REST = "The same command does the rest."
 def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> None:
     """Say what is done, where there is no terminal to show a bar."""
     from popsnet.sweeps.rows import SHARD, WINDOW
+    from popsnet.sweeps.shard import SHARD_RUNS
 
     left, missing = (
         [len(goal.missing(store)) for goal in goals.of_kind(kind)] for kind in (SHARD, WINDOW)
@@ -54,7 +56,7 @@ def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> No
         return
     what = plural(experiments, "experiment")
     if goals.precision is None:
-        what = f"{plural(sum(left), 'shard')} of {what}"
+        what = f"{plural(sum(left), 'part')} of {SHARD_RUNS} runs, of {what}"
     parts = [what] * bool(experiments) + [f"{plural(points, 'point')} of traffic"] * bool(points)
     where = ""
     if cluster is not None:
@@ -94,7 +96,7 @@ def sweep(
     file
         What to run.
     workers
-        Shards and points to run at once; one per processor by default.
+        Parts of 10 runs, and points, to run at once; one per processor by default.
     precision
         Run until half the width of the 95 % interval of the mean slots is at most this, relative
         to the mean: 2% or 0.02. The runs of the file are done in any case. It does not apply to
@@ -184,7 +186,7 @@ def paper(
 
 results = typer.Typer(
     name="results",
-    help="List, show, plot, export, merge, verify and rescue results.",
+    help="List, show, plot, export, drop, merge, verify and rescue results.",
     no_args_is_help=True,
 )
 
@@ -222,6 +224,8 @@ class FilterOptions(opt.Options):
         Only these fault seeds: a number or a range.
     seed
         Only these seeds: a number or a range.
+    all_versions
+        Also results of older versions of a router or a scheduler, such as a file before an edit.
     """
 
     router: opt.Routers = None
@@ -238,12 +242,14 @@ class FilterOptions(opt.Options):
     wavelengths: _Range = None
     fault_seed: _Range = None
     seed: _Range = None
+    all_versions: bool = False
 
     def value(self) -> Selection:
         """Return what is selected."""
         from popsnet.sweeps import Selection
 
-        return Selection(**{name: value for name, value in vars(self).items() if value})
+        given = {name: value for name, value in vars(self).items() if value}
+        return Selection(versions="all" if given.pop("all_versions", None) else "newest", **given)
 
 
 Only = Annotated["Selection", FilterOptions]
@@ -352,36 +358,80 @@ def export(
     traffic
         Write a row per point of continuous traffic; done in any case if there are no runs.
     """
-    from popsnet.sweeps.reports import gap_notes
+    from popsnet.sweeps.reports import gap_notes, older_notes
+    from popsnet.sweeps.rows import SHARD, WINDOW
 
     if per_run and traffic:
         raise InputError("--per-run and --traffic are two tables; give one of them.")
     with popsnet.Store(store) as results:
         points = len(results.traffic.points(only))
-        if traffic or (points and not per_run and not results.experiments(only)):
-            count = results.export(out, only, traffic=True)
-            facts = Fact("file", str(out)), Fact("points", count), Fact("runs_not_counted", 0)
-            note = f"{plural(count, 'point')} of traffic written to {out}."
-            return Report("", facts, (note,))
-        count = results.export(out, only, per_run=per_run)
+        traffic = traffic or bool(points and not per_run and not results.experiments(only))
+        count = results.export(out, only, per_run=per_run, traffic=traffic)
         old, deleted = results.runs_without_counts(only) if per_run else (0, 0)
-        behind = results.runs_not_counted(only)
-    what = "run" if per_run else "experiment"
-    facts = Fact("file", str(out)), Fact(f"{what}s", count), Fact("runs_not_counted", behind)
-    report = Report("", facts, (f"{plural(count, what)} written to {out}.",))
-    again = "Run the same sweep into a new store and merge it to add them."
-    if old + deleted:
-        report = report.plus(Fact("runs_without_counts", old + deleted))
-    if old:
-        made = "popsnet 0.1 made them and kept only histograms."
-        report = report.plus(f"{plural(old, 'run')} left out: {made} {again}")
-    if deleted:
-        gone = "their rows were deleted from the store."
-        report = report.plus(f"{plural(deleted, 'run')} left out: {gone} {again}")
-    if points:
+        behind = 0 if traffic else results.runs_not_counted(only)
+        older = results.left_out(only, WINDOW if traffic else SHARD)
+    what = "point" if traffic else "run" if per_run else "experiment"
+    facts = {"file": str(out), f"{what}s": count, "runs_not_counted": behind}
+    facts |= {"older_left_out": older}
+    facts |= {"runs_without_counts": old + deleted} if old + deleted else {}
+    notes = [f"{plural(count, what)}{' of traffic' * traffic} written to {out}."]
+    for runs, why in (
+        (old, "popsnet 0.1 made them and kept only histograms."),
+        (deleted, "their rows were deleted from the store."),
+    ):
+        again = "Run the same sweep into a new store and merge it to add them."
+        notes += [f"{plural(runs, 'run')} left out: {why} {again}"] * bool(runs)
+    if points and not traffic:
         left = f"{plural(points, 'point')} of traffic left out"
-        report = report.plus(f"{left}: popsnet results export --traffic writes them.")
-    return report.plus(*gap_notes(behind))
+        notes.append(f"{left}: popsnet results export --traffic writes them.")
+    notes += [*gap_notes(behind), *older_notes(older)]
+    return Report("", tuple(starmap(Fact, facts.items())), tuple(notes))
+
+
+@results.command()
+@reporting
+def drop(
+    only: Only, older_versions: bool = False, yes: bool = False, store: Path = STORE
+) -> Report:
+    """Remove experiments and points of traffic with all their results, after a question.
+
+    Example: popsnet results drop --older-versions
+
+    Parameters
+    ----------
+    older_versions
+        Only results of versions of a router or a scheduler that are not the newest.
+    yes
+        Do not ask.
+    """
+    from popsnet.sweeps.rows import KINDS
+    from popsnet.sweeps.selection import EVERYTHING, NEWEST
+
+    if older_versions:
+        if only.versions == "all":
+            raise InputError("--older-versions and --all-versions: give only one.")
+        only = replace(only, versions="older")
+    if only in (NEWEST, EVERYTHING):
+        raise InputError(
+            "Nothing says what to drop: give --router, --n or another option that selects "
+            f"experiments, or --older-versions. To drop everything, remove the file {store}."
+        )
+    with popsnet.Store(store) as results:
+        chosen = results.selected(only, *KINDS.values())
+        report = results.report(only)
+    if chosen and not yes:
+        print_parts(report.renderables())
+        try:
+            sure = typer.confirm(f"Drop {plural(len(chosen), 'experiment')}?", err=True)
+        except typer.Abort:
+            raise InputError("There is no answer, so nothing was dropped; give --yes.") from None
+        chosen = chosen if sure else []
+        report = replace(report, parts=()) if for_people() else report
+    if chosen:
+        with popsnet.Store(store, create=True) as results:
+            results.drop(chosen)
+    said = f"{plural(len(chosen), 'experiment')} dropped from {store}."
+    return report.plus(Fact("dropped", len(chosen)), said)
 
 
 @results.command()

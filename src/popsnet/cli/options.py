@@ -56,7 +56,7 @@ trace
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cache
@@ -81,10 +81,12 @@ from typer.models import OptionInfo
 import popsnet
 from popsnet.base.errors import InputError, how_to_install
 from popsnet.base.files import require_writable
+from popsnet.base.tables.reading import SUFFIXES, require_suffix
 
 if TYPE_CHECKING:
     from popsnet import Timing
     from popsnet.plots import FigureLayout
+    from popsnet.runs.schedule_check import ScheduleCheck
 
 STORE = Path("results.sqlite")
 """Where results are kept if nothing else is said."""
@@ -190,14 +192,19 @@ def _completing(module: str, name: str, *others: str) -> Callable[[str], list[st
     return complete
 
 
+def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
+    """Return those of some options that were typed, with their values."""
+    sources = {name: context.get_parameter_source(name) for name in names}
+    typed = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+    return {name: context.params[name] for name in typed}
+
+
 def refuse_given(context: typer.Context, names: Iterable[str], why: str) -> None:
     """Refuse an option that was typed and would change nothing, and say why."""
-    for name in names:
-        source, value = context.get_parameter_source(name), context.params[name]
-        if source is not None and source.name == "COMMANDLINE":
-            shown = " ".join(value) if isinstance(value, list) else value
-            flag = f"--{name.replace('_', '-')}"
-            raise InputError(f"{flag if value is True else f'{flag} {shown}'} {why}")
+    for name, value in given(context, names).items():
+        shown = " ".join(value) if isinstance(value, list) else value
+        flag = f"--{name.replace('_', '-')}"
+        raise InputError(f"{flag if value is True else f'{flag} {shown}'} {why}")
 
 
 def faults(
@@ -249,11 +256,33 @@ def require_page(path: Path | None) -> Path | None:
 
 def refuse_table(path: Path) -> None:
     """Refuse a table, which is easily mistaken for a trace."""
-    if path.suffix.lower() in (".csv", ".npy"):
+    if path.suffix.lower() in SUFFIXES:
         raise InputError(
-            f"{path} is a table and not a trace; popsnet schedule and popsnet route write a trace "
-            "with --trace."
+            f"{path} is a table and not a trace. If it has a schedule, give D and G before it; "
+            "popsnet schedule and popsnet route write a trace with --trace."
         )
+
+
+_NUMBER = re.compile(r"\s?-?[0-9]+")
+
+
+def network_and_files(what: Sequence[str]) -> tuple[tuple[int, int] | None, list[Path]]:
+    """Return D and G, if they are given first, and the files after them."""
+    are = [_NUMBER.fullmatch(name) is not None for name in what]
+    if any(are) and (are[:2] != [True, True] or any(are[2:])):
+        number = what[are.index(True)].strip()
+        raise InputError(
+            f"{' '.join(what)}: give D and G, two numbers, or the names of traces; a file that is "
+            f"called {number} is ./{number}."
+        )
+    names = [Path(name) for name in what[2 * any(are) :]]
+    if not any(are):
+        for path in names:
+            refuse_table(path)
+        return None, names
+    for path in names:
+        require_suffix(path, "the name of a schedule")
+    return (int(what[0]), int(what[1])), names
 
 
 complete_router = _completing("programs.router", "all_routers")
@@ -397,6 +426,27 @@ class Keywords(Options):
             names = "fault", "loss", "loss_per", "fault_seed"
             keywords |= faults(*(keywords.pop(name, None) for name in names))
         return {name: value for name, value in keywords.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduledOptions(Keywords):
+    """The packets of a schedule, and what is dead."""
+
+    permutation: Annotated[str | None, typer.Option(autocompletion=complete_permutation)] = None
+    packets: Path | None = None
+    matrix: Path | None = None
+    unit: float | None = None
+    permutation_seed: int | None = None
+    wavelengths: Wavelengths = 1
+    fault: Fault = None
+    fault_seed: int | None = None
+
+    def check(self, d: int, g: int, table: Path) -> ScheduleCheck:
+        """Judge a schedule in a table."""
+        from popsnet.runs.schedule_check import check_schedule
+
+        keywords = self.keywords()
+        return check_schedule(popsnet.Network(d, g, keywords.pop("wavelengths")), table, **keywords)
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def for_people() -> bool:
 def show(table: Table) -> None:
     """Print a table at once, before the report is finished, if people read the output."""
     if for_people():
-        _print_parts(table.renderables())
+        print_parts(table.renderables())
         typer.echo()
 
 
@@ -238,10 +238,11 @@ def _print(report: Report, form: _FormOptions) -> None:
         if others := [table.name for table in rest if table.columns and table.name != first.name]:
             say(f"Not in the CSV: {', '.join(others)}; --json has all tables.")
     else:
-        _print_parts(report.renderables())
+        print_parts(report.renderables())
 
 
-def _print_parts(parts: Iterable[RenderableType]) -> None:
+def print_parts(parts: Iterable[RenderableType]) -> None:
+    """Print the parts of a report as text."""
     from rich.console import Console
 
     from popsnet.base.report.table import rendered

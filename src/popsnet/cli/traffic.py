@@ -14,17 +14,14 @@ import popsnet
 from popsnet.base.errors import InputError
 from popsnet.base.files import is_file
 from popsnet.base.progress import patient_progress
-from popsnet.base.report import Column, Fact, Report, Table, facts_of, plural
-from popsnet.base.terminal import escape_controls
+from popsnet.base.report import Report, plural
 from popsnet.cli import options as opt
-from popsnet.cli.options import refuse_table
 from popsnet.cli.output import Interruption, reporting, with_figure, with_file, with_trace
 
 if TYPE_CHECKING:
     from popsnet import Timing
     from popsnet.experiment.traffic import TrafficExperiment
     from popsnet.studies.traffic.curves import LoadCurves
-    from popsnet.trace.checker import TraceCheck
 
 _DEFAULT = "rotor"
 _NEXT = (
@@ -292,8 +289,8 @@ _MOST_GROUPS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScheduleOptions(opt.Keywords):
-    """The packets of a schedule, and what is dead.
+class ScheduleOptions(opt.ScheduledOptions):
+    """How a schedule is made.
 
     Parameters
     ----------
@@ -306,16 +303,8 @@ class ScheduleOptions(opt.Keywords):
 
     d: int
     g: int
-    permutation: Annotated[str | None, typer.Option(autocompletion=opt.complete_permutation)] = None
-    packets: Path | None = None
-    matrix: Path | None = None
-    unit: float | None = None
     hops: Annotated[str, typer.Option(autocompletion=opt.complete_hops)] = "auto"
-    wavelengths: opt.Wavelengths = 1
-    permutation_seed: int | None = None
     seed: int = 0
-    fault: opt.Fault = None
-    fault_seed: int | None = None
 
 
 @reporting
@@ -391,10 +380,18 @@ def _require_files(tables: dict[str, Path | None], files: dict[str, Path | None]
 
 
 @reporting
-def check(trace: Path) -> Report:
-    """Check a trace against the rules of the network.
+def check(
+    *,
+    context: typer.Context,
+    what: Annotated[list[str], typer.Argument(metavar="TRACE | D G SCHEDULE")],
+    goal: opt.ScheduledOptions,
+) -> Report:
+    """Check a trace, or a schedule in a table, against the rules of the network.
 
-    The trace is replayed by a program that shares no code with the simulator.
+    It is replayed by a program that shares no code with the simulator. A schedule has the columns
+    slot (from 1), sender, receiver and packet; packet i starts at processor i. What it must deliver
+    is given as for popsnet schedule, or by its columns source and destination; otherwise the rules
+    are checked, and that every message is heard.
 
     Example: popsnet check run.jsonl
 
@@ -402,57 +399,19 @@ def check(trace: Path) -> Report:
 
     Parameters
     ----------
-    trace
-        A file that --trace wrote.
+    what
+        A file that --trace wrote; or processors per group, number of groups, and a table.
     """
-    refuse_table(trace)
+    network, files = opt.network_and_files(what)
+    if len(files) != 1:
+        raise InputError(f"{' '.join(what)}: give one trace, or D, G and one schedule.")
+    if network is not None:
+        return goal.check(*network, files[0]).report()
+    from popsnet.runs.schedule_check import trace_report
+
+    (trace,) = files
+    opt.refuse_given(context, vars(goal), f"is for a schedule; {trace} is a trace. Leave it out.")
     size = trace.stat().st_size if is_file(trace) else None
     with patient_progress(f"checking {trace.name}", size) as update:
         result = popsnet.check_trace(trace, update)
-    return _report(trace, result)
-
-
-def _report(trace: Path, result: TraceCheck) -> Report:
-    network, count = result.network, result.violation_count
-    facts = facts_of(
-        result, "router", "variant", "packets", "slots", "messages", "collisions",
-        "destroyed", "delivered", "undelivered", "violation_count",
-    )  # fmt: skip
-    lost = result.lost if result.tells_holdings else None
-    known = Fact("trace", str(trace)), Fact("lost", lost), Fact("network", network.columns())
-    facts += facts_of(result, "held", "refused") if result.traffic else ()
-    facts += facts_of(result, "faulty", "unreachable") if result.faulty else ()
-    numbers = (Column(name, kind="integer") for name in ("line", "slot", "processor"))
-    columns = (*numbers, Column("rule", kind="text"))
-    more = count - len(result.violations)
-    caption = f"… and {more:,} more" if more else ""
-    return Report(
-        escape_controls(f"{trace}: {result.name} on {network}, n = {network.n:,}", lines=False),
-        known + facts,
-        (_counts(result), Table("violations", "", columns, result.violations, caption)),
-        _verdict(result),
-        result.ok,
-    )
-
-
-def _counts(result: TraceCheck) -> str:
-    lost = f"{len(result.lost):,} lost" if result.tells_holdings else "lost packets not recorded"
-    counts = (
-        f"{result.slots:,} slots, {result.messages:,} messages, {result.collisions:,} collisions, "
-        f"{result.delivered:,} of {result.packets:,} packets delivered, "
-    )
-    if result.traffic:
-        counts += f"{result.held:,} inside, "
-    if result.faulty and not result.traffic:
-        counts += f"{result.unreachable:,} unreachable, "
-    return counts + lost + (f", {result.refused:,} refused" if result.traffic else "")
-
-
-def _verdict(result: TraceCheck) -> str:
-    if not result.ok:
-        return f"FAILED: {plural(result.violation_count, 'violation')}"
-    if result.traffic:
-        return "OK: no rule broken, every packet that arrived is delivered, inside or lost."
-    if result.undelivered:
-        return "OK: no rule broken; faults kept packets from their destinations."
-    return "OK: no rule broken, every packet at its destination."
+    return trace_report(result, str(trace))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,10 +18,9 @@ from popsnet.cli.output import Interruption, for_people, reporting
 
 if TYPE_CHECKING:
     from popsnet.runs.run import Run
+    from popsnet.runs.schedule_check import ScheduleCheck
     from popsnet.trace.viewer import Page
 
-
-_NUMBER = re.compile(r"\s?-?[0-9]+")
 
 _page = typer.Option("--out", "-o", callback=opt.require_page)
 
@@ -60,7 +58,7 @@ class ViewOptions(opt.ExperimentOptions, _RouterOptions):
 def view(
     *,
     context: typer.Context,
-    what: Annotated[list[str], typer.Argument(metavar="D G | TRACE...")],
+    what: Annotated[list[str], typer.Argument(metavar="D G [SCHEDULE...] | TRACE...")],
     runs: ViewOptions,
     out: Annotated[Path, _page] = Path("view.html"),
     no_open: bool = False,
@@ -74,34 +72,41 @@ def view(
     Parameters
     ----------
     what
-        Processors per group and number of groups, or files that --trace wrote.
+        Processors per group and number of groups, or files that --trace wrote. After D and G:
+        tables with schedules, as for popsnet check.
     out
         The page to write.
     """
     from popsnet.runs.notebook import page_of
     from popsnet.trace.viewer import require_showable
 
-    shown: list[popsnet.Experiment | Path]
+    network, files = opt.network_and_files(what)
+    shown: Sequence[popsnet.Experiment | ScheduleCheck | Path]
     try:
-        if _is_network(what):
-            d, g = map(int, what)
-            require_showable(popsnet.Network(d, g))
-            shown = [*runs.experiments(d, g)]
-        else:
+        for path in files:
+            if out.resolve() == path.resolve():
+                raise InputError(
+                    f"--out {out} is a trace to be shown, and the page would take its place; give "
+                    "the page another name."
+                )
+        if network is not None:
+            require_showable(popsnet.Network(*network))
+        if network is None:
             opt.refuse_given(
                 context,
                 vars(runs),
                 f"is for runs to be done, and {what[0]} is a trace of one; leave it out, or give D "
                 "and G.",
             )
-            for name in what:
-                opt.refuse_table(Path(name))
-            shown = [Path(name) for name in what]
-            if out.resolve() in (Path(name).resolve() for name in what):
-                raise InputError(
-                    f"--out {out} is a trace to be shown, and the page would take its place; give "
-                    "the page another name."
-                )
+            shown = files
+        elif files:
+            names = [field.name for field in fields(opt.ScheduledOptions)]
+            others = [name for name in vars(runs) if name not in names]
+            opt.refuse_given(context, others, f"is for routers, and {files[0]} is a schedule.")
+            goal = opt.ScheduledOptions(**opt.given(context, names))
+            shown = [goal.check(*network, path) for path in files]
+        else:
+            shown = runs.experiments(*network)
         page, report = page_of(*shown)
     except KeyboardInterrupt:
         raise Interruption("Interrupted: no page is written.") from None
@@ -112,19 +117,6 @@ def view(
         Fact("bytes", out.stat().st_size),
         f"Page written to {out}{'' if opened else '; open it in a browser'}.",
     )
-
-
-def _is_network(what: Sequence[str]) -> bool:
-    """Whether D and G are given, and not files."""
-    numbers = [name.strip() for name in what if _NUMBER.fullmatch(name)]
-    if numbers and len(numbers) == len(what) == 2:
-        return True
-    if numbers:
-        raise InputError(
-            f"{' '.join(what)}: give D and G, two numbers, or the names of traces; a file that is "
-            f"called {numbers[0]} is ./{numbers[0]}."
-        )
-    return False
 
 
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")

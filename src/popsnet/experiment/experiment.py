@@ -855,7 +855,9 @@ def whole_number(
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise wrong(name, f"{value!r:.60}")("it must be an integer.")
+        is_whole = isinstance(value, float | np.floating) and float(value).is_integer()
+        cure = f" Write {value:.0f}." if is_whole else ""
+        raise wrong(name, f"{value!r:.60}")(f"it must be an integer.{cure}")
     if least is not None and number < least:
         raise wrong(name, number)(f"it must be at least {least:,}.")
     if most is not None and number > most:

@@ -14,7 +14,7 @@ from popsnet.base.terminal import escape_controls
 from popsnet.plots import style
 from popsnet.runs.run import Runs
 from popsnet.sweeps.curves import CurvePoint, Curves, number_text, result_curves
-from popsnet.sweeps.selection import EVERYTHING, Selection
+from popsnet.sweeps.selection import NEWEST, Selection
 from popsnet.sweeps.store import Store
 
 _MOST_LINES = 3 * len(style.LOOKS)
@@ -67,7 +67,7 @@ def draw_runs(runs: Runs, measure: str = "slots") -> Figure:
 
 @style.styled()
 def draw_results(
-    store: Store, x: str = "n", measure: str = "slots", only: Selection = EVERYTHING
+    store: Store, x: str = "n", measure: str = "slots", only: Selection = NEWEST
 ) -> Figure:
     """Draw the means of a store's experiments with 95 % intervals, a line per router.
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -70,6 +73,43 @@ def execute_file(path: Path, what: str) -> tuple[ModuleType, bytes]:
     except (Exception, SystemExit) as error:
         raise _failed(path, error) from error
     return module, loader.text
+
+
+def code_digest(text: bytes) -> str:
+    """Return a digest of what a Python program does, of 16 digits.
+
+    Comments, docstrings and layout do not count, unless the program reads its docstrings. Versions
+    of Python agree on it. What is not a Python program has a digest of its bytes.
+
+    Examples
+    --------
+    >>> code_digest(b"x = 1") == code_digest(b"x = (1)  # one") != code_digest(b"x = 2")
+    True
+    """
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        text = repr(_code(ast.parse(text), b"__doc__" in text)).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=8).hexdigest()
+
+
+def _code(value: Any, documented: bool) -> Any:
+    """Return a part of a program as tuples, without what is empty and without docstrings."""
+    if isinstance(value, list):
+        return [_code(each, documented) for each in value]
+    if not isinstance(value, ast.AST):
+        return value
+    fields = {name: each for name, each in ast.iter_fields(value) if each not in (None, [])}
+    if isinstance(value, ast.JoinedStr):  # Python 3.12 adds empty texts
+        fields["values"] = [part for part in value.values if getattr(part, "value", 0) != ""]
+    if (
+        not documented
+        and isinstance(value, _WITH_DOCSTRING)
+        and ast.get_docstring(value) is not None
+    ):
+        fields["body"] = fields["body"][1:]
+    return type(value).__name__, [(name, _code(each, documented)) for name, each in fields.items()]
+
+
+_WITH_DOCSTRING = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 
 
 def _failed(path: Path, error: BaseException) -> InputError:

@@ -11,7 +11,6 @@ import re
 import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from hashlib import blake2b
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -21,7 +20,7 @@ from popsnet.base.errors import InputError, did_you_mean, require_text, unexpect
 from popsnet.base.files import is_file
 from popsnet.model.network import Network
 from popsnet.model.slot import Slot
-from popsnet.programs.files import MODULE, execute_file, require_file, users_frames
+from popsnet.programs.files import MODULE, code_digest, execute_file, require_file, users_frames
 
 Function: TypeAlias = Callable[..., Any]
 """The generator function of a program."""
@@ -169,7 +168,7 @@ class Program:
             for program in new():
                 program.remove(program.name)
             raise
-        digest = blake2b(text, digest_size=8).hexdigest()
+        digest = code_digest(text)
         for program in new():
             replace(program, version=f"{program.version}+{digest}", file=str(path.resolve())).put()
         return cls.get(names[0])

@@ -15,6 +15,7 @@ from popsnet.base.terminal import escape_controls
 from popsnet.engines import Outcome, choose_engine
 from popsnet.experiment.experiment import Experiment
 from popsnet.runs.run import Run, Runs, require_traceable, write_trace
+from popsnet.runs.schedule_check import ScheduleCheck
 from popsnet.runs.summary import LABELS, raise_max_steps, seeds_of
 from popsnet.trace import Event
 from popsnet.trace.checker import TraceCheck, check_trace
@@ -62,16 +63,16 @@ def shown(run: Run) -> str:
         return _table(run, str(error))
 
 
-def view(*runs: Run | Experiment | Path | str) -> Page:
+def view(*runs: Run | Experiment | ScheduleCheck | Path | str) -> Page:
     """Return the page that plays runs or traces slot by slot, side by side.
 
     As the last line of a notebook's cell the page is shown there. ``save`` writes it to a file.
 
     Parameters
     ----------
-    runs : Run, Experiment, Path or str
-        Runs, experiments, of which the first run is executed, or files with traces. All must have
-        the same network and packets.
+    runs : Run, Experiment, ScheduleCheck, Path or str
+        Runs, experiments, of which the first run is executed, schedules that were checked, or files
+        with traces. All must have the same network and packets.
 
     Returns
     -------
@@ -98,14 +99,14 @@ def view(*runs: Run | Experiment | Path | str) -> Page:
     return page_of(*runs)[0]
 
 
-def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
+def page_of(*runs: Run | Experiment | ScheduleCheck | Path | str) -> tuple[Page, Report]:
     """Return the page that plays runs side by side, and a report with one row per run.
 
     A trace that breaks rules of the network is shown too, and the report says so.
 
     Parameters
     ----------
-    runs : Run, Experiment, Path or str
+    runs : Run, Experiment, ScheduleCheck, Path or str
         As for :func:`view`.
 
     Returns
@@ -129,7 +130,10 @@ def page_of(*runs: Run | Experiment | Path | str) -> tuple[Page, Report]:
     rows: list[dict[str, object]] = []
     room, stopped = MOST_TEXT, list[int]()
     for entry, trace in zip(runs, traces, strict=True):
-        if isinstance(entry, Path | str):
+        if isinstance(entry, ScheduleCheck):
+            assert trace is not None
+            recording, row = trace, _row_of_check(entry.result, entry.name)
+        elif isinstance(entry, Path | str):
             assert trace is not None
             recording, row = trace, _checked(Path(entry))
         else:
@@ -170,10 +174,12 @@ def _name(row: Row) -> str:
     return f"{row['router']} ({row['variant']})" if row["variant"] else str(row["router"])
 
 
-def _require(run: Run | Experiment | Path | str) -> Recording | None:
+def _require(run: Run | Experiment | ScheduleCheck | Path | str) -> Recording | None:
     """Refuse what cannot be shown, and return the trace if it is in a file."""
     if isinstance(run, Runs):
         raise InputError(f"{run!r} has several runs; give one of them, as in runs[0].")
+    if isinstance(run, ScheduleCheck):
+        return Recording.of(run.trace, run.name)
     if isinstance(run, Path | str):
         return Recording.read(as_path("runs", run))
     if not isinstance(run, Run | Experiment):
@@ -212,12 +218,15 @@ def _row(of: Experiment | TraceCheck, result: Outcome | TraceCheck) -> dict[str,
 def _checked(path: Path) -> dict[str, object]:
     """Check a trace in a file, and refuse one that is torn."""
     with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
-        check = check_trace(path, update)
+        return _row_of_check(check_trace(path, update), str(path))
+
+
+def _row_of_check(check: TraceCheck, name: str) -> dict[str, object]:
     return _row(check, check) | {
         "packets": check.packets,
         **({"held": check.held, "refused": check.refused} if check.traffic else {}),
         "lost": len(check.lost) if check.tells_holdings else None,
-        "trace": str(path),
+        "trace": name,
         "ok": check.ok,
         "violation_count": check.violation_count,
         "first_violation": None if check.ok else str(check.violations[0]),

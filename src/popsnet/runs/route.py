@@ -210,8 +210,15 @@ def numbers_of(runs: int, first: int, threads: int | None) -> range:
 
 
 def experiment_of(network: Network | Experiment | int, g: int | None, **values: Any) -> Experiment:
-    """Return the experiment of parameters that are not None, or the one that is given alone."""
-    values = {name: value for name, value in values.items() if value is not None}
+    """Return the experiment of parameters, or the one that is given alone.
+
+    None stands for the default of a parameter, but for no seed and no router.
+    """
+    values = {
+        name: value
+        for name, value in values.items()
+        if value is not None or name in ("seed", "router")
+    }
     if not isinstance(network, Experiment):
         whole = network_of(network, g, values.pop("wavelengths", None))
         packets = with_demand(whole, values)

@@ -563,7 +563,7 @@ class Runs(Plotted, Sequence[Run]):
                 del columns[name]
         same = experiment_columns(self.experiment)
         counts = {name: [value] * len(self) for name, value in same.items()}
-        return data_frame({**counts, **columns})
+        return data_frame({**counts, **columns, "engine": [self.engine] * len(self)})
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         counts = {name: self.outcomes.column(name) for name in self._names}

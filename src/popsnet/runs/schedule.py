@@ -496,7 +496,7 @@ def schedule(
     kind = shortest.require_hops(hops)
     seeds = {"permutation_seed": parameters.get("permutation_seed") or 0}
     faults, fault_seed = parameters.pop("faults", None), parameters.pop("fault_seed", 0)
-    active = _active(network, faults, fault_seed)
+    active = active_faults(network, faults, fault_seed)
     if active is not None:
         seeds["fault_seed"] = fault_seed
     source = read_packets(network, permutation=permutation, **parameters)
@@ -522,7 +522,9 @@ def _made(network: Network, source: PacketInput, hops: Hops, seed: int) -> _Made
     return demand, shortest.make_schedule(demand, hops=hops, seed=seed), lower_bound(demand)
 
 
-def _active(network: Network, faults: Faults | str | None, fault_seed: int) -> ActiveFaults | None:
+def active_faults(
+    network: Network, faults: Faults | str | None, fault_seed: int
+) -> ActiveFaults | None:
     """Return the dead parts with the random ones drawn, None if there are none."""
     chosen, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
     require_network(network)

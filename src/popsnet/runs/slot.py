@@ -14,6 +14,7 @@ from msgspec import UNSET
 from popsnet.base.errors import wrong
 from popsnet.base.report import Column, Fact, Report, Reported, Table
 from popsnet.experiment.experiment import whole_number
+from popsnet.model.network import about
 from popsnet.theory.conflict_graph import ConflictGraph
 from popsnet.trace.reader import Header, SlotLine, TraceReader
 from popsnet.trace.replay import FaultyParts
@@ -194,7 +195,9 @@ class RunSlot(Reported):
         )
         title = f"Slot {self.number} of {len(self.course.slots)} of {header.name} on "
         table = Table("couplers", "", columns, used, folded=_FOLDED)
-        return Report(f"{title}{header.network}: {self.line.phase}", facts, (table, *notes))
+        same = about(header.network)
+        title = f"{title}{header.network}: {self.line.phase}"
+        return Report(title, facts, (table, *notes), about=same)
 
 
 def read_slot(text: str, number: int) -> RunSlot:

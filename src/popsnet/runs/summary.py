@@ -311,29 +311,48 @@ def _steps(runs: Runs) -> Table:
 
 
 def bars(values: I64, counts: I64) -> str:
-    """Return a small histogram as SVG, a bar per value, or per several if there are many."""
+    """Return a histogram as SVG, a bar per value, or per several if there are many."""
     least, span = int(values[0]), int(values[-1] - values[0]) + 1
     each = -(-span // _MOST_BARS)
-    heights = np.bincount((values - least) // each, weights=counts).astype(np.int64)
-    scaled = np.maximum(np.round(_HEIGHT * heights / heights.max()), heights > 0).astype(np.int64)
-    drawn = "".join(
-        f'<rect x="{place * _WIDTH}" y="{_HEIGHT - size}" width="{_WIDTH - 2}" height="{size}" '
-        f'fill="currentColor" opacity="0.6"><title>{_slots(least + place * each, each)}: '
-        f"{plural(runs, 'run')}</title></rect>"
-        for place, (size, runs) in enumerate(zip(scaled.tolist(), heights.tolist(), strict=True))
-        if size
-    )
-    what = f"Histogram of slots, from {least:,} to {values[-1]:,}"
+    heights = np.bincount((values - least) // each, weights=counts).astype(np.int64).tolist()
+    most, bar = max(heights), max(_LEAST_BAR, min(36, _WIDTH // len(heights)))
+    every = -(-7 * len(f"{values[-1]:,}.") // bar)
+    end, drawn = len(heights) * bar + _LEFT, []
+    for place, runs in enumerate(heights):
+        size, x = max(round(_HEIGHT * runs / most), runs > 0), place * bar + _LEFT
+        top, middle, value = _TOP + _HEIGHT - size, x + bar // 2, least + place * each
+        if runs:
+            title = f"{_slots(value, each)}: {plural(runs, 'run')}"
+            drawn.append(
+                f'<rect x="{x}" y="{top}" width="{bar - 2}" height="{size}" fill="{_COLOUR}">'
+                f"<title>{title}</title></rect>"
+            )
+        if runs and 7 * len(f"{runs:,}") <= bar:
+            drawn.append(_text(middle, top - 3, runs))
+        if place % every == 0:
+            drawn.append(f'<path d="M{middle} {_TOP + _HEIGHT}v4" stroke="currentColor"/>')
+            drawn.append(_text(middle, _TOP + _HEIGHT + 16, value))
+    drawn += [_text(_LEFT - 8, _TOP + 4, most, "end"), _text(_LEFT - 8, _TOP + _HEIGHT, 0, "end")]
+    axes = f"M{_LEFT - 5} {_TOP}h4v{_HEIGHT}h-4h{end - _LEFT + 4}"
+    what = f"Runs by their number of slots, from {least:,} to {values[-1]:,}"
     what += f", {each:,} per bar" if each > 1 else ""
     return (
-        f'<svg width="{len(heights) * _WIDTH}" height="{_HEIGHT}" role="img" aria-label="{what}">'
-        f"{drawn}</svg><p>{what}</p>"
+        f'<svg width="{end}" height="{_TOP + _HEIGHT + 20}" font-size="11" role="img" '
+        f'aria-label="{what}"><path d="{axes}" fill="none" stroke="currentColor"/>'
+        f"{''.join(drawn)}</svg><p>{what}</p>"
     )
+
+
+def _text(x: int, y: int, number: int, anchor: str = "middle") -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="currentColor">{number:,}</text>'
 
 
 def _slots(first: int, each: int) -> str:
     return f"{first:,} slots" if each == 1 else f"{first:,} to {first + each - 1:,} slots"
 
 
-_HEIGHT, _WIDTH, _MOST_BARS = 80, 14, 40
-"""The height of the histogram and the width of a bar in pixels, and the most bars."""
+_HEIGHT, _WIDTH, _TOP, _LEFT = 90, 520, 16, 44
+"""The height and the width of the histogram, and the room for numbers, in pixels."""
+_MOST_BARS, _LEAST_BAR = 40, 13
+_COLOUR = "#0072b2"
+"""The colour of the bars of ``runs.plot()``."""

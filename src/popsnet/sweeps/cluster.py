@@ -27,6 +27,7 @@ from popsnet.base.progress import patient_progress
 from popsnet.engines import Engine, find_engine
 from popsnet.engines.plugins import usable
 from popsnet.experiment.experiment import Experiment, opened_once
+from popsnet.programs.files import code_digest
 from popsnet.programs.register import forget_file
 from popsnet.sweeps.kind import ANYWHERE, ResultBatch
 from popsnet.sweeps.rows import kind_of
@@ -83,8 +84,8 @@ class Sender:
             digest = blake2b(data, digest_size=16).hexdigest()
             self._files[path], self.contents[digest] = File(Path(path).name, digest), data
         file = self._files[path]
-        short = blake2b(self.contents[file.digest], digest_size=8).hexdigest()
-        if not identity.endswith((file.digest, short)):
+        code = code_digest(self.contents[file.digest]) if path.endswith(".py") else file.digest
+        if not identity.endswith((file.digest, code)):
             raise InputError(f"{path} has changed since the work began. Start again.")
         return file
 

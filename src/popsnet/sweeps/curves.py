@@ -18,9 +18,10 @@ from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.programs.router import all_routers
 from popsnet.runs.summary import seeds_of
-from popsnet.sweeps.reports import DETAILS, gap_notes, why_nothing
-from popsnet.sweeps.selection import EVERYTHING, Selection
-from popsnet.sweeps.store import CountedRuns, Store
+from popsnet.sweeps.reports import DETAILS, gap_notes, older_notes, short_version, why_nothing
+from popsnet.sweeps.selection import NEWEST, Selection
+from popsnet.sweeps.shard import CountedRuns
+from popsnet.sweeps.store import Store
 
 _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
     "n": lambda experiment: Fraction(experiment.network.n),
@@ -31,7 +32,7 @@ _SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
 X_AXES = tuple(_SIZES)
 MEASURES = ("slots", "steps", "slots_delivered", "lost")
 
-_OTHERS = ("permutation", *DETAILS, "version")
+_OTHERS = ("permutation", *DETAILS)
 """What tells lines apart besides router, variant and shape, where it differs."""
 
 _WITH: Mapping[str, tuple[str, ...]] = {
@@ -68,6 +69,8 @@ class Curves(Reported):
     """What all experiments have in common, in words."""
     runs_not_counted: int = 0
     """Runs behind a missing shard."""
+    older_left_out: int = 0
+    """Experiments of older versions that were not selected."""
 
     @property
     def points(self) -> list[CurvePoint]:
@@ -106,13 +109,13 @@ class Curves(Reported):
             Column("mean", self.measure.replace("_", " "), show=mean),
             Column("low", "95 % interval", show=interval),
         )
-        facts = facts_of(self, "x", "measure", "runs_not_counted")
-        notes = gap_notes(self.runs_not_counted)
+        facts = facts_of(self, "x", "measure", "runs_not_counted", "older_left_out")
+        notes = [*gap_notes(self.runs_not_counted), *older_notes(self.older_left_out)]
         return Report("", facts, (Table("points", "", columns, rows), *notes))
 
 
 def result_curves(
-    store: Store, x: str = "n", measure: str = "slots", only: Selection = EVERYTHING
+    store: Store, x: str = "n", measure: str = "slots", only: Selection = NEWEST
 ) -> Curves:
     """Return the means of a store's experiments as lines, one per router.
 
@@ -135,7 +138,7 @@ def result_curves(
     """
     require_one_of("x", x, X_AXES)
     require_one_of("measure", measure, MEASURES)
-    chosen = only.require_any(store.experiments(), store.path)
+    chosen = store.selected(only)
     gathered = [(experiment, store.gathered(experiment)) for experiment in chosen]
     points = [_point(*pair, x, measure) for pair in gathered if pair[1].tally.runs]
     behind = store.runs_not_counted(only)
@@ -144,6 +147,8 @@ def result_curves(
     experiments = [point.experiment for point in points]
     fields = {name: {str(getattr(e, name, "")) for e in experiments} for name in _OTHERS}
     differing = [name for name, values in fields.items() if len(values) > 1]
+    if len({(e.router, e.version) for e in experiments}) > len({e.router for e in experiments}):
+        differing.append("version")
     shape = _shape(experiments, x)
     common = []
     if shape is not None and len({_SIZES[shape](experiment) for experiment in experiments}) == 1:
@@ -162,7 +167,7 @@ def result_curves(
         _label(name, line[0].experiment, differing, shape): line
         for (_, name, _, _), line in sorted(lines.items(), key=lambda pair: pair[0])
     }
-    return Curves(x, measure, labelled, tuple(common), behind)
+    return Curves(x, measure, labelled, tuple(common), behind, store.left_out(only))
 
 
 def _names(experiments: Sequence[Experiment]) -> dict[Experiment, list[str]]:
@@ -214,7 +219,8 @@ def _shape(experiments: Sequence[Experiment], x: str) -> str | None:
 def _label(name: str, experiment: Experiment, differing: Sequence[str], shape: str | None) -> str:
     parts = [name]
     for name in differing:
-        value = _short(str(getattr(experiment, name))) or "none"
+        shorten = short_version if name == "version" else _short
+        value = shorten(str(getattr(experiment, name))) or "none"
         parts.append(value if name == "permutation" else f"{name.replace('_', ' ')} {value}")
     return ", ".join([*parts, *([_equation(shape, experiment)] if shape else [])])
 
@@ -249,9 +255,9 @@ def _point(experiment: Experiment, gathered: CountedRuns, x: str, measure: str) 
 def _row(label: str, point: CurvePoint) -> dict[str, Any]:
     experiment = point.experiment
     return {
-        "line": label, "router": experiment.router, "variant": experiment.variant,
-        "permutation": experiment.permutation, **experiment.network.columns(),
-        **seeds_of(experiment), "x": float(point.x),
+        "line": label, "router": experiment.router, "version": experiment.version,
+        "variant": experiment.variant, "permutation": experiment.permutation,
+        **experiment.network.columns(), **seeds_of(experiment), "x": float(point.x),
         "runs": point.runs, "capped": point.capped, "mean": point.mean,
         "low": point.low, "high": point.high, "experiment": experiment.digest,
         "popsnet_version": point.version,

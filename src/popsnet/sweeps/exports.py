@@ -45,6 +45,10 @@ class RunTable:
     """Those of them whose counts were deleted."""
     version: str = popsnet.__version__
     """The version of popsnet that made them, or the versions."""
+    engines: tuple[str, ...] = ()
+    """The engine that made each shard."""
+    seconds: tuple[float, ...] = ()
+    """The mean time of a run of each shard."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -64,12 +68,19 @@ class RunTable:
         values = self.counts[:, self.names.index(name)]
         return values != 0 if name == "capped" else values
 
+    @property
+    def made(self) -> dict[str, npt.NDArray[Any]]:
+        """The time of every run, which is the mean of its shard, and its engine."""
+        values = {"seconds": np.array(self.seconds), "engine": np.array(self.engines, dtype=object)}
+        return {name: np.repeat(each, SHARD_RUNS) for name, each in values.items()}
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield a dictionary per run: the experiment, the number of the run and its counts."""
         shared = experiment_columns(self.experiment, self.version)
-        columns = [self.numbers.tolist(), *(self.column(name).tolist() for name in self.names)]
-        for row in zip(*columns, strict=True):
-            yield {**shared, **dict(zip(("run", *self.names), row, strict=True))}
+        columns = {"run": self.numbers, **{name: self.column(name) for name in self.names}}
+        columns |= self.made
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+            yield {**shared, **dict(zip(columns, row, strict=True))}
 
 
 _ABSENT: Mapping[str, Any] = {
@@ -182,6 +193,8 @@ def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:
             table.column(name) if name in table.names else none[: len(table)] for table in tables
         ]
         columns[name] = np.concatenate(parts or [np.empty(0)])
+    for name in ("seconds", "engine"):
+        columns[name] = np.concatenate([table.made[name] for table in tables] or [np.empty(0)])
     return columns
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-import popsnet
 from popsnet.base.errors import InputError, require_several, wrong
 from popsnet.engines import Tally
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.sweeps.kind import ResultKind
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, has_results, kind_of
-from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, Precision, shards_of
-from popsnet.sweeps.store import CountedRuns, Store
-from popsnet.sweeps.sweep import Sweep
+from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS, CountedRuns, Precision, shards_of
+from popsnet.sweeps.store import Store
+from popsnet.sweeps.sweep import ORDERS, Sweep
 from popsnet.sweeps.work import Part
 
 Experiments: TypeAlias = Sweep | Iterable[Experiment | tuple[Experiment, int]]
@@ -82,6 +81,8 @@ class Goals:
     goals: dict[Experiment, Goal]
     precision: Precision | None = None
     part: Part | None = None
+    is_breadth: bool = False
+    """Whether every experiment gets its first results before any gets its second."""
 
     @classmethod
     def of(
@@ -103,7 +104,9 @@ class Goals:
                 "the key precision of its table."
             )
         wide = _precision(wanted, precision, max_runs)
-        return cls._made([*wanted, *((point, 1) for point in points)], wide, part)
+        made = cls._made([*wanted, *((point, 1) for point in points)], wide, part)
+        order = experiments.order if isinstance(experiments, Sweep) else ORDERS[0]
+        return replace(made, is_breadth=order == "breadth")
 
     @classmethod
     def of_traffic(
@@ -182,9 +185,7 @@ class Goals:
         goal = self.goals.get(experiment)
         if self.precision is None and self.part is None:
             goal = Goal(experiment, [range(shards_of(runs))])
-        return (
-            CountedRuns(Tally(), {}, popsnet.__version__) if goal is None else goal.gathered(store)
-        )
+        return CountedRuns(Tally()) if goal is None else goal.gathered(store)
 
 
 def _pairs(experiments: Experiments, runs: int | None) -> list[tuple[Experiment, int]]:

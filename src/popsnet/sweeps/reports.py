@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from types import MappingProxyType
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import popsnet
@@ -23,7 +23,7 @@ from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult
 from popsnet.sweeps.exports import uniform
 from popsnet.sweeps.kind import Provenance
 from popsnet.sweeps.rows import SHARD, WINDOW, kind_of
-from popsnet.sweeps.shard import FAULT_COLUMNS, SHARD_RUNS, shards_of, standard_error
+from popsnet.sweeps.shard import FAULT_COLUMNS, SHARD_RUNS, CountedRuns, shards_of, standard_error
 from popsnet.sweeps.tables import in_words
 from popsnet.sweeps.window import Point
 
@@ -62,15 +62,16 @@ def traffic_fields(
 
 
 def store_report(
-    store: Store, experiments: Sequence[Experiment], points: Sequence[Point] = ()
+    store: Store, experiments: Sequence[Experiment], points: Sequence[Point] = (), older: int = 0
 ) -> Report:
     """Return experiments of a store with the means of their runs, and points of traffic."""
-    rows = uniform(row_of(experiment, *store.gathered(experiment)) for experiment in experiments)
+    rows = uniform(row_of(experiment, store.gathered(experiment)) for experiment in experiments)
     name = Column("experiment", "name", show=lambda row: row["experiment"][:_SHORT])
     count = f"{_of_all(len(rows), len(store.experiments()), 'experiment')} in {store.path}."
     table, notes = _fitting((name,), rows)
     behind = sum(map(store.runs_not_counted_of, experiments))
     facts = [Fact("store", str(store.path)), Fact("runs_not_counted", behind)]
+    facts.append(Fact("older_left_out", older))
     parts: list[Table | str] = [table, *notes, *gap_notes(behind), count]
     if points:
         runs = parts if rows else []
@@ -78,7 +79,7 @@ def store_report(
         many = _of_all(len(points), store.traffic.count(), "point")
         table_of_points = traffic_parts(name, traffic_records(points))
         parts = [*runs, *table_of_points, f"{many} of traffic in {store.path}."]
-    return Report("", tuple(facts), tuple(parts))
+    return Report("", tuple(facts), (*parts, *older_notes(older)))
 
 
 def _of_all(chosen: int, total: int, what: str) -> str:
@@ -102,14 +103,17 @@ def traffic_curves_report(
             f"There are no points of traffic in {store.path} to draw. popsnet sweep makes some."
         )
     rows = traffic_records(points)
-    facts = Fact("x", "load"), Fact("measure", "delay"), Fact("runs_not_counted", 0)
+    older = store.left_out(only, WINDOW)
+    counts = {"runs_not_counted": 0, "older_left_out": older}
+    facts = tuple(starmap(Fact, ({"x": "load", "measure": "delay"} | counts).items()))
     differing = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}
     for point, row in zip(points, rows, strict=True):
         named = [point.experiment.label, *[row["label"]] * bool(row["label"])]
         named += [f"{column.title} {column.cell(row)}" for column in differing]
         lines.setdefault(", ".join(named), []).append(point.result)
-    return Report("", facts, tuple(traffic_parts(None, rows))), dict(sorted(lines.items()))
+    parts = *traffic_parts(None, rows), *older_notes(older)
+    return Report("", facts, parts), dict(sorted(lines.items()))
 
 
 DETAILS = (
@@ -133,8 +137,22 @@ def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
     programs = [row.get("router", row.get("scheduler")) for row in rows]
     versions = {(program, row["version"]) for program, row in zip(programs, rows, strict=True)}
     if len(versions) > len(set(programs)):
-        columns.append(Column("version", kind="text"))
+        columns.append(
+            Column("version", kind="text", show=lambda row: short_version(row["version"]))
+        )
     return tuple(columns)
+
+
+def short_version(version: str) -> str:
+    """Return a version with the first characters of the digest of its file.
+
+    Examples
+    --------
+    >>> short_version("1+fba0e9ac73229217")
+    '1+fba0e9'
+    """
+    number, plus, digest = escape_controls(version, lines=False).partition("+")
+    return f"{number}{plus}{digest[:_SHORT]}"
 
 
 def _faults(row: Row) -> str:
@@ -169,13 +187,20 @@ _LESS_IMPORTANT_OF_TRAFFIC = (
 """Columns that are left out, in this order, where the lines would be too long."""
 
 
+def older_notes(experiments: int) -> list[str]:
+    """Return what to say of experiments of older versions that are left out, if there are any."""
+    are = "is" if experiments == 1 else "are"
+    text = f"{plural(experiments, 'experiment')} of older versions {are} left out"
+    return [f"{text}; --all-versions shows all."] * bool(experiments)
+
+
 def gap_notes(runs: int) -> list[str]:
-    """Return what to say of runs behind a missing shard, if there are any."""
+    """Return what to say of runs behind a missing part, if there are any."""
     if not runs:
         return []
     are = "is" if runs == 1 else "are"
     return [
-        f"{plural(runs, 'run')} behind a missing shard {are} not counted. Run the sweep or merge "
+        f"{plural(runs, 'run')} behind a missing part {are} not counted. Run the sweep or merge "
         "the missing part."
     ]
 
@@ -192,7 +217,7 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     """
     labelled = zip(sweep.wanted, sweep.labels, goals.gathered(store), strict=True)
     rows = uniform(
-        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, *done)}
+        {**_wanted_fields(goals, experiment, runs, label, store), **row_of(experiment, done)}
         for (experiment, runs), label, done in labelled
     )
     begun, others = ([row for row in rows if bool(row["runs"]) is some] for some in (True, False))
@@ -200,7 +225,7 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     table, below = _fitting(label, begun)
     notes = []
     if any(runs % SHARD_RUNS for runs in sweep.runs) and goals.precision is None:
-        notes.append(f"Runs are rounded up to whole shards of {SHARD_RUNS}.")
+        notes.append(f"Runs are rounded up to a multiple of {SHARD_RUNS}.")
     if sweep.skipped:
         notes.append(f"Skipped {len(sweep.skipped):,}: {in_words(sweep.skipped)}.")
     if others and goals.part is None:
@@ -304,7 +329,7 @@ def _runs_in_words(goals: Goals, store: Store) -> str:
     are = "is" if done == 1 else "are"
     if goals.precision is not None:
         return f"{done:,} of {plural(total, 'experiment')} {are} finished in {store.path}."
-    of_all = plural(total, "shard")
+    of_all = plural(total, "part")
     return f"{done:,} of {of_all} of {SHARD_RUNS} runs {are} in {store.path}."
 
 
@@ -318,7 +343,7 @@ def _runs_report(store: Store, experiment: Experiment) -> Report:
     """Return the runs of an experiment: histograms, and when, where and with what it was run."""
     shards, gathered = store.shards(experiment), store.gathered(experiment)
     origins, tally = store.provenances(experiment), gathered.tally
-    row = row_of(experiment, *gathered)
+    row = row_of(experiment, gathered)
     labels = {key: _LABELS.get(key, ("", "integer")) for key in row}
     labels |= {key: (key.replace("_", " "), "text") for key in experiment.identity}
     facts = [Fact(key, value, *labels[key], _mark(key, row)) for key, value in row.items()]
@@ -507,17 +532,13 @@ def _summary(tally: Tally, name: str) -> dict[str, Any]:
     return asdict(summarize_counts(tally.histograms[name]))
 
 
-def row_of(
-    experiment: Experiment,
-    tally: Tally,
-    faults: Mapping[str, int] = MappingProxyType({}),
-    version: str = popsnet.__version__,
-) -> dict[str, Any]:
+def row_of(experiment: Experiment, counted: CountedRuns) -> dict[str, Any]:
     """Return an experiment and figures of its runs as one row.
 
     Without runs, means and the like are None.
     """
-    row: dict[str, Any] = experiment_columns(experiment, version)
+    tally = counted.tally
+    row: dict[str, Any] = experiment_columns(experiment, counted.version)
     row |= {"runs": tally.runs, "capped": tally.capped}
     for name in ("steps", "slots", "slots_delivered"):
         row |= {f"{name}_{key}": value for key, value in _summary(tally, name).items()}
@@ -526,7 +547,7 @@ def row_of(
     lost = _summary(tally, "lost")
     total = sum(packets * runs for packets, runs in tally.lost.items())
     row |= {"lost": total, "lost_per_run": lost["mean"], "lost_max": lost["max"]}
-    row |= {name: getattr(tally, name) for name in TOTALS} | dict(faults)
+    row |= {name: getattr(tally, name) for name in TOTALS} | dict(counted.faults)
     return row | {
         f"{name}_histogram": {str(value): histogram[value] for value in sorted(histogram)}
         for name, histogram in tally.histograms.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from heapq import nlargest
 from pathlib import Path
+from statistics import median
 from threading import Event
 from typing import Any
 
@@ -34,45 +36,86 @@ from popsnet.sweeps.cluster import ClusterExecutor
 from popsnet.sweeps.goals import Experiments, Goals
 from popsnet.sweeps.kind import ANYWHERE, ResultBatch
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, kind_of
+from popsnet.sweeps.shard import SHARD_RUNS
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
-from popsnet.sweeps.work import AHEAD, Queue, Work, cut, estimate_work, suits
+from popsnet.sweeps.work import AHEAD, Queue, Work, cut, estimate_work, rounds, suits
 
 
 class Pace:
-    """The time that work takes, compared with estimates of it."""
+    """How fast work is done, and how long what is left will take.
 
-    def __init__(self) -> None:
-        self._begin = time.monotonic()
-        self._done = 0
-        self._estimated = 0.0
-        self._ratios: dict[str, float] = {}
+    Work of an experiment takes what it has taken before. If none of it is finished, it takes what
+    is estimated, times the ratio that work of the same program had last. Medians keep compilations
+    out. To each piece is added what the thread that writes spends on one, for as many workers as
+    may wait for it. Elapsed time is to all of that as the time left is to what is left.
+    """
 
-    def note(
-        self, results: Sequence[ResultBatch], estimated: float, engine: str = ANYWHERE
-    ) -> None:
-        """Count results of an engine that took this many seconds by an estimate."""
-        seconds = 0.0
-        for result in results:
-            seconds += result.provenance.seconds * len(result.numbers)
-            self._done += len(result.numbers)
-        self._estimated += estimated
-        if seconds > 0 and estimated > 0:
-            self._ratios[engine] = (self._ratios.get(engine, 1.0) + seconds / estimated) / 2
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._begin, self._text_time = clock(), -math.inf
+        self._text: list[str] = []
+        self._results = self._pieces = 0
+        self._seconds = self.writing = 0.0
+        self._taken: dict[Experiment, deque[float]] = {}
+        self._ratios: dict[str, deque[float]] = {}
+        self._estimate = cache(estimate_work)
+
+    def note(self, results: Sequence[ResultBatch], engine: str = ANYWHERE, pieces: int = 1) -> None:
+        """Count results that were finished together, and the pieces that they were joined of."""
+        self._pieces += pieces
+        for batch in results:
+            each, experiment = batch.provenance.seconds, batch.experiment
+            self._results += len(batch.numbers)
+            self._seconds += each * len(batch.numbers)
+            self._taken.setdefault(experiment, deque(maxlen=3)).append(each)
+            if each > 0 and (estimate := self._estimate(experiment, engine)) > 0:
+                for key in ("", experiment.program, f"engine {engine}"):
+                    self._ratios.setdefault(key, deque(maxlen=_LAST)).append(each / estimate)
 
     def estimate_of(self, seconds: float, engine: str = ANYWHERE) -> float:
         """Return the estimate of work that takes this many seconds with an engine."""
-        return seconds / self._ratios.get(engine, 1.0)
+        return seconds / median(self._ratios.get(f"engine {engine}", (1.0,)))
 
-    def words(self, unit: str, left: float | None) -> Iterator[str]:
-        """Yield the speed and the time left, for work of this many seconds by estimate."""
-        elapsed = time.monotonic() - self._begin
-        if self._done:
-            rate = self._done / elapsed
-            yield f"{rate:,.{0 if rate >= 10 else 2}f} {unit} per second"
-        if left is not None and self._estimated > 0:
-            yield f"{duration(left * elapsed / self._estimated)} left"
+    def _expected(self, experiment: Experiment) -> float:
+        """Return how many seconds a result of an experiment will take a worker."""
+        ratios = self._ratios.get(experiment.program, ())
+        few = len(ratios) < _LAST // 2
+        usual = self._estimate(experiment) * median(self._ratios[""] if few else ratios)
+        least = min(taken := self._taken.get(experiment, (usual,)))
+        return usual if len(taken) == 1 and least > _UNUSUAL * usual else least
 
+    def left(self, queue: Queue, handed: Sequence[Sequence[Work]], workers: int) -> float:
+        """Return the seconds left for a queue and the work that was handed over, in order.
+
+        Of the work in progress, the first of what was handed over, half is taken to be done.
+        """
+        written = workers * self.writing
+        each = written / max(self._pieces, 1)
+        tasks = [sum(self._expected(one) * len(shards) for one, shards in work) for work in handed]
+        half = sum(tasks[:workers]) / 2
+        queued = sum(self._expected(one) * count for one, count in queue.left.items())
+        left = queued + sum(tasks) - half + each * (len(queue) + sum(map(len, handed)))
+        return left * (self.clock() - self._begin) / (self._seconds + written + half)
+
+    def words(
+        self, queue: Queue, handed: Sequence[Sequence[Work]], workers: int, whole: bool
+    ) -> list[str]:
+        """Return the speed, and the time left if all work is known; once per second."""
+        now = self.clock()
+        if self._seconds and (now >= self._text_time + 1 or not (queue or handed)):
+            rate = self._results / max(now - self._begin, 1e-9)
+            self._text, self._text_time = [f"{rate:,.{0 if rate >= 10 else 2}f} per second"], now
+            if whole:
+                self._text.append(f"{duration(self.left(queue, handed, workers))} left")
+        return self._text
+
+
+_LAST = 9
+"""Ratios of the time that work took to its estimate that are kept."""
+
+_UNUSUAL = 4
+"""The first work of an experiment that takes this many times as long as usual has compiled."""
 
 _SECONDS_PER_PARCEL = 0.3
 """How long a task of a cluster takes at most, unless one piece of work takes longer.
@@ -254,7 +297,7 @@ def pursue(
     left = {experiment: None for experiment, goal in goals.goals.items() if goal.missing(store)}
     if left:
         store.convert()
-    unit = _unit("shards" if goals.precision is None else "experiments", goals)
+    unit = _unit(f"parts of {SHARD_RUNS} runs" if goals.precision is None else "experiments", goals)
     fixed = not any(goals.is_counted_whole(kind_of(experiment)) for experiment in goals.goals)
     with workers as crew, patient_progress("runs", total, progress, unit) as update:
         queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
@@ -263,12 +306,14 @@ def pursue(
             """Queue the next stage of an experiment, if it is not precise enough."""
             missing = goals.goals[experiment].missing(store)
             pending[experiment] = len(missing)
-            queue.add(cut(experiment, missing, crew.count))
+            begin = goals.goals[experiment].stages[0][0] if goals.is_breadth else None
+            for turn, shards in rounds(missing, begin):
+                queue.add(cut(experiment, shards, crew.count), turn)
 
         def report() -> None:
-            """Report how much is done, and on a cluster by how many workers and how fast."""
-            words = crew.words(queue, _unit("shards", goals), fixed)
-            update(done, f"{done:,} of {total:,} {unit}, {words}" if words else "")
+            """Report how much is done, how fast and, on a cluster, by how many workers."""
+            words = crew.words(queue, fixed)
+            update(done, f"{done:,} of {total:,} {unit}{', ' * bool(words)}{words}")
 
         for experiment in left:
             add(experiment)
@@ -302,9 +347,9 @@ class _Task:
 
     work: Sequence[Work]
     memory: int
-    seconds: float
-    """How long they take, by estimate."""
     engine: str = ANYWHERE
+    pieces: int = 1
+    """How many pieces were joined."""
 
 
 class Workers:
@@ -355,15 +400,19 @@ class Workers:
         while queue or self._at_work:
             self._withdraw(queue)
             for engine, room in self._room().items():
-                while self._handed(engine) < AHEAD * room and (work := self._take(queue, engine)):
-                    self._hand_over(work, engine)
+                while self._handed(engine) < AHEAD * room:
+                    before = len(queue)
+                    if not (work := self._take(queue, engine)):
+                        break
+                    self._hand_over(work, engine, before - len(queue))
             done, _ = wait(self._at_work, self._patience(deadline), return_when=FIRST_COMPLETED)
             for future in done:
                 handed = self._at_work[future]
                 results = self._results_of(future)
-                if self._cluster is not None:
-                    self._pace.note(results, handed.seconds, handed.engine)
+                self._pace.note(results, handed.engine, handed.pieces)
+                begin = self._pace.clock()
                 yield from results
+                self._pace.writing += self._pace.clock() - begin
                 del self._at_work[future]  # only now: after an interrupt, stop() yields it again
             if time.monotonic() >= deadline:
                 return
@@ -385,13 +434,12 @@ class Workers:
             if future.done() and not future.cancelled() and future.exception() is None:
                 yield from self._results_of(future)
 
-    def words(self, queue: Queue, unit: str, whole: bool = True) -> str:
-        """Return the workers of a cluster, their speed, and if all work is known the time left."""
-        if self._cluster is None:
-            return ""
-        left = queue.seconds + sum(task.seconds for task in self._at_work.values())
-        workers = plural(self._cluster.workers, "worker")
-        return ", ".join([workers, *self._pace.words(unit, left if whole else None)])
+    def words(self, queue: Queue, whole: bool = True) -> str:
+        """Return the workers of a cluster, the speed, and if all work is known the time left."""
+        handed = [task.work for future, task in self._at_work.items() if not future.done()]
+        pace = self._pace.words(queue, handed, self.count, whole)
+        workers = [plural(self._cluster.workers, "worker")] if self._cluster is not None else []
+        return ", ".join([*workers, *pace])
 
     def _patience(self, deadline: float) -> float | None:
         """Return how long to wait for a result."""
@@ -457,10 +505,9 @@ class Workers:
         available = self._available if self._cluster is None else self._cluster.memory
         return sum(nlargest(self.count, handed_over)) <= available or not self._at_work
 
-    def _hand_over(self, work: Sequence[Work], engine: str) -> None:
+    def _hand_over(self, work: Sequence[Work], engine: str, pieces: int) -> None:
         memory = max(self._memory(subject) for subject, _ in work)
-        seconds = sum(_seconds(piece, engine) for piece in work)
-        handed = _Task(work, memory, seconds, engine)
+        handed = _Task(work, memory, engine, pieces)
         cluster = self._cluster
         future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
         self._at_work[future] = handed

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from popsnet.base.errors import InputError, did_you_mean, wrong
+from popsnet.base.errors import InputError, did_you_mean, require_one_of, wrong
 from popsnet.experiment.experiment import Experiment
 from popsnet.model.faults import Faults
 
 Names: TypeAlias = str | Sequence[str]
 Numbers: TypeAlias = int | str | None
 """A number, a range ``"64:1024"`` with both ends in it and either end optional, or None for all."""
+
+VERSIONS = "newest", "all", "older"
+"""Of a program with results of several versions: the last that was run, all, or the others."""
 
 _One = TypeVar("_One", bound=Experiment)
 
@@ -40,6 +43,10 @@ class Selection:
     d, g, n, wavelengths, fault_seed, seed : int or str, optional
         A number, or a range such as ``"64:1024"``, ``"64:"`` or ``":1024"``. Both ends belong to
         a range.
+    versions : str
+        A program whose version has changed, such as an edited file, has results of several
+        versions in a store. ``"newest"`` selects those of the version that was run last, ``"all"``
+        those of all versions, and ``"older"`` those of all but the newest. A store applies it.
 
     Examples
     --------
@@ -64,8 +71,10 @@ class Selection:
     wavelengths: Numbers = None
     fault_seed: Numbers = None
     seed: Numbers = None
+    versions: str = "newest"
 
     def __post_init__(self) -> None:
+        require_one_of("versions", self.versions, VERSIONS)
         for name in _NAMES:
             if not all(isinstance(text, str) for text in self._names(name)):
                 raise wrong(name, repr(getattr(self, name)))("give a name, or several.")
@@ -161,4 +170,23 @@ def _range(name: str, value: Numbers) -> tuple[float, float]:
     return least, most
 
 
-EVERYTHING = Selection()
+def older(experiments: Iterable[_One], last: Callable[[_One], str]) -> set[_One]:
+    """Return the experiments of versions of programs of which another version was run later.
+
+    ``last`` gives the time of the last result of an experiment. Two versions of the same second
+    are both the newest.
+    """
+    programs: dict[tuple[str, str], dict[str, list[_One]]] = {}
+    for experiment in experiments:
+        versions = programs.setdefault((experiment.spelling.tag, experiment.program), {})
+        versions.setdefault(experiment.version, []).append(experiment)
+    found: set[_One] = set()
+    for versions in programs.values():
+        if len(versions) > 1:
+            times = {version: max(map(last, alike)) for version, alike in versions.items()}
+            newest = max(times.values())
+            found.update(*(versions[version] for version, time in times.items() if time < newest))
+    return found
+
+
+NEWEST, EVERYTHING = Selection(), Selection(versions="all")

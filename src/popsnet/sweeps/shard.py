@@ -7,10 +7,11 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -66,10 +67,25 @@ def shards_of(runs: int) -> int:
     return -(-runs // SHARD_RUNS)
 
 
-def versions_of(rows: Iterable[Result]) -> str:
-    """Return the version of popsnet that made some shards, or the versions."""
-    versions = {ShardKind().provenance(row).popsnet for row in rows}
-    return ", ".join(sorted(versions)) or popsnet.__version__
+class CountedRuns(NamedTuple):
+    """The runs of an experiment up to the first shard that is missing."""
+
+    tally: Tally
+    faults: Mapping[str, int] = MappingProxyType({})
+    """Sums of the counts that only runs with faults have."""
+    version: str = popsnet.__version__
+    """The version of popsnet that made them, or the versions."""
+    engine: str = ""
+    """The engine that made them, or the engines."""
+    seconds: float = 0.0
+    """How long their shards took, together."""
+
+
+def made_by(origins: Sequence[Provenance]) -> tuple[str, str, float]:
+    """Return the version of popsnet and the engine, or several, and the seconds together."""
+    versions, engines = ({getattr(o, name) for o in origins} for name in ("popsnet", "engine"))
+    version = ", ".join(sorted(versions)) or popsnet.__version__
+    return version, ", ".join(sorted(engines)), round(sum(o.seconds for o in origins), 6)
 
 
 def is_old(version: object) -> bool:

@@ -19,8 +19,9 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from popsnet.base.errors import InputError, StoreError, as_path
 from popsnet.base.progress import patient_progress
@@ -34,22 +35,25 @@ from popsnet.sweeps.exports import RunTable, export_records, export_runs, run_co
 from popsnet.sweeps.kind import Provenance, Result, ResultBatch, ResultKind, UnreadableError
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
-from popsnet.sweeps.selection import EVERYTHING, Selection
+from popsnet.sweeps.selection import EVERYTHING, NEWEST, Selection, older
 from popsnet.sweeps.shard import (
     FAULT_COLUMNS,
     RUN_COLUMNS,
     SHARD_RUNS,
+    CountedRuns,
     columns_of,
     is_old,
+    made_by,
     shards_of,
     table_of,
     tally_of,
-    versions_of,
 )
 from popsnet.sweeps.window import Point, PointTable, result_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_One = TypeVar("_One", bound=Experiment)
 
 _FEW = 10
 """Experiments that a message names."""
@@ -78,16 +82,6 @@ def _hint(text: str, experiments: Sequence[Experiment]) -> str:
         return "The store is empty."
     what = f"Experiments with {text!r}" if close else "Experiments"
     return f"{what}: {_named(close or experiments)}"
-
-
-class CountedRuns(NamedTuple):
-    """The runs of an experiment up to the first shard that is missing."""
-
-    tally: Tally
-    faults: dict[str, int]
-    """Sums of the counts that only runs with faults have."""
-    version: str
-    """The version of popsnet that made them, or the versions."""
 
 
 class Store(Plotted):
@@ -255,8 +249,8 @@ class Store(Plotted):
             table = table_of(rows, FAULT_COLUMNS)
             faults = dict(zip(FAULT_COLUMNS, table.sum(axis=0).tolist(), strict=True))
         with self.errors_named():
-            version = versions_of(rows)
-        return CountedRuns(self._tally(rows), faults, version)
+            made = made_by(list(map(SHARD.provenance, rows)))
+        return CountedRuns(self._tally(rows), faults, *made)
 
     def _unbroken_shards(self, experiment: Experiment) -> int:
         shards = self.shards(experiment)
@@ -292,6 +286,7 @@ class Store(Plotted):
             single = [row for row in rows if columns_of(row)]
             others = [row for row in rows if not columns_of(row)] if len(single) < len(rows) else []
             deleted = [row for row in others if not is_old(SHARD.provenance(row).popsnet)]
+            origins = list(map(SHARD.provenance, single))
             return RunTable(
                 experiment,
                 tuple(row.first // SHARD_RUNS for row in single),
@@ -299,7 +294,9 @@ class Store(Plotted):
                 names,
                 without=len(others) * SHARD_RUNS,
                 deleted=len(deleted) * SHARD_RUNS,
-                version=versions_of(rows),
+                version=made_by(origins)[0],
+                engines=tuple(origin.engine for origin in origins),
+                seconds=tuple(origin.seconds / SHARD_RUNS for origin in origins),
             )
 
     def experiments(self, only: Selection = EVERYTHING) -> list[Experiment]:
@@ -312,7 +309,15 @@ class Store(Plotted):
         only : Selection
             Which experiments; all by default.
         """
-        return [experiment for experiment in self._of(SHARD) if experiment in only]
+        return self.of_versions(self._of(SHARD), only)
+
+    def of_versions(self, experiments: Sequence[_One], only: Selection) -> list[_One]:
+        """Return what is selected of all experiments of a kind, of the versions that are wanted."""
+        selected = [experiment for experiment in experiments if experiment in only]
+        if only.versions == "all":
+            return selected
+        old = older(experiments, lambda one: max(o.finished for o in self.provenances(one)))
+        return [one for one in selected if (one in old) == (only.versions == "older")]
 
     def _of(self, kind: ResultKind) -> list[Experiment]:
         """Return the experiments that have results of a kind, small networks first."""
@@ -359,9 +364,28 @@ class Store(Plotted):
                     raise UnreadableError(flaw)
         self._sound.add(digest)
 
-    def _selected(self, only: Selection) -> list[Experiment]:
-        """Return the selected experiments; refuse a selection of nothing, which is a slip."""
-        return only.require_any(self.experiments(), self.path)
+    def selected(self, only: Selection, *kinds: ResultKind) -> list[Experiment]:
+        """Return the selected experiments of some kinds of results; by default, of runs.
+
+        Raises
+        ------
+        InputError
+            If there are experiments, and none of them is selected, which is a slip.
+        """
+        every = [experiment for kind in kinds or (SHARD,) for experiment in self._of(kind)]
+        only.require_any(every, self.path)
+        selected = self.of_versions(every, only)
+        if every and not selected:
+            which = "older" if only.versions == "newest" else "the newest"
+            raise InputError(f"{self.path} has results of {which} versions only for this.")
+        return selected
+
+    def left_out(self, only: Selection = NEWEST, *kinds: ResultKind) -> int:
+        """Return how many experiments are not selected because they are of older versions."""
+        if only.versions != "newest":
+            return 0
+        every = replace(only, versions="all")
+        return len(self.selected(every, *kinds)) - len(self.selected(only, *kinds))
 
     def find(self, prefix: str) -> Experiment:
         """Return the experiment whose name, which is its digest, begins with these characters.
@@ -426,41 +450,46 @@ class Store(Plotted):
         """Return a point of traffic; None if the store does not have it."""
         return self._point(experiment) if self.numbers(experiment) else None
 
-    def report(self, only: Selection = EVERYTHING) -> Report:
+    def report(self, only: Selection = NEWEST) -> Report:
         """Return the experiments and the means of their runs, as they are shown."""
-        points = {point.experiment: point for point in self.points()}
-        runs = self.experiments()
-        chosen = set(only.require_any([*runs, *points], self.path))
+        chosen = self.selected(only, *KINDS.values())
         return store_report(
             self,
-            [experiment for experiment in runs if experiment in chosen],
-            [point for experiment, point in points.items() if experiment in chosen],
+            [experiment for experiment in chosen if kind_of(experiment) is SHARD],
+            [self._point(experiment) for experiment in chosen if kind_of(experiment) is WINDOW],
+            self.left_out(only, *KINDS.values()),
         )
 
     def to_records(
-        self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
+        self, only: Selection = NEWEST, *, per_run: bool = False, traffic: bool = False
     ) -> list[dict[str, Any]]:
         """Return a dictionary per experiment, per run, or per point of traffic.
 
         Parameters
         ----------
         only : Selection
-            Which experiments; all by default.
+            Which experiments; by default all, of programs with several versions the newest.
         per_run : bool
             Return a dictionary per run instead: the experiment, the number of the run, its counts.
         traffic : bool
             Return a dictionary per point of traffic instead.
         """
         if traffic:
-            return traffic_records(self.selected_points(only))
+            points = self.selected_points(only)
+            made = [{n: getattr(p.provenance, n) for n in ("seconds", "engine")} for p in points]
+            return [row | more for row, more in zip(traffic_records(points), made, strict=True)]
         if per_run:
             tables = self._run_tables(only)
             return uniform(record for table in tables for record in table.records())
-        gathered = ((e, self.gathered(e)) for e in self._selected(only))
-        return uniform(row_of(e, *runs) for e, runs in gathered if runs.tally.runs)
+        gathered = ((e, self.gathered(e)) for e in self.selected(only))
+        return uniform(
+            row_of(e, runs) | {"seconds": runs.seconds, "engine": runs.engine}
+            for e, runs in gathered
+            if runs.tally.runs
+        )
 
     def to_dataframe(
-        self, only: Selection = EVERYTHING, *, per_run: bool = False, traffic: bool = False
+        self, only: Selection = NEWEST, *, per_run: bool = False, traffic: bool = False
     ) -> pd.DataFrame:
         """Return a pandas data frame with a row per experiment, per run, or per point of traffic.
 
@@ -473,7 +502,7 @@ class Store(Plotted):
     def export(
         self,
         path: str | Path,
-        only: Selection = EVERYTHING,
+        only: Selection = NEWEST,
         *,
         per_run: bool = False,
         traffic: bool = False,
@@ -485,7 +514,7 @@ class Store(Plotted):
         path : str or Path
             The file. Its name ends in .csv, .json or .parquet.
         only : Selection
-            Which experiments; all by default.
+            Which experiments; by default all, of programs with several versions the newest.
         per_run : bool
             Write a row per run instead of a row per experiment.
         traffic : bool
@@ -497,15 +526,14 @@ class Store(Plotted):
         what = "points of traffic" if traffic else "results"
         return export_records(what, self.to_records(only, traffic=traffic), Path(path), reason)
 
-    def selected_points(self, only: Selection = EVERYTHING) -> list[Point]:
+    def selected_points(self, only: Selection = NEWEST) -> list[Point]:
         """Return the selected points of traffic; refuse a selection of nothing, which is a slip."""
-        points = {point.experiment: point for point in self.points()}
-        return [points[experiment] for experiment in only.require_any(points, self.path)]
+        return list(map(self._point, self.selected(only, WINDOW)))
 
     def _run_tables(self, only: Selection) -> list[RunTable]:
-        return [self.runs(experiment) for experiment in self._selected(only)]
+        return [self.runs(experiment) for experiment in self.selected(only)]
 
-    def runs_without_counts(self, only: Selection = EVERYTHING) -> tuple[int, int]:
+    def runs_without_counts(self, only: Selection = NEWEST) -> tuple[int, int]:
         """Return how many runs, up to gaps, have no counts of their own.
 
         First the runs that popsnet 0.1 made, then those whose counts were deleted.
@@ -543,6 +571,33 @@ class Store(Plotted):
             digests = {row[0] for row in rows}
             insert([row for row in other.rows("experiments") if row[0] in digests], rows)
         return self._count() - before
+
+    def drop(self, experiments: Iterable[Experiment]) -> None:
+        """Remove experiments with all their results, all or nothing.
+
+        Parameters
+        ----------
+        experiments : iterable of Experiment
+            Those to remove, such as ``store.experiments(Selection(versions="older"))``.
+
+        Examples
+        --------
+        >>> import popsnet
+        >>> from popsnet.sweeps import Selection
+        >>> experiments = [popsnet.Experiment(4, 4, seed=seed) for seed in (0, 1)]
+        >>> tallies = popsnet.collect(experiments, runs=10, store="results.sqlite")
+        >>> with popsnet.Store("results.sqlite", create=True) as store:
+        ...     store.drop(store.experiments(Selection(seed=1)))
+        ...     [experiment.seed for experiment in store.experiments()]
+        [0]
+        """
+        names = [(experiment.digest,) for experiment in experiments]
+        with self.inserting():
+            for table in ("results", "experiments"):
+                self._database.executemany(f"DELETE FROM {table} WHERE digest = ?", names)  # noqa: S608
+        self._sound.difference_update(name for (name,) in names)
+        with suppress(sqlite3.OperationalError):  # another program is reading
+            self._database.execute("VACUUM")
 
     def _count(self) -> int:
         return sum(self.count(kind)[0] for kind in KINDS)

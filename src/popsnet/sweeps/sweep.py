@@ -9,14 +9,15 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 from msgspec.structs import replace
 
-from popsnet.base.errors import InputError, PermutationError, did_you_mean, wrong
+from popsnet.base.errors import InputError, PermutationError, did_you_mean, require_one_of, wrong
 from popsnet.base.report import plural
 from popsnet.engines.choice import engine_of_many
 from popsnet.experiment.experiment import MAX_STEPS, Experiment, Workload, resolve_demand
@@ -34,6 +35,9 @@ from popsnet.workloads.permutations import find_permutation
 from popsnet.workloads.permutations.resolved import resolve_permutation
 
 __all__ = ["GRID_KEYS", "TRAFFIC_KEYS", "Sweep", "in_words"]
+
+ORDERS = "longest", "breadth"
+"""What of a sweep is run first."""
 
 _Positive = Annotated[int, Meta(ge=1)]
 _Runs = Annotated[int, Meta(ge=1, le=MOST_RUNS)]
@@ -63,6 +67,12 @@ class Sweep:
     """A label for the reader for each of them; it may be empty."""
     skipped: tuple[str, ...] = ()
     """What was skipped because it does not apply, and why."""
+    order: str = "longest"
+    """What is run first: ``"longest"``, the longest work, or ``"breadth"``, the first ten runs of
+    every experiment, then the second, and so on. It changes no result."""
+
+    def __post_init__(self) -> None:
+        require_one_of("order", self.order, ORDERS)
 
     @classmethod
     def read(cls, path: str | Path) -> Sweep:
@@ -80,9 +90,10 @@ class Sweep:
         top = tables.read_toml(path)
         kinds = [kind for kind in _KINDS if kind in top] or ["grid"]
         keys = {kind: tables.top_keys(_KINDS[kind]) for kind in kinds}
-        known = dict.fromkeys(itertools.chain(*keys.values(), _KINDS))
+        known = dict.fromkeys(itertools.chain(*keys.values(), _KINDS, ["order"]))
         tables.require_known(str(path), top, known, _elsewhere(kinds))
-        sweep = cls((), (), ())
+        with _of_key(str(path)):
+            sweep = cls((), (), (), order=top.get("order", ORDERS[0]))
         for kind, several in tables.tables_of(path, top, _KINDS).items():
             shared = {key: value for key, value in top.items() if key in keys[kind]}
             for number, table in enumerate(several, start=1):
@@ -161,8 +172,9 @@ class Sweep:
         return f"<sweep of {', '.join(parts)}>"
 
     def __add__(self, other: Sweep) -> Sweep:
-        names = [field.name for field in fields(self)]
-        return Sweep(*(getattr(self, name) + getattr(other, name) for name in names))
+        several = "everything", "numbers", "names", "skipped"
+        added = {name: getattr(self, name) + getattr(other, name) for name in several}
+        return replace_fields(self, **added)
 
 
 def _table(kind: str, where: str, table: Mapping[str, Any], folder: Path) -> Sweep:

@@ -99,6 +99,8 @@ def require_known(
     """Refuse a key that is not known; of others it is known where they belong."""
     for key in table:
         if key not in known:
+            if key == "order":
+                raise InputError(f"{where}: order is of the whole file; write it above all tables.")
             for new in filter(
                 None, (new_spelling("key", key, kind) for kind in ("grid", "traffic"))
             ):

@@ -239,7 +239,8 @@ class PointTable:
         only : Selection
             Which points; all by default.
         """
-        return [point for point in self._store.points() if point.experiment in only]
+        points = {point.experiment: point for point in self._store.points()}
+        return [points[experiment] for experiment in self._store.of_versions([*points], only)]
 
     def experiments(self, only: Selection = EVERYTHING) -> list[TrafficExperiment]:
         """Return the experiments of which the store has the result.

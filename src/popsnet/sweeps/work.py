@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -44,15 +46,30 @@ def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator
             start = place
 
 
+def rounds(shards: Sequence[int], begin: int | None) -> Iterator[tuple[int, list[int]]]:
+    """Yield results in rounds: the first, the second, the next two, four, and so on.
+
+    Results are counted from ``begin``; without it all of them are one round.
+    """
+
+    def number(shard: int) -> int:
+        return 0 if begin is None else (shard - begin).bit_length()
+
+    for which, alike in itertools.groupby(shards, number):
+        yield which, list(alike)
+
+
 class Queue:
-    """Pieces of work, the longest first by estimate.
+    """Pieces of work, those of the first round first, and the longest first by estimate.
 
     All pieces that are added at once count as long as the longest of them, so that a worker stays
     with an experiment.
     """
 
     def __init__(self, work: Iterable[Work] = ()) -> None:
-        self._heap: list[tuple[float, int, Work]] = []
+        self._heap: list[tuple[int, float, int, Work]] = []
+        self.left: Counter[Experiment] = Counter()
+        """The number of results of each experiment in the queue."""
         self.added = 0
         """The number of pieces that were ever added."""
         self.seconds = 0.0
@@ -63,8 +80,8 @@ class Queue:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def add(self, pieces: Iterable[Work]) -> None:
-        """Add pieces of one experiment."""
+    def add(self, pieces: Iterable[Work], turn: int = 0) -> None:
+        """Add pieces of one experiment to a round."""
         listed = list(pieces)
         if listed:
             longest = max(len(shards) for _, shards in listed)
@@ -72,19 +89,21 @@ class Queue:
             self.seconds += each * sum(len(shards) for _, shards in listed)
         for piece in listed:
             self.added += 1
-            heapq.heappush(self._heap, (-longest * each, self.added, piece))
+            self.left[piece[0]] += len(piece[1])
+            heapq.heappush(self._heap, (turn, -longest * each, self.added, piece))
 
     def first(self) -> Work | None:
         """Return the longest piece, which stays there; None if there is no work."""
-        return self._heap[0][2] if self._heap else None
+        return self._heap[0][-1] if self._heap else None
 
     def take(self, fits: Callable[[Experiment], bool]) -> Work | None:
         """Remove and return the first piece whose experiment fits; None if none does."""
         passed, work = [], None
         while self._heap and work is None:
             entry = heapq.heappop(self._heap)
-            if fits(entry[2][0]):
-                work = entry[2]
+            if fits(entry[-1][0]):
+                work = entry[-1]
+                self.left -= Counter({work[0]: len(work[1])})
                 self.seconds -= len(work[1]) * estimate_work(work[0])
             else:
                 passed.append(entry)

@@ -198,7 +198,7 @@ def check_program(
     changes: Callable[[int, int], Iterable[tuple[str, Instance]]],
     pairs: Iterable[tuple[int, int]],
     whole: int | None = None,
-) -> None:
+) -> int:
     """Compare a run of a program with runs in which two processors differ, pair by pair.
 
     Parameters
@@ -217,12 +217,17 @@ def check_program(
         The number of processors, if both runs have the same slots: a comparison then ends when
         all of them are in the cone. By default slots are matched by their names.
 
+    Returns
+    -------
+    int
+        The number of comparisons.
+
     Raises
     ------
     LocalityError
         If a processor outside of the cone acts differently.
     """
-    unchanged = list(run(usual, ()))
+    unchanged, compared = list(run(usual, ())), 0
     for x, y in pairs:
         runs = [(kind, run(instance, ())) for kind, instance in changes(x, y)]
         for kind, other in (*runs, ("coins", run(usual, (x, y)))):
@@ -231,6 +236,8 @@ def check_program(
             else:
                 moments = zip(unchanged, other, strict=True)
             _require_same_acts(name, kind, {x, y}, moments, whole)
+            compared += 1
+    return compared
 
 
 def _require_same_acts(

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from popsnet.base.errors import InputError
+from popsnet.base.report import Report, plural
 from popsnet.base.spellings import refusing_old
 from popsnet.engines.execution import Execution
 from popsnet.engines.slots import next_slot
@@ -80,7 +81,7 @@ def check_locality(
     max_slots: int = 1000,
     packets: Demand | None = None,
     faults: Faults | str | None = None,
-) -> None:
+) -> Report:
     """Check that every processor acts only on what it knows.
 
     Parameters
@@ -100,13 +101,19 @@ def check_locality(
         The number of pairs of processors to change. By default n - 1 or n pairs, so that every
         processor is in two of them, or nearly so.
     buffers : int, optional
-        The packets that a processor may hold; required for a generator function.
+        The packets that a processor may hold, for a generator function; by default 16, as in
+        :func:`popsnet.route`.
     max_slots : int
         Compare at most this many slots.
     packets : Demand, optional
         Check the variants that serve demands, on this one, instead of those for permutations.
     faults : Faults or str, optional
         Run on a network with these faults, the same in all runs. The variants must survive them.
+
+    Returns
+    -------
+    Report
+        The programs, and the number of pairs of runs that were compared.
 
     Raises
     ------
@@ -133,6 +140,7 @@ def check_locality(
     >>> from popsnet import Network
     >>> from popsnet.testing import check_locality
     >>> check_locality("mei-rizzi", Network(3, 3))
+    <report: mei-rizzi deferred, mei-rizzi published: 32 comparisons, no difference.>
 
     On a demand, with two packets from processor 0:
 
@@ -140,8 +148,10 @@ def check_locality(
     >>> from popsnet.programs.schedules import Demand
     >>> demand = Demand(Network(2, 2), np.array([0, 0, 2]), np.array([3, 1, 1]))
     >>> check_locality("direct", Network(2, 2), packets=demand)
+    <report: direct in-groups, direct to-all: 24 comparisons, no difference.>
     """
     broken, kinds = faults_of(faults), {"destinations": _exchanged}
+    compared: list[int] = []
     if packets is None:
         usual = Demand.of_permutation(network, make_permutation("random", network, Coins(seed)))
         programs = _routes(router, network, variants, buffers)
@@ -167,7 +177,14 @@ def check_locality(
             coins = PrivateCoins(seed, network.n, changed)
             return _moments(name, Machine.of(medium, journal), journal, route, coins, max_slots)
 
-        check_program(name, run, usual, changes, pairs_by_chance(network.n, seed, pairs))
+        by_chance = pairs_by_chance(network.n, seed, pairs)
+        compared.append(check_program(name, run, usual, changes, by_chance))
+    return _passed([name for name, _ in programs], compared)
+
+
+def _passed(names: Sequence[str], compared: Sequence[int]) -> Report:
+    """Return a report of comparisons that found no difference."""
+    return Report(f"{', '.join(names)}: {plural(sum(compared), 'comparison')}, no difference.")
 
 
 def _relations(router: AnyRouter, variants: Sequence[str] | None) -> list[tuple[str, Serve]]:
@@ -201,7 +218,7 @@ def _routes(
     router: AnyRouter, network: Network, variants: Sequence[str] | None, buffers: int | None
 ) -> list[tuple[str, Serve]]:
     """Return the routes of permutations to check, each with its name."""
-    if isinstance(router, str | Path):
+    if buffers is None or isinstance(router, str | Path):
         router, named = find_variant(router)
         variants = variants if named is None else [named, *(variants or ())]
     if isinstance(router, Router):
@@ -213,11 +230,7 @@ def _routes(
             )
             for name in variants or _variants(router, network)
         ]
-    if buffers is None:
-        raise TypeError(
-            "A generator function that is not registered needs buffers, the number of packets that "
-            "a processor may hold; give buffers=2, for example."
-        )
+    assert buffers is not None
     return [_named(getattr(router, "__name__", "the router"), router, buffers)]
 
 
@@ -263,7 +276,7 @@ def check_scheduler_locality(
     faults: Faults | str | None = None,
     fault_seed: int = 0,
     known_faults: bool = False,
-) -> None:
+) -> Report:
     """Check that every processor acts only on what it knows, while packets arrive.
 
     Parameters
@@ -295,6 +308,11 @@ def check_scheduler_locality(
     known_faults : bool
         Whether every processor knows the dead parts.
 
+    Returns
+    -------
+    Report
+        The programs, and the number of pairs of runs that were compared.
+
     Raises
     ------
     LocalityError
@@ -316,6 +334,7 @@ def check_scheduler_locality(
     >>> from popsnet import Network
     >>> from popsnet.testing import LocalityError, check_scheduler_locality
     >>> check_scheduler_locality("rotor", Network(2, 3), max_slots=50)
+    <report: rotor standard: 12 comparisons, no difference.>
     >>> try:
     ...     check_scheduler_locality("ideal", Network(2, 3), max_slots=50)
     ... except LocalityError:
@@ -337,9 +356,11 @@ def check_scheduler_locality(
 
     program, run_faults = find_scheduler_variant(scheduler)[0], faults_of(faults)
     open_faults = partial(TrafficFaults, network, program, run_faults, fault_seed, known_faults)
-    for name, schedule in _schedules(scheduler, variants):
+    programs, compared = _schedules(scheduler, variants), list[int]()
+    for name, schedule in programs:
         run = partial(_traffic_moments, network, name, schedule, buffer, seed, open_faults)
-        check_program(name, run, usual, changes, couples, n)
+        compared.append(check_program(name, run, usual, changes, couples, n))
+    return _passed([name for name, _ in programs], compared)
 
 
 def _schedules(

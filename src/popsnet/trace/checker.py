@@ -210,10 +210,10 @@ def check_trace(path: str | Path, progress: Callable[[int], None] | None = None)
             "run.write_trace(path)."
         )
     trace = read_trace(path, progress)
-    return (TrafficReplay if trace.header.traffic else _RouterReplay)(trace).run()
+    return (TrafficReplay if trace.header.traffic else RouterReplay)(trace).run()
 
 
-class _RouterReplay(Replay):
+class RouterReplay(Replay):
     """The replay of a router's run, whose packets are all there at the start."""
 
     drops_rule = f"{Rule.DROPS_WHAT_IT_HOLDS}, not packet"
@@ -276,8 +276,11 @@ class _RouterReplay(Replay):
             return
         gone = set(report.lost)
         for packet in report.undelivered:
-            what = "is lost: no processor holds it" if packet in gone else "never reached it"
-            self._violation(self.destination[packet], f"its packet {packet} {what}")
+            self._miss(packet, packet in gone)
+
+    def _miss(self, packet: int, is_lost: bool) -> None:
+        what = "is lost: no processor holds it" if is_lost else "never reached it"
+        self._violation(self.destination[packet], f"its packet {packet} {what}")
 
     def _unreachable(self, faults: FaultyParts) -> int:
         """Count the packets that are held, and have no path, or only copies at dead processors."""

@@ -107,16 +107,16 @@ _KINDS = ("packet", "ack", "control")
 class Violation:
     """A place in a trace where a rule is broken."""
 
-    line: int
+    line: int | None
     slot: int | None
     processor: int | None
     rule: str
 
     def __str__(self) -> str:
-        where = f"line {self.line}"
-        where += "" if self.slot is None else f", slot {self.slot}"
-        where += "" if self.processor is None else f", processor {self.processor}"
-        return f"{where}: {self.rule}"
+        names = ("line", "slot", "processor")
+        values = ((name, getattr(self, name)) for name in names)
+        where = ", ".join(f"{name} {value}" for name, value in values if value is not None)
+        return f"{where}: {self.rule}" if where else self.rule
 
 
 @dataclass(slots=True)
@@ -399,8 +399,12 @@ class Replay:
         self.report.violation_count += 1
         if len(self.report.violations) < _MOST_SHOWN:
             self.report.violations.append(
-                Violation(self.trace.number, self.slot, processor, str(rule))
+                Violation(self._line(processor), self.slot, processor, str(rule))
             )
+
+    def _line(self, processor: int | None) -> int | None:
+        """Return the line at which a rule is broken."""
+        return self.trace.number
 
 
 def _repeated(processors: list[int]) -> set[int]:

@@ -177,8 +177,10 @@ def test_html_escapes_everything() -> None:
     table = Table("t", "<b>", columns, [{"name": "<img onerror=x>", "value": 1}], "a & b")
     html = table._repr_html_()
     assert html == (
-        '<p>&lt;b&gt;</p><table><tr><th>&lt;h&gt;</th><th style="text-align: right">value</th></tr>'
-        '<tr><td>&lt;img onerror=x&gt;</td><td style="text-align: right">1.00</td></tr></table>'
+        '<p>&lt;b&gt;</p><table><tr><th style="text-align: left">&lt;h&gt;</th>'
+        '<th style="text-align: right">value</th></tr>'
+        '<tr><td style="text-align: left">&lt;img onerror=x&gt;</td>'
+        '<td style="text-align: right">1.00</td></tr></table>'
         "<p>a &amp; b</p>"
     )
 

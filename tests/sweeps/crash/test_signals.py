@@ -65,8 +65,8 @@ def test_a_signal_ends_a_sweep_with_what_is_done(
         out, err = process.communicate()
     assert process.returncode == code
     assert err == (
-        "Running 4 shards of 2 experiments…\n"
-        "Interrupted: 2 of 4 shards of 10 runs are in results.sqlite. "
+        "Running 4 parts of 10 runs, of 2 experiments…\n"
+        "Interrupted: 2 of 4 parts of 10 runs are in results.sqlite. "
         "The same command does the rest.\n"
     )
     assert "1 of 2 experiments has results so far." in out

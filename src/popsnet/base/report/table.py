@@ -205,11 +205,13 @@ class Table:
 
     def html(self) -> str:
         """Return the table as HTML, without its title and caption."""
-        sides = ["" if column.is_text else ' style="text-align: right"' for column in self.columns]
+        sides = ["left" if column.is_text else "right" for column in self.columns]
 
         def line(tag: str, texts: Sequence[str]) -> str:
-            pairs = zip(sides, texts, strict=True)
-            cells = "".join(f"<{tag}{side}>{escape(text)}</{tag}>" for side, text in pairs)
+            pairs = zip(sides, texts, strict=True)  # notebooks align all to the right
+            cells = "".join(
+                f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>' for side, text in pairs
+            )
             return f"<tr>{cells}</tr>"
 
         heading = line("th", [column.title for column in self.columns])

@@ -36,6 +36,14 @@ _NO_LABEL = re.compile(
 CellTest: TypeAlias = Callable[[str], bool]
 
 
+class NoRows(InputError):
+    """A file has a heading and no rows."""
+
+    def __init__(self, path: Path, heading: tuple[str, ...]) -> None:
+        super().__init__(f"{path} has no row of numbers; give at least one.")
+        self.path, self.heading = path, heading
+
+
 class Row(NamedTuple):
     """A row of a text that is not empty."""
 
@@ -128,7 +136,7 @@ def _table(
     has_heading = _begins_with_heading(rows, is_number, has_labels)
     heading, body = (rows[0].cells, rows[1:]) if has_heading else ([], rows)
     if not body:
-        raise InputError(f"{path} has no row of numbers; give at least one.")
+        raise NoRows(path, tuple(heading))
     names, width = names_of_list(heading), len(body[0].cells)
     _require_width(path, heading, names is not None, body, is_torn)
     if names:

@@ -122,7 +122,7 @@ def read_demand(packets: FileOrArray, network: Network, unit: float | None = Non
     (array([0, 5, 5], dtype=int32), 1499.0)
     """
     require_unit(unit)
-    table = _table(packets, "packets", has_labels=False)
+    table = as_table(packets, "packets", has_labels=False)
     at = _columns_of_list(table, "a demand")
     source, destination = _ends(table, at)
     rows = Demand(network, source, destination, table.where)
@@ -171,7 +171,7 @@ def read_matrix(matrix: FileOrArray, network: Network, unit: float | None = None
     13 packets of 2.5 for 32.3; 0.2 (0.6%) is added by rounding up
     """
     require_unit(unit)
-    table = _table(matrix, "matrix")
+    table = as_table(matrix, "matrix")
     if _is_list(table, network):
         return _of_list(table, network, unit)
     shape = table.values.shape
@@ -247,7 +247,7 @@ def demand_of_matrix(network: Network, counts: npt.NDArray[Any]) -> Demand:
     return Demand(network, source, network.processor(to, (turns + at_home[to]) % d))
 
 
-def _table(data: FileOrArray, name: str, has_labels: bool = True) -> FileTable:
+def as_table(data: FileOrArray, name: str, has_labels: bool = True) -> FileTable:
     """Return the table of a file, or an array or a frame, which has names of columns, as one."""
     if isinstance(data, str | Path):
         return read_table(Path(data), has_labels)

@@ -464,7 +464,9 @@ def candidates(
             f"every message of every router is executed, so n must be at most {MOST_PROCESSORS:,}; "
             "choose a smaller network, or use recommend()."
         )
-    values = {name: value for name, value in parameters.items() if value is not None}
+    values = {
+        name: value for name, value in parameters.items() if value is not None or name == "seed"
+    }
     packets = with_demand(network, values)
     several: Sequence[Any] = routers if isinstance(routers, list | tuple) else [routers]
     pairs = (pair if isinstance(pair, tuple) else (pair, None) for pair in several)

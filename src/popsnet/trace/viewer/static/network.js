@@ -349,7 +349,7 @@ export class NetworkView {
     } else if (state === "dead") {
       box.append(svg("path", { class: "strike", d: `M${x - wide / 2},${y + tall / 2} L${x + wide / 2},${y - tall / 2}` }));
     } else if (state === "idle" && run.g <= 4 && layout.inColumn) write("name", couplerName(run, c), tall * 0.5);
-    else if (tall > 15) write("contents", text, layout.inColumn ? tall * 0.62 : tall * 0.5);
+    else if (tall > 15) write("contents", text, Math.min(tall * (layout.inColumn ? 0.62 : 0.5), (1.5 * wide) / text.length));
     return box;
   }
 
