@@ -278,8 +278,8 @@ def conflict_free(
     check = popsnet.adversaries.check_conflict_free(
         router, variant, popsnet.Network(d, g), slots, allow, runs, permutation_seed
     )
-    if figure is not None and not check.checked:
-        return check.report().plus(Fact("figure", None), f"{figure} was not written.")
+    if figure and figure.figure and check.refusal:
+        return check.report().plus(Fact("figure", None), f"{figure.figure} was not written.")
     return with_figure(check.report(), figure, lambda: popsnet.plots.draw_arrivals(check))
 
 
