@@ -230,8 +230,7 @@ def _attack(
     slots = min(slots, len(seen))
     _, reach = growth_of(network, seen[:slots])
     attack = RigidAttack(network, router.name, variant, slots, tuple(growth))
-    pair = reach.missing()
-    if pair is None:
+    if (pair := reach.missing()) is None:
         return attack
     i, h = pair
     where("the transposition")
