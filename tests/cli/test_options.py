@@ -51,7 +51,8 @@ class Mode(NamedTuple):
 
 DRAWING = (
     "compare", "traffic", "schedule", "faults", "theory", "exact", "distribution",
-    "sorting-network", "adversary congestion", "adversary rigid", "adversary separation",
+    "sorting-network", "adversary congestion", "adversary rigid", "adversary conflict-free",
+    "adversary separation",
 )  # fmt: skip
 """Commands with a figure that can be left out."""
 

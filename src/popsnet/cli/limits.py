@@ -264,26 +264,9 @@ def rigid(
     return with_figure(report, figure, lambda: popsnet.plots.draw_growth(attack))
 
 
-@adversary.command()
-@reporting
-def conflict_free(
-    d: int,
-    g: int,
-    router: opt.Router = "direct",
-    variant: str | None = None,
-    slots: int | None = None,
-    allow: int = 1,
-    runs: int | None = None,
-    permutation_seed: int | None = None,
-    figure: opt.Figure = None,
-) -> Report:
-    """Check the lower bound for conflict-free algorithms on a router.
-
-    Up to n = 6 the router runs on all permutations.
-
-    Example: popsnet adversary conflict-free 2 3 --router batcher
-
-    Exit code 1: messages meet, a processor uses what it has not heard, or a bound does not hold.
+@dataclass(frozen=True, kw_only=True)
+class ConflictFreeOptions(opt.Keywords):
+    """A router, and the permutations on which it runs.
 
     Parameters
     ----------
@@ -296,11 +279,33 @@ def conflict_free(
     permutation_seed
         Random seed of the permutations for n > 6.
     """
-    check = popsnet.adversaries.check_conflict_free(
-        router, variant, popsnet.Network(d, g), slots, allow, runs, permutation_seed
-    )
-    if figure is not None and not check.checked:
-        return check.report().plus(Fact("figure", None), f"{figure} was not written.")
+
+    d: int
+    g: int
+    router: opt.Router = "direct"
+    variant: str | None = None
+    slots: int | None = None
+    allow: int = 1
+    runs: int | None = None
+    permutation_seed: int | None = None
+
+
+@adversary.command()
+@reporting
+def conflict_free(options: ConflictFreeOptions, figure: opt.Figure = None) -> Report:
+    """Check the lower bound for conflict-free algorithms on a router.
+
+    Up to n = 6 the router runs on all permutations.
+
+    Example: popsnet adversary conflict-free 2 3 --router batcher
+
+    Exit code 1: messages meet, a processor uses what it has not heard, or a bound does not hold.
+    """
+    words = options.keywords()
+    router, variant, d, g = (words.pop(name, None) for name in ("router", "variant", "d", "g"))
+    check = popsnet.adversaries.check_conflict_free(router, variant, d, g, **words)
+    if figure and figure.figure and check.refusal:
+        return check.report().plus(Fact("figure", None), f"{figure.figure} was not written.")
     return with_figure(check.report(), figure, lambda: popsnet.plots.draw_arrivals(check))
 
 

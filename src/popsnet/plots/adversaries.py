@@ -134,8 +134,7 @@ def draw_arrivals(check: ConflictFreeCheck) -> Figure:
     bounds = [1, *(row.bounds.get("arrivals", n) for row in check.checked)]
     bound = _formula("the bound for conflict-free algorithms, at most n", (0, *slots), bounds)
     _plot(axes, [Series("mean", slots, tuple(row.arrivals for row in check.checked)), bound])
-    axes.set_ylim(0, 1.1 * n)
-    axes.set_ylabel("packets that have arrived")
+    axes.set(ylim=(0, 1.1 * n), ylabel="packets that have arrived")
     return style.with_legend(figure)
 
 
