@@ -263,12 +263,10 @@ def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
             )
             formulas += 1
             continue
-        look = style.LOOKS[line.look]
-        looks = look.marked(3.5, linewidth=1.1, capsize=2)
+        looks = style.LOOKS[line.look].marked(3.5, linewidth=1.1, capsize=2)
         axes.errorbar(line.x, line.y, line.error, label=line.label, **looks)
         if cut := list(compress(zip(line.x, line.y, strict=True), line.at_least or ())):
-            label = "lower bound: the search ended there"
-            style.mark_above(axes, cut, r"$\geq$", 6.5, label=label)
+            style.mark_above(axes, cut, r"$\geq$", 6.5, label="lower bound: the search ended there")
 
 
 def _plot_over_g(axes: Axes, title: str, lines: Sequence[Series], formulas: int = 0) -> None:

@@ -180,7 +180,6 @@ def _set_x(axes: Axes, curves: Curves) -> None:
     values = sorted({point.x for point in curves.points})
     words = {float(value): number_text(value) for value in values}
     locator = FixedLocator(list(words))
-    label = _X_LABELS[curves.x]
-    style.log2_axis(axes, label, locator, lambda value, _: words.get(value, ""))
+    style.log2_axis(axes, _X_LABELS[curves.x], locator, lambda value, _: words.get(value, ""))
     if len(values) == 1:
         axes.set_xlim(float(values[0]) / 2, float(values[0]) * 2)

@@ -114,8 +114,7 @@ class Prediction(Reported, Plotted):
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
         capped = sum(mean.capped or 0 for mean in self.means)
         verdict = f"FAILED: {plural(capped, 'run')} capped." if capped else ""
-        same = about(self.network)
-        return Report(title, facts, tuple(parts), verdict, ok=not capped, about=same)
+        return Report(title, facts, tuple(parts), verdict, ok=not capped, about=about(self.network))
 
     def in_short(self) -> str:
         """Return the routers with their expected slots in a line."""
