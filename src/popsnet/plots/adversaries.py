@@ -98,13 +98,12 @@ def draw_growth(attack: RigidAttack) -> Figure:
     n, slots = attack.network.n, tuple(point.slot for point in attack.growth)
     figure, axes = _over_slots(attack, n)
     axes.set_yscale("log", base=2)
-    axes.set_ylim(0.9, 1.6 * n)
+    axes.set(ylim=(0.9, 1.6 * n), ylabel="packets that a processor can hold")
     axes.yaxis.set_major_formatter(style.plain_number)
     sizes = {name: tuple(getattr(point, name) for point in attack.growth) for name in _SIZES}
     lines = [Series(name, slots, sizes[name], look=look) for look, name in enumerate(_SIZES)]
     doubling = range(attack.guaranteed + 1)
     _plot(axes, [*lines, _formula("2^t", doubling, [2**t for t in doubling])])
-    axes.set_ylabel("packets that a processor can hold")
     return style.with_legend(figure)
 
 
@@ -134,19 +133,17 @@ def draw_arrivals(check: ConflictFreeCheck) -> Figure:
     bounds = [1, *(row.bounds.get("arrivals", n) for row in check.checked)]
     bound = _formula("the bound for conflict-free algorithms, at most n", (0, *slots), bounds)
     _plot(axes, [Series("mean", slots, tuple(row.arrivals for row in check.checked)), bound])
-    axes.set_ylim(0, 1.1 * n)
-    axes.set_ylabel("packets that have arrived")
+    axes.set(ylim=(0, 1.1 * n), ylabel="packets that have arrived")
     return style.with_legend(figure)
 
 
 def _over_slots(result: RigidAttack | ConflictFreeCheck, n: int) -> tuple[Figure, Axes]:
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
     name = short_name(result.router, result.variant, result.network)
-    axes.set_title(escape_controls(f"{name} on {result.network}"))
+    axes.set(title=escape_controls(f"{name} on {result.network}"), xlabel="slot t")
     axes.axhline(n, color=style.GREY, linewidth=0.7)
     style.beside(axes, f"n = {n}", (0, n), (2, 3), fontsize=7, color=style.GREY)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("slot t")
     return figure, axes
 
 

@@ -58,8 +58,7 @@ def draw_runs(runs: Runs, measure: str = "slots") -> Figure:
     figure, (axes,) = style.row_of_axes(1, 3.2)
     axes.bar(values, counts, color=style.BLUE)
     axes.set_title(escape_controls(f"{runs.experiment}, {plural(len(runs), 'run')}"))
-    axes.set_xlabel(_MEASURES.get(measure, measure.replace("_", " ")))
-    axes.set_ylabel("runs")
+    axes.set(xlabel=_MEASURES.get(measure, measure.replace("_", " ")), ylabel="runs")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
     return figure
