@@ -7,7 +7,7 @@ READY := .venv/ready
 CHROMIUM := chromium chromium-browser google-chrome
 
 .PHONY: help setup paper lint quick quick-cases test cases kernels-of-relay other-kernels test-long \
-  test-programs test-plugins test-all soak test-browser fuzz bench docs preprint picture clean
+  test-programs test-plugins test-all soak test-browser fuzz bench docs links preprint picture clean
 
 help:
 	@echo "make paper         set up, reproduce the paper's tables and figures in paper/"
@@ -22,6 +22,7 @@ help:
 	@echo "make fuzz          20,000 damaged and hostile inputs, SEED=0; some minutes"
 	@echo "make bench         validate the engines and the edge colouring, then time them"
 	@echo "make docs          build the documents as a site, which opens without a network: site/index.html"
+	@echo "make links         the links of the documents to other sites; needs a network"
 	@echo "make preprint      draw the figures of the preprint and compile it: build/preprint/popsnet.pdf"
 	@echo "make picture       draw the figures of the documents again"
 	@echo "make clean         remove .venv and what tools left behind"
@@ -107,10 +108,13 @@ bench: setup
 	PYTHONPATH=. $(BIN)/python benchmarks/schedules.py
 	$(BIN)/python benchmarks/traffic.py
 
-# Quietly, warnings would not count. The notice that is switched off is about another tool.
+# From the beginning (-E), as the warnings about a page are given only when it is read.
 docs: setup
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/sphinx-build -E -n -W --keep-going -q -d build/doctrees docs site
 	@echo "Open site/index.html in a browser."
+
+links: setup
+	$(BIN)/sphinx-build -q -b linkcheck -d build/doctrees docs build/links
 
 # Typst is one package with a compiler in it; it is not needed for anything else.
 preprint: setup

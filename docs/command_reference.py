@@ -56,6 +56,7 @@ def _section(named: tuple[str, TyperCommand], parent: Context) -> str:
 
 def _row(parameter: TyperArgument | TyperOption, context: Context) -> str:
     metavar = parameter.metavar or (parameter.name or "").replace("_", "-").upper()
+    metavar = metavar.replace("|", r"\|")
     names, value = f"`{metavar}`", ""
     if isinstance(parameter, TyperOption):
         names = ", ".join(f"`{name}`" for name in parameter.opts)

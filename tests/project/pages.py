@@ -30,7 +30,9 @@ ROOT = Path(__file__).parents[2]
 WIDTH = 80
 """Columns of the terminal in which the commands of a page are run."""
 
-_OPENING = re.compile(r"(?P<indent> *)(?P<fence>`{3,})(?P<language>[\w-]*) *(?P<rest>.*)")
+_OPENING = re.compile(
+    r"(?P<indent> *)(?P<fence>`{3,})(?P<language>\{[\w:-]+\}|[\w-]*) *(?P<rest>.*)"
+)
 _NOTE = re.compile(r"<!-- (not run|exit code): (.+?) -->")
 _TITLE = re.compile(r'title="([^"]+)"')
 _DURATION = re.compile(r"\bin [\d.,]+ (?:ms|s|min)\b")
@@ -51,8 +53,9 @@ class Block(NamedTuple):
 
 def pages() -> list[Path]:
     """Every page whose blocks are executed."""
-    documents = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
-    return [Path("README.md"), Path("CONTRIBUTING.md"), *documents]
+    documents = sorted((ROOT / "docs").rglob("*.md"))
+    written = [one.relative_to(ROOT) for one in documents if one.read_text("utf-8").count("\n") > 1]
+    return [Path("README.md"), Path("CONTRIBUTING.md"), *written]  # others have only a title
 
 
 def blocks(text: str, language: str | None = None) -> list[Block]:
@@ -128,7 +131,7 @@ class Page:
                 _save(block)
             elif block.language in executed:
                 executed[block.language](block)
-            else:
+            elif not block.language.startswith("{"):  # a directive of the site
                 assert block.language in NOT_EXECUTED, f"line {block.line}: {_UNKNOWN}"
 
     def _python(self, block: Block) -> None:

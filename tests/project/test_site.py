@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -19,24 +20,36 @@ import pytest
 import popsnet
 from popsnet import Experiment, Network
 from tests.cli.test_figures import COMMANDS
+from tests.project.pages import blocks
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Request
+    from playwright.sync_api import Page as Tab
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+OPTIONS = ("-E", "-n", "-W", "--keep-going", "-q")
+"""What makes ``make docs`` strict: it reads all pages, and every warning is an error."""
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GALLERY = (DOCS / "gallery.md").read_text(encoding="utf-8")
 PACKAGES = sorted(
     name for name in popsnet.__all__ if isinstance(getattr(popsnet, name), ModuleType)
 )
+NAMED = {
+    (DOCS if name.startswith("/") else page.parent) / f"{name.strip('/')}.md"
+    for page in DOCS.rglob("*.md")
+    for block in blocks(page.read_text(encoding="utf-8"), "{toctree}")
+    for name in re.findall(r"<(.+)>$", block.text, re.MULTILINE)
+}
+"""Pages that the navigation has."""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole site; a link or an anchor that leads nowhere is an error (unless it is quiet)."""
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    """The whole site, built as by ``make docs``."""
+    assert f"sphinx-build {' '.join(OPTIONS)} " in (ROOT / "Makefile").read_text()
+    folder, read = (tmp_path_factory.mktemp(name) for name in ("site", "doctrees"))
+    command = [sys.executable, "-m", "sphinx", *OPTIONS, "-d", str(read), "docs", str(folder)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
@@ -62,13 +75,14 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     pages = (page.read_text(encoding="utf-8") for page in (site / "reference/api").glob("*.html"))
     anchors = {anchor for page in pages for anchor in re.findall(r'id="(popsnet\.[\w.]+)"', page)}
     names = {f"popsnet.{name}" for name in popsnet.__all__ if name not in PACKAGES}
+    shared = {name: getattr(popsnet, name) for name in popsnet.__all__}
     for package in PACKAGES:
-        module = getattr(popsnet, package)
-        public = (one for one in module.__all__ if not isinstance(getattr(module, one), ModuleType))
-        names |= {f"{module.__name__}.{name}" for name in public}
-    # a function that has the name of its module is found there
-    missing = {name for name in names if not {name, f"{name}.{name.split('.')[-1]}"} & anchors}
-    assert not missing
+        module = shared[package]
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not isinstance(value, ModuleType) and value is not shared.get(name):
+                names.add(f"{module.__name__}.{name}")
+    assert not names - anchors
 
 
 @pytest.mark.program
@@ -78,16 +92,55 @@ def test_every_command_is_in_the_reference(site: Path) -> None:
         assert f">popsnet {command}<" in page
 
 
-@pytest.mark.browser
-def test_the_search_works_in_a_file(site: Path, browser: Browser) -> None:
-    """Without a server there are no workers; a frame takes their place."""
-    tab, complaints = browser.new_page(), list[str]()
-    tab.on("console", lambda message: complaints.append(message.text))
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.goto(f"{(site / 'index.html').as_uri()}?q=tornado")
-    tab.wait_for_selector(".md-search-result__item >> text=Permutations")
-    tab.close()
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    """A page of the browser. Nothing may fail in it, and nothing is asked of a network."""
+    page, complaints = browser.new_page(), list[str]()
+
+    def request(one: Request) -> None:
+        if not one.url.startswith(("file:", "data:", "blob:")):
+            complaints.append(one.url)
+
+    def failure(one: Request) -> None:
+        if one.failure != "net::ERR_ABORTED":  # by the next page
+            complaints.append(one.url)
+
+    page.on("console", lambda one: complaints.append(one.text) if one.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", failure)
+    page.on("request", request)
+    yield page
+    page.close()
     assert not complaints
+
+
+@pytest.mark.browser
+def test_every_page_opens_from_a_folder(site: Path, tab: Tab) -> None:
+    """Every formula is drawn, and is one that MathJax understands."""
+    for page in site.rglob("*.html"):
+        if "_static" in page.parts:  # a template of the theme
+            continue
+        tab.goto(page.as_uri())
+        if "mathjax/tex-svg.js" in page.read_text(encoding="utf-8"):
+            tab.evaluate("MathJax.startup.promise")
+            formulas = tab.locator(".math")
+            assert 0 < formulas.count() == formulas.filter(has=tab.locator("svg")).count(), page
+            assert not tab.locator("mjx-merror, [data-mjx-error]").count(), page
+
+
+@pytest.mark.browser
+def test_the_search_works_from_a_folder(site: Path, tab: Tab) -> None:
+    tab.goto((site / "index.html").as_uri())
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type("tornado")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#search-results li >> text=Permutations")
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """The strict build says so, too; this one takes no time."""
+    for page in DOCS.rglob("*.md"):
+        assert page == DOCS / "index.md" or page in NAMED, page
 
 
 def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:

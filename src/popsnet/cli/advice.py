@@ -93,6 +93,7 @@ def faults(
     numbers: str = "0,1,2,4,8,16",
     runs: int = 20,
     experiment: SurvivalOptions,
+    every: Annotated[bool, typer.Option("--all")] = False,
     figure: opt.Figure = None,
 ) -> Report:
     """Run routers with more and more random faults, and count what they lose.
@@ -112,18 +113,20 @@ def faults(
         The numbers of dead parts, with commas between them.
     runs
         Runs of each router for each number.
+    every
+        Print a row per router and number, and not a row per router.
     """
     survival = popsnet.survival(
         d, g, routers=router, kind=kind, numbers=_numbers(numbers), runs=runs,
         **experiment.keywords(),
     )  # fmt: skip
-    return with_figure(survival.report(), figure, lambda: popsnet.plots.draw_survival([survival]))
+    return with_figure(
+        survival.report(every), figure, lambda: popsnet.plots.draw_survival([survival])
+    )
 
 
 def _numbers(text: str) -> list[int]:
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:
-        raise wrong("numbers", text)(
-            "it must be integers with commas between them, such as 0,1,4."
-        ) from None
+        raise wrong("numbers", text)("give integers with commas between them: 0,1,4.") from None

@@ -170,7 +170,7 @@ class Architecture:
 
 @dataclass(frozen=True, repr=False)
 class PowerBudget(Reported):
-    """The power budget of a network, as :func:`budget` returns it.
+    """The power budget of a network, as :func:`popsnet.budget` returns it.
 
     Parameters
     ----------

@@ -27,6 +27,7 @@ from matplotlib.ticker import FixedLocator, Locator, LogLocator
 from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
 from matplotlib.typing import LineStyleType
 
+import popsnet
 from popsnet.base.errors import InputError, did_you_mean, wrong
 from popsnet.base.files import write_whole
 from popsnet.hardware.units import Dimension
@@ -565,7 +566,8 @@ def svg_text(figure: Figure) -> str:
     Returns
     -------
     str
-        The element. It contains no date, so the same figure gives the same text.
+        The element. It names the version of popsnet and contains no date, so the same figure
+        gives the same text.
 
     Examples
     --------
@@ -575,6 +577,7 @@ def svg_text(figure: Figure) -> str:
     '<svg'
     """
     file = StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
+    creator = f"popsnet {popsnet.__version__}"
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": creator})
     text = file.getvalue()
     return text[text.index("<svg") :]

@@ -83,7 +83,7 @@ class Variant:
         Returns the bytes that the generator takes in the simulation, with a slot and its inbox.
     survives : set of str
         The kinds of faults after which it loses no packet and breaks no rule, out of
-        :data:`popsnet.model.faults.KINDS`. The machine is strict in a run with these faults alone.
+        ``popsnet.model.faults.KINDS``. The machine is strict in a run with these faults alone.
     wavelengths : bool
         Whether it uses all wavelengths of a coupler. One that does not is refused on networks with
         several.
@@ -396,7 +396,7 @@ class Router(Program):
         Parameters
         ----------
         name : str or None
-            The name of one of :attr:`relations`, by default the first.
+            The name of one of ``relations``, by default the first.
         demand : Demand
             The packets, which decide how many of them a processor may hold.
 
@@ -673,9 +673,10 @@ def register_variant(
     wavelengths : bool
         Whether the variant uses all wavelengths of a coupler.
     survives : set of str
-        The kinds of faults that it survives, as in :class:`Variant`.
+        The kinds of faults that it survives, as in :class:`~popsnet.programs.router.Variant`.
     planned : function of a network, optional
-        Returns the name of the variant to run on a network, as in :class:`Variant`.
+        Returns the name of the variant to run on a network, as in
+        :class:`~popsnet.programs.router.Variant`.
 
     Returns
     -------

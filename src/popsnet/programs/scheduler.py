@@ -101,11 +101,11 @@ class Scheduler(Program):
         Returns how propagation of τ slots lengthens its delays. By default 1 + τ schedulers are
         interleaved, which is safe for every scheduler.
     paths : str
-        The paths that it can use, out of :data:`popsnet.model.faults.live_parts.PATHS`: packets of
+        The paths that it can use, out of ``popsnet.model.faults.live_parts.PATHS``: packets of
         flows without a live path are unreachable.
     survives : set of str
         The kinds of faults after which it delivers every packet that has a path, once, out of
-        :data:`popsnet.model.faults.KINDS`, if no processor knows the dead parts.
+        ``popsnet.model.faults.KINDS``, if no processor knows the dead parts.
     survives_known : set of str
         The same, if every processor knows the dead parts.
     uses_fault_map : bool
@@ -243,7 +243,8 @@ def register_scheduler(
     name : str
         The name of the scheduler.
     variant : str
-        The name of its first variant. :func:`register_scheduler_variant` adds others.
+        The name of its first variant.
+        :func:`~popsnet.programs.scheduler.register_scheduler_variant` adds others.
     **facts
         ``summary``, and any other field of :class:`Scheduler`.
 

@@ -107,7 +107,7 @@ def page_of(*runs: Run | Experiment | ScheduleCheck | Path | str) -> tuple[Page,
     Parameters
     ----------
     runs : Run, Experiment, ScheduleCheck, Path or str
-        As for :func:`view`.
+        As for :func:`popsnet.view`.
 
     Returns
     -------

@@ -140,8 +140,8 @@ class Run:
         Returns
         -------
         RunSlot
-            The slot, also as :meth:`~popsnet.runs.slot.RunSlot.to_dataframe`, and with the
-            :meth:`~popsnet.runs.slot.RunSlot.conflict_graph` of its step.
+            The slot, with the :meth:`~popsnet.runs.slot.RunSlot.conflict_graph` of its step. Its
+            ``to_dataframe`` has a row per coupler.
 
         Raises
         ------

@@ -71,7 +71,7 @@ _Goal: TypeAlias = tuple[Sequence[int], Sequence[int], str | None]
 
 @dataclass(frozen=True, repr=False)
 class ScheduleCheck(Reported):
-    """What is right and wrong in a schedule, as :func:`check_schedule` returns it.
+    """What is right and wrong in a schedule, as :func:`popsnet.check_schedule` returns it.
 
     Parameters
     ----------

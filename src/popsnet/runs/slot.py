@@ -71,7 +71,7 @@ class _Course(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class RunSlot(Reported):
-    """One slot of a run, as :meth:`Run.slot` returns it. It prints itself.
+    """One slot of a run, as :meth:`popsnet.Run.slot` returns it. It prints itself.
 
     Examples
     --------

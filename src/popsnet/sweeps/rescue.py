@@ -129,7 +129,7 @@ def rescue(
         Experiments that the store may have: shards can be assigned to them if their own
         description is lost.
     progress : function, bool or None
-        As for :func:`collect`, counting shards.
+        As for :func:`popsnet.collect`, counting shards.
 
     Returns
     -------

@@ -241,7 +241,7 @@ def collect_traffic(
     experiments : Sweep or iterable of TrafficExperiment
         The points; of a sweep, its points of traffic alone.
     store, seconds, part, executor, workers, progress
-        As for :func:`collect`, with points in place of shards.
+        As for :func:`popsnet.collect`, with points in place of shards.
 
     Returns
     -------

@@ -92,7 +92,7 @@ def verify(
     seed : int, optional
         The seed of the choice of shards, by default 0.
     workers, progress
-        As for :func:`collect`.
+        As for :func:`popsnet.collect`.
     routers : collection of str or Path
         The files of routers and schedulers that may be run. A store can name any file, so the
         others are not. Each must be one that the store names.

@@ -88,7 +88,7 @@ def check_locality(
     ----------
     router : str, Path, Router or function
         The name of a router (or ``NAME:VARIANT``), a file ``name.py`` that registers one, a
-        :class:`Router`, or a generator function that is not registered.
+        :class:`~popsnet.Router`, or a generator function that is not registered.
     network : Network, or int and int
         The network to run it on, or its d and g.
     variants : sequence of str, optional

@@ -346,8 +346,8 @@ def resolve_pattern(
     Parameters
     ----------
     pattern : str, Path or array of int
-        A text of :data:`PATTERNS`, the name of a permutation, or a permutation as a file or as an
-        array.
+        A text of ``popsnet.workloads.patterns.PATTERNS``, the name of a permutation, or a
+        permutation as a file or as an array.
     network : Network
         The network.
     seed : int

@@ -125,7 +125,7 @@ class Faults:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of faults that there are, out of :data:`KINDS`."""
+        """The kinds of faults that there are, out of ``popsnet.model.faults.KINDS``."""
         dead = {kind for kind in PARTS if getattr(self, kind) or kind in self.random}
         return frozenset(dead | ({"loss"} if self.loss else set()))
 

@@ -103,7 +103,7 @@ class LiveParts(WorkingParts):
         Parameters
         ----------
         paths : str
-            The paths that count, out of :data:`PATHS`.
+            The paths that count, out of ``PATHS``.
         sources, destinations : array of int
             The ends of each flow.
 

@@ -38,7 +38,7 @@ def linear_bound(
     """Return the least number of slots that a linear program allows for a traffic matrix.
 
     No schedule has fewer slots, whatever processors, relays and numbers of hops it uses.
-    For the bound as an integer take :func:`whole_slots`.
+    For the bound as an integer take ``whole_slots``.
 
     Parameters
     ----------

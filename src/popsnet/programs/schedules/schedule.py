@@ -261,7 +261,7 @@ class Schedule(Plotted):
 
         A schedule is known beforehand, so a slot waits only for packets that it relays. One hop
         takes τ more. Rounds of two slots send all first hops before all second hops: see
-        :func:`pipelined_rounds`. In other schedules the slots keep their order, and each is sent as
+        ``pipelined_rounds``. In other schedules the slots keep their order, and each is sent as
         soon as what it relays has arrived.
 
         Parameters

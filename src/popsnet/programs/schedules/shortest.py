@@ -68,9 +68,9 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     Let h be the largest number of packets of a processor, Δ that of a group, and C that of a
     coupler. One hop takes at least max(h, C) slots, and no more if d = 1 or h = 1; whether three
     slots are enough is NP-complete in general, so the rest is a search (see
-    :mod:`popsnet.programs.schedules.fixed`). Two hops take 2·max(h, ⌈Δ/g⌉) slots; see
-    :func:`popsnet.programs.schedules.construction.make_two_hops`. Mixtures are found by a search,
-    for up to 2^21 packets. A packet that starts at its destination is sent with ``hops=2`` only.
+    ``popsnet.programs.schedules.fixed``). Two hops take 2·max(h, ⌈Δ/g⌉) slots; see
+    ``popsnet.programs.schedules.construction``. Mixtures are found by a search, for up to 2^21
+    packets. A packet that starts at its destination is sent with ``hops=2`` only.
 
     With W wavelengths one hop takes at least max(h, ⌈C/W⌉) slots, two take 2·max(h, ⌈Δ/gW⌉), and
     "auto" keeps the shorter of these two: mixtures are not searched for.

@@ -29,8 +29,8 @@ def offline_slots(demand: Demand) -> int:
     Notes
     -----
     Here h is the largest number of packets of a processor and Δ that of a group, sent or received.
-    For the proof see :func:`popsnet.programs.schedules.construction.assign_rounds`, and
-    :func:`popsnet.programs.schedules.colouring.colour_edges` for each round.
+    For the proof see ``popsnet.programs.schedules.construction``, and
+    ``popsnet.programs.schedules.colouring`` for each round.
 
     Examples
     --------

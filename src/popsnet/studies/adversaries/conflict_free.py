@@ -231,7 +231,7 @@ def check_conflict_free(
     Notes
     -----
     Up to n = 6 the router runs on all n! permutations. The degrees are exact (see
-    :mod:`popsnet.studies.adversaries.all_permutations`), and so are the matchings. On larger
+    ``popsnet.studies.adversaries.all_permutations``), and so are the matchings. On larger
     networks the router runs on random permutations, and only conflicts and arrivals are examined;
     that cannot prove it conflict-free.
 
@@ -372,13 +372,12 @@ class _Exact:
         for processor, (state, act) in enumerate(zip(self.states, acts, strict=True)):
             _, first, same = np.unique(state, return_index=True, return_inverse=True)
             for two in np.flatnonzero(act != act[first[same]]):
-                pair = [self.all.array[number] for number in (first[same[two]], two)]
+                on = tuple(tuple(self.all.array[k].tolist()) for k in (first[same[two]], two))
                 text = (
                     f"NOT LOCAL: in slot {t} processor {processor} acts otherwise on permutation "
-                    f"{_named(pair[0])} than on {_named(pair[1])}. It has the same destination and "
+                    f"{on[0]} than on {on[1]}. It has the same destination and "
                     "has heard the same, so it uses knowledge that it has not received."
                 )
-                on = tuple(tuple(to.tolist()) for to in pair)
                 raise Refusal("locality", t, (processor,), None, on, text)
 
     def _carried(self, sends: Ints, held: Bools) -> tuple[Ints, Bools]:

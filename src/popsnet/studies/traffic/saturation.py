@@ -446,6 +446,9 @@ class Saturations(Reported, Plotted):
                 verdicts = [f"{x.verdict} with arrival seed {x.arrival_seed}" for x in points]
                 if len(verdicts) > 1:
                     yield f"{name} at {load:.4g} is {', and '.join(verdicts)}."
+            if bracket.unstable is None:
+                most = max(point.load for point in bracket.points)
+                yield f"{name}: no load up to {most:.4g} was unstable; more slots may decide."
             if reason := _contradiction(bracket, self.formulas.get(name)):
                 yield f"{name}: {reason}"
 

@@ -115,7 +115,7 @@ def make_permutation(name: str, network: Network, coins: Coins) -> Array:
     Parameters
     ----------
     name : str
-        One of the names in :data:`popsnet.workloads.permutations.NAMES`, ``shift:K`` where K is an
+        One of the names in ``popsnet.workloads.permutations.NAMES``, ``shift:K`` where K is an
         integer or ``d``, or a file that ends in ``.npy``, ``.csv`` or ``.json``.
     network : Network, or int and int
         The network, or its d and g.
