@@ -190,8 +190,7 @@ def _computer() -> Iterator[Finding]:
     largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
     yield Finding("processors", True, False, f"{threads_here()} cores")
     yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")
-    cache = choose_cache(Path(popsnet.__file__).parent)
-    yield Finding("compiled code", True, False, str(cache))
+    yield Finding("compiled code", True, False, str(choose_cache(Path(popsnet.__file__).parent)))
     yield Finding("largest square network", True, False, largest)
 
 

@@ -272,8 +272,7 @@ class LinkPreset:
 
 
 def _presets(kind: str, common: str = "") -> Iterator[LinkPreset]:
-    text = (files("popsnet.hardware") / "presets.toml").read_text(encoding="utf-8")
-    known = tomllib.loads(text)
+    known = tomllib.loads((files("popsnet.hardware") / "presets.toml").read_text(encoding="utf-8"))
     for name, own in known[kind].items():
         figures = {**own, **known.get(common, {})}
         values = {figure: fields["value"] for figure, fields in figures.items()}

@@ -134,9 +134,8 @@ def trace_report(result: TraceCheck, name: str) -> Report:
     columns = (*numbers, Column("rule", kind="text"))
     more = result.violation_count - len(result.violations)
     caption = f"… and {more:,} more" if more else ""
-    title = f"{name}: {result.name} on {network}, n = {network.n:,}"
     return Report(
-        escape_controls(title, lines=False),
+        escape_controls(f"{name}: {result.name} on {network}, n = {network.n:,}", lines=False),
         known + facts,
         (_counts(result), Table("violations", "", columns, result.violations, caption)),
         _verdict(result),

@@ -509,8 +509,7 @@ class Workers:
         return sum(nlargest(self.count, handed_over)) <= available or not self._at_work
 
     def _hand_over(self, work: Sequence[Work], engine: str, pieces: int) -> None:
-        memory = max(self._memory(subject) for subject, _ in work)
-        handed = _Task(work, memory, engine, pieces)
+        handed = _Task(work, max(self._memory(subject) for subject, _ in work), engine, pieces)
         cluster = self._cluster
         future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
         self._at_work[future] = handed

@@ -223,8 +223,7 @@ class Store(Plotted):
         self._require_sound(experiment)
         last = None if end is None else end * kind.runs
         with self.errors_named():
-            rows = self._tables.results(experiment.digest, kind.name, begin * kind.runs, last)
-            return list(rows)
+            return list(self._tables.results(experiment.digest, kind.name, begin * kind.runs, last))
 
     def result(self, experiment: Experiment, number: int) -> Result:
         """Return one result of an experiment as the store keeps it."""
@@ -479,8 +478,7 @@ class Store(Plotted):
             made = [{n: getattr(p.provenance, n) for n in ("seconds", "engine")} for p in points]
             return [row | more for row, more in zip(traffic_records(points), made, strict=True)]
         if per_run:
-            tables = self._run_tables(only)
-            return uniform(record for table in tables for record in table.records())
+            return uniform(record for table in self._run_tables(only) for record in table.records())
         gathered = ((e, self.gathered(e)) for e in self.selected(only))
         return uniform(
             row_of(e, runs) | {"seconds": runs.seconds, "engine": runs.engine}

@@ -93,8 +93,7 @@ class WindowKind(ResultKind):
                 raise StoppedError("Stopped before the point was finished.")
 
         result = simulate(experiment, progress=watch)
-        seconds = time.perf_counter() - begin
-        origin = Provenance.now(result.setting.engine, experiment, seconds)
+        origin = Provenance.now(result.setting.engine, experiment, time.perf_counter() - begin)
         return Point(experiment, numbers, without_engine(result), origin)
 
     def seconds(self, experiment: TrafficExperiment, engine: str = ANYWHERE) -> float:

@@ -340,5 +340,4 @@ def survival(
         for first, others in rows_of.items()
         for number, experiment in zip(dead, others, strict=True)
     ]
-    seeds = seeds_of(intact[0])
-    return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand, seeds)
+    return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand, seeds_of(intact[0]))
