@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import popsnet
 from popsnet import Experiment, Network, route
 from popsnet.trace.reader import SlotLine, read_trace
 
@@ -132,7 +133,8 @@ def drawn(experiment: Experiment) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" role="img" '
         f'width="{WIDTH}" height="{height:g}" aria-labelledby="about">\n'
-        f'<title id="about">{about}</title>\n<style>{STYLE}'
+        f'<title id="about">{about}</title>\n<metadata>popsnet {popsnet.__version__}</metadata>\n'
+        f"<style>{STYLE}"
         f"@media (prefers-reduced-motion: no-preference) {{\n{moving}\n}}\n</style>\n"
         + "\n".join(body)
         + "\n</svg>\n"

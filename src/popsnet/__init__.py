@@ -35,7 +35,7 @@ Names are imported when they are first used, so that ``import popsnet`` costs no
 
 import sys
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 
 def __getattr__(name: str) -> object:

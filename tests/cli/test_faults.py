@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.conftest import Cli
@@ -74,6 +75,14 @@ def test_faults_compares_routers_in_pairs(cli: Cli, tmp_path: Path) -> None:
     assert rows["direct", 4]["extra_slots"] == 0
     assert rows["relay", 4]["lost"] == 0
     assert rows["relay", 4]["extra_slots"] > 0
+    assert [row["verdict"] for row in result["verdicts"]] == [
+        "survives all", "loses from 4 dead couplers on",
+    ]  # fmt: skip
+    printed = " ".join(finished.out.split())
+    assert re.search(r"relay \(survive\) survives all .* direct loses from 4 dead", printed)
+    full = cli("faults", 8, 8, *routers, "--numbers", "0,4", "--all").out
+    assert " unreachable " in full
+    assert "survives all" not in full
     assert "with commas" in cli("faults", 8, 8, "--numbers", "few").err
     assert "give one of couplers" in cli("faults", 8, 8, "--kind", "lenses").err
 

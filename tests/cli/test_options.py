@@ -31,6 +31,7 @@ ENGINE = "the engines are equal bit by bit"
 PERMISSION = "it permits what does not happen here"
 SMALL = "the case is too small or too simple to show it"
 SHOWN = "a browser is opened only for people; tested below"
+EVERYTHING = "JSON has everything; tests of the command look at the text"
 DRAWN = "it changes the figure alone; tests/cli/test_figures.py looks at it"
 VERSIONS = {SMALL: "all_versions"}
 """In ``tests/cli/test_results.py`` there are older versions."""
@@ -50,7 +51,8 @@ class Mode(NamedTuple):
 
 DRAWING = (
     "compare", "traffic", "schedule", "faults", "theory", "exact", "distribution",
-    "sorting-network", "adversary congestion", "adversary rigid", "adversary separation",
+    "sorting-network", "adversary congestion", "adversary rigid", "adversary conflict-free",
+    "adversary separation",
 )  # fmt: skip
 """Commands with a figure that can be left out."""
 
@@ -217,14 +219,15 @@ MODES: dict[str, list[Mode]] = {
         Mode(
             "faults 4 4 --router mei-rizzi --router direct --runs 3 --numbers 1,2",
             "packets matrix unit wavelengths",
+            {EVERYTHING: "every"},
         ),
         Mode(
             "faults 2 2 --router direct --matrix matrix.csv --runs 3 --numbers 1,2",
             "permutation permutation_seed packets wavelengths",
-            {SEED: "seed"},
+            {SEED: "seed", EVERYTHING: "every"},
         ),
     ],
-    "theory": [Mode("theory 4 4")],
+    "theory": [Mode("theory 4 4", "", {EVERYTHING: "bounds tails growth"})],
     "exact": [
         Mode("exact 2 2", "variant all_packets"),
         Mode("exact 4 2", "variant"),

@@ -115,8 +115,8 @@ def test_every_figure_of_a_preset_has_a_source_or_is_an_assumption() -> None:
     replaced = TIMINGS["sirius"].replaced(slot="50ns")
     assert replaced.basis("slot").kind == "given"
     assert replaced.basis("rate").kind == "source"
-    assert "Assumed: slot." in TIMINGS["sirius"].notes()
-    assert not any("Assumed" in note for note in replaced.notes())
+    assert "popsnet assumes the slot; the rest is from sirius." in TIMINGS["sirius"].notes()
+    assert not any("assumes" in note for note in replaced.notes())
 
 
 @each("scheduler", ["tdm", "rotor", "vlb", "hop3", "aloha", "relay", "ideal"])

@@ -157,7 +157,7 @@ POPS(2, 2): 4 processors in 2 groups of 2
 ...
 Routed in 0.00 s.
 ...
-Every packet delivered; 0 lost; capped runs: 0.
+Every packet was delivered.
 $ cat \\
 >   run.json; echo
 {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -28,6 +29,16 @@ def test_the_version_is_written_in_one_place_and_agrees_elsewhere() -> None:
     released = [one for one in releases if one != "Unreleased"]
     assert releases[-len(released) :] == released  # what is not released yet comes first
     assert released[0] == f"{popsnet.__version__} ({citation.RELEASED})"
+
+
+def test_what_a_release_shows_was_made_by_it() -> None:
+    """The paper's tables and all drawn figures; ``make picture`` and a full run make them again."""
+    program = f"popsnet {popsnet.__version__}"
+    assert json.loads((ROOT / "results/paper/provenance.json").read_text())["program"] == program
+    figures = sorted((ROOT / "docs/images").rglob("*.svg"))
+    assert len(figures) > 30
+    drawn = {path.name: path.read_text(encoding="utf-8") for path in figures}
+    assert [name for name, text in drawn.items() if program not in text[:2000]] == ["favicon.svg"]
 
 
 def test_plug_ins_need_the_popsnet_that_they_are_released_with() -> None:

@@ -630,6 +630,8 @@ def test_the_last_digit_of_a_measure_contradicts_nothing(tmp_path: Path) -> None
         store.put(with_mean(float(np.nextafter(mean, 99.0))))
         with pytest.raises(StoreError, match="another result"):
             store.put(with_mean(mean * 1.001))
+        other_words = dataclasses.replace(point.result, reason="Said in other words.")
+        store.put(dataclasses.replace(point, outcome=other_words))
         assert store.traffic.results() == [point.result]
 
 

@@ -86,7 +86,7 @@ def test_report_rows_name_every_bound_with_its_rule() -> None:
     ]  # fmt: skip
     assert [row.load for row in rows] == [1, 1, 0.5, 0.5, 5 / 16, 1 / 8]
     assert rows[2].meaning == "a group sends at most 4 per slot"
-    assert "all groups send at most 16 per slot" in rows[4].meaning
+    assert "at most 16 messages fit in a slot" in rows[4].meaning
 
 
 def test_rates_leave_out_pairs_that_cannot_be_crowded() -> None:
@@ -104,8 +104,8 @@ def test_a_load_above_the_bound_is_refused() -> None:
         require_admissible(bounds, 0.6)
     assert str(caught.value) == (
         "load = 0.6: on POPS(8, 8) no scheduler can carry more than 0.5625 packets per processor "
-        "and slot of this pattern (hops: all groups send at most 64 per slot, and one group to one "
-        "group at most 1; other packets make two hops). Choose a smaller load; overload = True "
+        "and slot of this pattern (hops: at most 64 messages fit in a slot, 1 per pair of groups; "
+        "what a pair has above that takes two hops). Choose a smaller load; overload = True "
         "allows it."
     )
 

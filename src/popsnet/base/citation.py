@@ -7,7 +7,7 @@ from textwrap import fill
 
 import popsnet
 
-RELEASED = date(2026, 11, 17)
+RELEASED = date(2026, 11, 19)
 """The day on which this version was released."""
 
 SOFTWARE = {
@@ -20,6 +20,7 @@ PAPER = {
     "author": "Mei, Alessandro and Rizzi, Romeo",
     "title": "Online Permutation Routing in {Partitioned Optical Passive Star} Networks",
     "journal": "IEEE Transactions on Computers",
+    "volume": "55",
     "year": "2006",
 }
 

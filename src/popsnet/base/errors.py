@@ -185,8 +185,7 @@ def _plain(name: str) -> str:
 
 def _slips(name: str, other: str) -> int:
     """Return how many characters were left out, added, replaced or exchanged; 9 if too many."""
-    longest = max(len(name), len(other))
-    most = min(2, (longest + 1) // 3)
+    most = min(2, (max(len(name), len(other)) + 1) // 3)
     if abs(len(name) - len(other)) > most:
         return 9
     before, row = list[int](), list(range(len(other) + 1))

@@ -35,8 +35,7 @@ def available_memory() -> int:
     """
     import psutil
 
-    system = psutil.virtual_memory().available
-    return max(min([system, *_left_by_limit(), *_left_in_cgroups()]), 0)
+    return max(min([psutil.virtual_memory().available, *_left_by_limit(), *_left_in_cgroups()]), 0)
 
 
 def format_bytes(size: int) -> str:

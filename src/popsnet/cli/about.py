@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import popsnet
 from popsnet.base.errors import InputError, how_to_install
 from popsnet.base.progress import Update, patient_progress
-from popsnet.base.report import Column, Report, Table, plural
+from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.base.system import format_bytes
 from popsnet.cli.options import Cluster
 from popsnet.cli.output import reporting
@@ -21,12 +21,8 @@ from popsnet.cli.output import reporting
 if TYPE_CHECKING:
     from popsnet.sweeps.cluster import WorkerStatus
 
-
-from popsnet.base.report import Fact
-
 _NEEDED = (
-    "numpy", "numba", "scipy", "lazy_loader", "msgspec", "psutil", "platformdirs", "typer",
-    "rich",
+    "numpy", "numba", "scipy", "lazy_loader", "msgspec", "psutil", "platformdirs", "typer", "rich",
 )  # fmt: skip
 
 _OPTIONAL = {
@@ -100,8 +96,7 @@ def _cluster(address: str) -> tuple[list[WorkerStatus] | None, Finding]:
         workers = describe_workers(address)
     except InputError as error:
         return None, Finding(what, False, True, str(error).removeprefix(f"cluster = {address!r}: "))
-    others = {worker.address: worker.popsnet or "none" for worker in workers}
-    others = {name: version for name, version in others.items() if version != popsnet.__version__}
+    others = {w.address: w.popsnet or "none" for w in workers if w.popsnet != popsnet.__version__}
     if others:
         return workers, Finding(what, False, True, different_versions(others, popsnet.__version__))
     if not workers:
@@ -170,11 +165,8 @@ def _plugins(update: Update) -> Iterator[Finding]:
                 yield Finding(row.what, row.ok, False, row.detail)
             update(detail=f"engine {name}")
             reason = engine.supports(popsnet.Experiment(4, 4))
-            yield (
-                Finding(f"engine {name}", False, False, reason)
-                if reason
-                else _engine(name, needed=False)
-            )
+            failing = [Finding(f"engine {name}", False, False, reason)] if reason else []
+            yield from failing or [_engine(name, needed=False)]
         except Exception as error:  # the plug-in may do anything
             yield Finding(f"engine {name}", False, False, f"it fails: {error!r}")
 
@@ -198,8 +190,7 @@ def _computer() -> Iterator[Finding]:
     largest = f"POPS({g:,}, {g:,}), n = {g * g:,}, with engine slots"
     yield Finding("processors", True, False, f"{threads_here()} cores")
     yield Finding("memory", True, False, f"{memory / 1e9:.1f} GB available")
-    cache = choose_cache(Path(popsnet.__file__).parent)
-    yield Finding("compiled code", True, False, str(cache))
+    yield Finding("compiled code", True, False, str(choose_cache(Path(popsnet.__file__).parent)))
     yield Finding("largest square network", True, False, largest)
 
 

@@ -19,9 +19,18 @@ if TYPE_CHECKING:
 
 
 @reporting
-def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
+def theory(
+    d: int,
+    g: int,
+    runs: int = 0,
+    bounds: bool = False,
+    tails: bool = False,
+    growth: bool = False,
+    figure: opt.Figure = None,
+) -> Report:
     """Show fluid limits, bounds and tail probabilities for POPS(D, G).
 
+    Without --bounds, --tails and --growth it prints a summary of each; --json has all of them.
     --figure draws a run beside the phases of the proof.
 
     Example: popsnet theory 64 64
@@ -32,9 +41,21 @@ def theory(d: int, g: int, runs: int = 0, figure: opt.Figure = None) -> Report:
     ----------
     runs
         Runs of each randomized router to compare with.
+    bounds
+        Print all bounds, with formulas, conditions and references.
+    tails
+        Print how likely slow runs of mei-rizzi are, and the paper's bounds of that. For D >= G.
+    growth
+        Print how the stages of relay grow with G. For D = G.
     """
+    if (tails and d < g) or (growth and d != g):
+        name, rule = ("tails", "D at least G") if tails and d < g else ("growth", "D = G")
+        raise wrong(name, True)(f"it is for {rule}; leave it out, or choose such a network.")
     times = popsnet.predict(d, g, runs=runs, phases=figure is not None)
-    return with_figure(times.report(), figure, lambda: popsnet.plots.draw_phases(times.phases))
+    asked = {"bounds": bounds, "tails": tails, "growth": growth}
+    sections = [name for name, is_asked in asked.items() if is_asked]
+    report = times.report(*sections).plus(*["More: --bounds, --tails, --growth."][len(sections) :])
+    return with_figure(report, figure, lambda: popsnet.plots.draw_phases(times.phases))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +91,8 @@ def exact(options: ExactOptions, figure: opt.Figure = None) -> Report:
 
     Example: popsnet exact 2 2
     """
-    found = popsnet.theory.exact.exact_steps(**options.keywords())
-    return with_figure(found.report(), figure, found.plot)
+    solved = popsnet.theory.exact.exact_steps(**options.keywords())
+    return with_figure(solved.report(), figure, solved.plot)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,26 +264,9 @@ def rigid(
     return with_figure(report, figure, lambda: popsnet.plots.draw_growth(attack))
 
 
-@adversary.command()
-@reporting
-def conflict_free(
-    d: int,
-    g: int,
-    router: opt.Router = "direct",
-    variant: str | None = None,
-    slots: int | None = None,
-    allow: int = 1,
-    runs: int | None = None,
-    permutation_seed: int | None = None,
-    figure: opt.Figure = None,
-) -> Report:
-    """Check the lower bound for conflict-free algorithms on a router.
-
-    Up to n = 6 the router runs on all permutations.
-
-    Example: popsnet adversary conflict-free 2 3 --router batcher
-
-    Exit code 1: messages meet, a processor uses what it has not heard, or a bound does not hold.
+@dataclass(frozen=True, kw_only=True)
+class ConflictFreeOptions(opt.Keywords):
+    """A router, and the permutations on which it runs.
 
     Parameters
     ----------
@@ -275,11 +279,33 @@ def conflict_free(
     permutation_seed
         Random seed of the permutations for n > 6.
     """
-    check = popsnet.adversaries.check_conflict_free(
-        router, variant, popsnet.Network(d, g), slots, allow, runs, permutation_seed
-    )
-    if figure is not None and not check.checked:
-        return check.report().plus(Fact("figure", None), f"{figure} was not written.")
+
+    d: int
+    g: int
+    router: opt.Router = "direct"
+    variant: str | None = None
+    slots: int | None = None
+    allow: int = 1
+    runs: int | None = None
+    permutation_seed: int | None = None
+
+
+@adversary.command()
+@reporting
+def conflict_free(options: ConflictFreeOptions, figure: opt.Figure = None) -> Report:
+    """Check the lower bound for conflict-free algorithms on a router.
+
+    Up to n = 6 the router runs on all permutations.
+
+    Example: popsnet adversary conflict-free 2 3 --router batcher
+
+    Exit code 1: messages meet, a processor uses what it has not heard, or a bound does not hold.
+    """
+    words = options.keywords()
+    router, variant, d, g = (words.pop(name, None) for name in ("router", "variant", "d", "g"))
+    check = popsnet.adversaries.check_conflict_free(router, variant, d, g, **words)
+    if figure and figure.figure and check.refusal:
+        return check.report().plus(Fact("figure", None), f"{figure.figure} was not written.")
     return with_figure(check.report(), figure, lambda: popsnet.plots.draw_arrivals(check))
 
 

@@ -32,7 +32,7 @@ permutation_seed
     Random seed of the permutations, if they are drawn (default 0).
 fault
     A part that is dead: coupler:A-B (from group A to group B), transmitter:P, receiver:P or
-    processor:P, with @SLOT from that slot on; or random:couplers=N. Give it several times for
+    processor:P; with @SLOT, dead from this slot on; or random:couplers=N. Give it several times for
     several faults.
 loss
     The probability that a message is lost.

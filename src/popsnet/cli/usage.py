@@ -186,5 +186,8 @@ def _refuse_number(error: typer.BadParameter, typed: dict[str, Any]) -> None:
     cure = ""
     if re.fullmatch(r"\d+\s*[x×,*]\s*\d+", text) and name == "D":
         cure = f" Give two numbers, as in {' '.join(re.findall(r'[0-9]+', text))}."
+    elif param.param_type_name == "argument" and error.ctx:
+        words = [words_of(error.ctx), *error.ctx.command.collect_usage_pieces(error.ctx)[1:]]
+        cure = f" Write popsnet {' '.join(words)}."
     equals = "" if name.startswith("-") else " ="
     raise InputError(f"{name}{equals} {text!r} is not {what}.{cure}")

@@ -163,8 +163,7 @@ def engine_of_many(experiment: Experiment, *, fitting: bool = False) -> Engine:
 
 def shipped_engine(experiment: Experiment, runs: int | None = None, traced: bool = False) -> Engine:
     """Return what ``auto`` is without plug-ins, and so on every computer."""
-    few = _are_few(experiment, runs)
-    unable = few or traced or ENGINES["fused"].supports(experiment)
+    unable = _are_few(experiment, runs) or traced or ENGINES["fused"].supports(experiment)
     return ENGINES["slots" if unable else "fused"]
 
 

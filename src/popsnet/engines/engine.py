@@ -220,5 +220,4 @@ class _MessageSession(Session):
 
     def run(self, numbers: range, observers: Sequence[Observer] = ()) -> Iterator[Outcomes]:
         for number in numbers:
-            outcome = self._engine.execute(self._experiment.instance(number), observers)
-            yield Outcomes.of([outcome])
+            yield Outcomes.of([self._engine.execute(self._experiment.instance(number), observers)])

@@ -206,10 +206,9 @@ class Outcomes:
         return self._outcome(place, int(before[:, _STEPS].sum()), int(before[:, _LOST].sum()))
 
     def _outcome(self, place: int, steps_before: int, lost_before: int) -> Outcome:
-        row = self.table[place].tolist()
         counts: dict[str, Any] = {
             name: None if value == UNKNOWN else value
-            for name, value in zip(COLUMNS, row, strict=True)
+            for name, value in zip(COLUMNS, self.table[place].tolist(), strict=True)
         }
         survivors = self.survivors[steps_before : steps_before + counts["steps"]]
         lost = self.lost_packets[lost_before : lost_before + counts["lost"]]

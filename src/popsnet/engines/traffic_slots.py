@@ -106,10 +106,8 @@ class MessageSession:
     def advance(self, block: Block) -> Log:
         """Execute the slots of a block and return what happened."""
         record = _Record(self.memory, self.machine.counters, bool(self._faults.kinds))
-        starts = block.starts.tolist()
-        for begin, end in pairwise(starts):
-            arrived = self._admit(begin, end, block, record)
-            lost = self._execution.advance(arrived)
+        for begin, end in pairwise(block.starts.tolist()):
+            lost = self._execution.advance(self._admit(begin, end, block, record))
             self.lost += lost
             delivered = self.memory.delivered_now()
             record.add(lost, delivered, self.unreachable)
@@ -182,8 +180,7 @@ class _Record:
         self._totals.append(self._counted())
         self._held.append((memory.own, memory.relayed))
         self._most_own = int(np.maximum.reduce(memory.held_own, initial=self._most_own))
-        relayed = np.maximum.reduce(memory.held_relayed, initial=self._most_relayed)
-        self._most_relayed = int(relayed)
+        self._most_relayed = int(np.maximum.reduce(memory.held_relayed, initial=self._most_relayed))
 
     def log(self) -> Log:
         """Return the log."""

@@ -449,8 +449,7 @@ class Experiment:
     def digest(self) -> str:
         """The ID of the experiment in a store: a hash of its identity."""
         named = {self.spelling.tag: self.spelling.format, **self.identity}
-        text = json.dumps(named, sort_keys=True)
-        return blake2b(text.encode(), digest_size=16).hexdigest()
+        return blake2b(json.dumps(named, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     @classmethod
     def identity_types(cls) -> dict[str, Any]:

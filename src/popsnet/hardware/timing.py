@@ -229,7 +229,8 @@ class Timing:
         preset = f" ({self.name})" if self.name else ""
         text = f"Time{preset}: a slot of {TIME.shown(self.slot)}{guard}{carries}{away}."
         assumed = [name for name in _FIELDS if self.basis(name).kind == "assumption"]
-        return (text, *(f"Assumed: {', '.join(assumed)}." for _ in assumed[:1]))
+        basis = f"popsnet assumes the {' and '.join(assumed)}; the rest is from {self.name}."
+        return (text, basis) if assumed else (text,)
 
 
 _FIELDS = {"slot": TIME, "guard": TIME, "rate": RATE, "fibre": LENGTH, "per_metre": TIME}
@@ -271,8 +272,7 @@ class LinkPreset:
 
 
 def _presets(kind: str, common: str = "") -> Iterator[LinkPreset]:
-    text = (files("popsnet.hardware") / "presets.toml").read_text(encoding="utf-8")
-    known = tomllib.loads(text)
+    known = tomllib.loads((files("popsnet.hardware") / "presets.toml").read_text(encoding="utf-8"))
     for name, own in known[kind].items():
         figures = {**own, **known.get(common, {})}
         values = {figure: fields["value"] for figure, fields in figures.items()}

@@ -479,8 +479,7 @@ def on_network(function: Callable[..., Any]) -> Any:
             g = values[at + 1] if len(values) > at + 1 else parameters.pop("g", None)
             values = (*values[:at], network_of(values[at], g), *values[at + 2 :])
         elif "d" in parameters:
-            sizes = parameters.pop("d"), parameters.pop("g", None)
-            parameters["network"] = network_of(*sizes)
+            parameters["network"] = network_of(parameters.pop("d"), parameters.pop("g", None))
         return function(*values, **parameters)
 
     return called

@@ -180,8 +180,7 @@ class TrafficMemory(Memory):
             If a processor does not hold the packet.
         """
         both = self._pairs(processors, packets)
-        own = self.held_own
-        missing, stored = loops.drop_each(self._buffers.table, self._facts, own, *both)
+        missing, stored = loops.drop_each(self._buffers.table, self._facts, self.held_own, *both)
         if missing >= 0:
             what = "drops packet {packet}, which it does not hold"
             self._refuse(missing, *both, Rule.DROPS_WHAT_IT_HOLDS, what)
@@ -238,8 +237,7 @@ class TrafficMemory(Memory):
     def holds(self, processors: Ints, packets: Ints) -> Bools:
         """Return whether each processor holds the packet."""
         held = np.empty(len(processors), dtype=np.bool_)
-        both = pairs(processors, packets)
-        loops.hold_each(self._buffers.table, self._facts, *both, held)
+        loops.hold_each(self._buffers.table, self._facts, *pairs(processors, packets), held)
         return held
 
     def hold_all(self, processors: I32, packets: I32) -> bool:

@@ -284,8 +284,7 @@ def _fits(theory: Theory) -> Iterator[PaperFigure]:
     for (router, ratio), series in series_of(theory.fluid).items():
         g, slots, errors = zip(*((row.g, row.slots, row.error) for row in series), strict=True)
         fits = [row for row in theory.growth if (row.router, row.ratio) == (router, ratio)]
-        curves = _curves(fits, series)
-        panels.append(plots.Fitted(router, _shape(ratio), g, slots, errors, curves))
+        panels.append(plots.Fitted(router, _shape(ratio), g, slots, errors, _curves(fits, series)))
     if panels:
         yield _figure("growth", plots.draw_fits(panels, "slots"))
 

@@ -98,13 +98,12 @@ def draw_growth(attack: RigidAttack) -> Figure:
     n, slots = attack.network.n, tuple(point.slot for point in attack.growth)
     figure, axes = _over_slots(attack, n)
     axes.set_yscale("log", base=2)
-    axes.set_ylim(0.9, 1.6 * n)
+    axes.set(ylim=(0.9, 1.6 * n), ylabel="packets that a processor can hold")
     axes.yaxis.set_major_formatter(style.plain_number)
     sizes = {name: tuple(getattr(point, name) for point in attack.growth) for name in _SIZES}
     lines = [Series(name, slots, sizes[name], look=look) for look, name in enumerate(_SIZES)]
     doubling = range(attack.guaranteed + 1)
     _plot(axes, [*lines, _formula("2^t", doubling, [2**t for t in doubling])])
-    axes.set_ylabel("packets that a processor can hold")
     return style.with_legend(figure)
 
 
@@ -134,19 +133,17 @@ def draw_arrivals(check: ConflictFreeCheck) -> Figure:
     bounds = [1, *(row.bounds.get("arrivals", n) for row in check.checked)]
     bound = _formula("the bound for conflict-free algorithms, at most n", (0, *slots), bounds)
     _plot(axes, [Series("mean", slots, tuple(row.arrivals for row in check.checked)), bound])
-    axes.set_ylim(0, 1.1 * n)
-    axes.set_ylabel("packets that have arrived")
+    axes.set(ylim=(0, 1.1 * n), ylabel="packets that have arrived")
     return style.with_legend(figure)
 
 
 def _over_slots(result: RigidAttack | ConflictFreeCheck, n: int) -> tuple[Figure, Axes]:
     figure, (axes,) = style.row_of_axes(1, 3.2, style.WIDTH * 0.7)
     name = short_name(result.router, result.variant, result.network)
-    axes.set_title(escape_controls(f"{name} on {result.network}"))
+    axes.set(title=escape_controls(f"{name} on {result.network}"), xlabel="slot t")
     axes.axhline(n, color=style.GREY, linewidth=0.7)
     style.beside(axes, f"n = {n}", (0, n), (2, 3), fontsize=7, color=style.GREY)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("slot t")
     return figure, axes
 
 
@@ -263,12 +260,10 @@ def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
             )
             formulas += 1
             continue
-        look = style.LOOKS[line.look]
-        looks = look.marked(3.5, linewidth=1.1, capsize=2)
+        looks = style.LOOKS[line.look].marked(3.5, linewidth=1.1, capsize=2)
         axes.errorbar(line.x, line.y, line.error, label=line.label, **looks)
         if cut := list(compress(zip(line.x, line.y, strict=True), line.at_least or ())):
-            label = "lower bound: the search ended there"
-            style.mark_above(axes, cut, r"$\geq$", 6.5, label=label)
+            style.mark_above(axes, cut, r"$\geq$", 6.5, label="lower bound: the search ended there")
 
 
 def _plot_over_g(axes: Axes, title: str, lines: Sequence[Series], formulas: int = 0) -> None:

@@ -113,6 +113,5 @@ def _draw_wires(axes: Axes, network: ComparatorNetwork, end: float) -> None:
     axes.hlines(range(network.wires), -0.5, end, color=PALE, linewidth=0.7, zorder=1)
     for wire in range(network.wires):
         centred(axes, -1.0, wire, f"{wire}", 5.5, ha="right", color=GREY)
-    axes.set_xlim(-3.0, end + 0.5)
-    axes.set_ylim(network.wires + 0.6, -0.8)
+    axes.set(xlim=(-3.0, end + 0.5), ylim=(network.wires + 0.6, -0.8))
     axes.set_axis_off()

@@ -121,8 +121,7 @@ def _draw_panel(
         _draw_edge(axes, edge, places[edge.packet], edge in bold)
     axes.text(-0.9, 0.9, "group", ha="center", fontsize=7)
     axes.text(_SPAN + 0.9, 0.9, "temporary\ngroup", ha="center", fontsize=7)
-    axes.set_xlim(-2.9, _SPAN + 2.9)
-    axes.set_ylim(-_depth(network, network.g) + 0.8, 2.6)
+    axes.set(xlim=(-2.9, _SPAN + 2.9), ylim=(-_depth(network, network.g) + 0.8, 2.6))
     axes.set_axis_off()
 
 

@@ -304,8 +304,7 @@ def _dot_axes(axes: Axes, rows: Mapping[str, Sequence[Dot]]) -> None:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     slots = [dot.slots for dots in rows.values() for dot in dots]
     style.log10_axis(axes, "x", (1, 2, 5) if max(slots) < _MANY_TIMES * min(slots) else (1, 3))
-    axes.set_xlim(min(slots) / 1.3, max(slots) * 1.3)
-    axes.set_xlabel("mean slots, logarithmic")
+    axes.set(xlim=(min(slots) / 1.3, max(slots) * 1.3), xlabel="mean slots, logarithmic")
 
 
 def _lanes(axes: Axes, dots: Sequence[Dot]) -> list[float]:
@@ -347,8 +346,7 @@ def draw_losses(series: Sequence[Series]) -> Figure:
     """
     figure, (axes,) = style.row_of_axes(1, 2.7, _ONE_PANEL)
     _plot(axes, series)
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel("packets lost")
+    axes.set(ylim=(0, None), ylabel="packets lost")
     axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(lambda part, _: f"{100 * part:g}%")
     return style.with_legend(figure)
@@ -386,8 +384,7 @@ def draw_fits(panels: Sequence[Fitted], unit: str) -> Figure:
         axes.set_visible(False)
     for panel in panels:
         axes = grid[rows.index(panel.row)][columns.index(panel.column)]
-        axes.set_visible(True)
-        axes.set_title(f"{panel.row}, {panel.column}")
+        axes.set(visible=True, title=f"{panel.row}, {panel.column}", ylabel=unit)
         for look, (name, curve) in zip(style.LOOKS, panel.curves.items(), strict=False):
             axes.plot(*curve, linewidth=1.2, label=name, **look.curve)
         dots = style.Look(style.BLACK, "o", "-").marks(3.5, elinewidth=0.9, capsize=2.5, zorder=4)
@@ -395,7 +392,6 @@ def draw_fits(panels: Sequence[Fitted], unit: str) -> Figure:
         axes.errorbar(panel.g, panel.values, panel.errors, label=label, **dots)
         style.log2_axis(axes, "number of groups g", FixedLocator(panel.g[::-3]))
         axes.yaxis.set_major_locator(MaxNLocator(6))
-        axes.set_ylabel(unit)
     return style.with_legend(figure)
 
 
@@ -424,12 +420,9 @@ def draw_undelivered(panels: Mapping[str, Sequence[Decline]], least: float) -> F
     """
     figure, row = style.row_of_axes(len(panels), 3.2, sharey=True)
     for axes, (title, declines) in zip(row, panels.items(), strict=True):
-        axes.set_title(title)
-        axes.set_yscale("log")
-        axes.set_ylim(least, 1.3)
+        axes.set(title=title, xlabel="slots", yscale="log", ylim=(least, 1.3))
         axes.yaxis.set_major_locator(LogLocator(base=100, numticks=99))
         axes.tick_params(labelleft=True)  # each panel can be read alone
-        axes.set_xlabel("slots")
         for decline in declines:
             look, slots = style.LOOKS[decline.look], (0, *decline.slots)
             label = f"{decline.label}, fluid limit"
@@ -470,20 +463,19 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
         axes.bar(steps, exact, color=style.BLUE, alpha=0.45, label="exact")
         dots = style.Look(style.VERMILION, "o", "-").marks(2.5, elinewidth=0.8, capsize=2)
         axes.errorbar(steps, seen, error, label="runs (± 2 standard errors)", **dots)
-        axes.set_title(f"{bars.title}, {runs:,} runs")
-        axes.set_xlabel(bars.what)
+        axes.set(title=f"{bars.title}, {runs:,} runs", xlabel=bars.what)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     row[0].set_ylabel("probability")
     return style.with_legend(figure, columns=2)
 
 
 @style.styled()
-def draw_exact(found: ExactSteps) -> Figure:
+def draw_exact(solved: ExactSteps) -> Figure:
     """Draw an exact distribution of steps as bars, with the mean.
 
     Parameters
     ----------
-    found : ExactSteps
+    solved : ExactSteps
         The outcome of :func:`popsnet.theory.exact.exact_steps`. Steps are drawn up to its ``upto``,
         or as long as a bar can be seen.
 
@@ -499,21 +491,20 @@ def draw_exact(found: ExactSteps) -> Figure:
     >>> draw_exact(exact_steps(2, 2)).axes[0].get_title()
     'mei-rizzi on POPS(2, 2), permutation random'
     """
-    exact = found.distribution
+    exact = solved.distribution
     last = len(exact.within) - 1
     seen = next((s for s in range(last) if exact.within[s] > 1 - _LEAST_BAR), last)
-    steps = range(exact.fewest, min(last, seen if found.upto is None else found.upto) + 1)
+    steps = range(exact.fewest, min(last, seen if solved.upto is None else solved.upto) + 1)
     if not steps:
-        raise wrong("upto", found.upto)(f"every run takes at least {exact.fewest} steps.")
+        raise wrong("upto", solved.upto)(f"every run takes at least {exact.fewest} steps.")
     figure, (axes,) = style.row_of_axes(1, 3.2)
     axes.bar(steps, [float(exact.probability(s)) for s in steps], color=style.BLUE)
     axes.set_axisbelow(True)
     mean = float(exact.mean)
     axes.axvline(mean, color=style.VERMILION, linestyle="--", label=f"mean {mean:.4g}")
-    name = f"{exact.router} on {exact.network}, permutation {found.permutation}"
-    axes.set_title(escape_controls(name))
-    axes.set_xlabel("stages" if exact.router == "relay" else "steps")
-    axes.set_ylabel("probability")
+    name = f"{exact.router} on {exact.network}, permutation {solved.permutation}"
+    what = "stages" if exact.router == "relay" else "steps"
+    axes.set(title=escape_controls(name), xlabel=what, ylabel="probability")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return style.with_legend(figure)
 

@@ -63,8 +63,8 @@ def draw_phases(strides: Sequence[StepAnalysis]) -> Figure:
     absent = " (no step is in phase 2)" * skipped
     for axes in (left, right):
         _shade_phases(axes, strides)
-        axes.set_xlabel(f"step; shaded: the phases of the proof{absent}")
-        axes.set_xlim(0.5, len(strides) + 0.5)
+        label = f"step; shaded: the phases of the proof{absent}"
+        axes.set(xlabel=label, xlim=(0.5, len(strides) + 0.5))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return style.with_legend(figure)
 
@@ -91,9 +91,7 @@ def _draw_degrees(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
         falling = planned.index(g) + 1 if g in planned else len(planned)
         looks = {"linewidth": 0.9, "label": "planned degree (section 3.2)"}
         axes.plot(steps[:falling], planned[:falling], color=style.GREEN, **looks)
-    axes.set_yscale("log")
-    axes.set_ylim(_LOWEST, 1.8 * network.d)
-    axes.set_ylabel("packets pending at a group")
+    axes.set(yscale="log", ylim=(_LOWEST, 1.8 * network.d), ylabel="packets pending at a group")
     axes.set_title(f"{network}: the conflict graph before each step")
 
 
@@ -124,9 +122,8 @@ def _draw_luck(axes: Axes, strides: Sequence[StepAnalysis]) -> None:
         if which.any():
             looks = style.Look(colour, marker, "-").marks(5, label=name)
             axes.plot(steps[which], least[which], **looks)
-    axes.set_ylim(0, 1)
-    axes.set_ylabel("share of its packets delivered")
-    axes.set_title("the slowest of the large groups")
+    title = "the slowest of the large groups"
+    axes.set(ylim=(0, 1), ylabel="share of its packets delivered", title=title)
 
 
 def _shade_phases(axes: Axes, strides: Sequence[StepAnalysis]) -> None:

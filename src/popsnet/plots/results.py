@@ -58,8 +58,7 @@ def draw_runs(runs: Runs, measure: str = "slots") -> Figure:
     figure, (axes,) = style.row_of_axes(1, 3.2)
     axes.bar(values, counts, color=style.BLUE)
     axes.set_title(escape_controls(f"{runs.experiment}, {plural(len(runs), 'run')}"))
-    axes.set_xlabel(_MEASURES.get(measure, measure.replace("_", " ")))
-    axes.set_ylabel("runs")
+    axes.set(xlabel=_MEASURES.get(measure, measure.replace("_", " ")), ylabel="runs")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
     return figure
@@ -180,7 +179,6 @@ def _set_x(axes: Axes, curves: Curves) -> None:
     values = sorted({point.x for point in curves.points})
     words = {float(value): number_text(value) for value in values}
     locator = FixedLocator(list(words))
-    label = _X_LABELS[curves.x]
-    style.log2_axis(axes, label, locator, lambda value, _: words.get(value, ""))
+    style.log2_axis(axes, _X_LABELS[curves.x], locator, lambda value, _: words.get(value, ""))
     if len(values) == 1:
         axes.set_xlim(float(values[0]) / 2, float(values[0]) * 2)

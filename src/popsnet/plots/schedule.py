@@ -83,9 +83,8 @@ def _title(schedule: Schedule) -> str:
 
 
 def _label_slots(axes: Axes, schedule: Schedule) -> None:
-    axes.set_xlabel("slot")
+    axes.set(xlabel="slot", xlim=(0.5, max(schedule.slots, 1) + 0.5), title=_title(schedule))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.set_xlim(0.5, schedule.slots + 0.5 if schedule.slots else 1.5)
 
 
 # Few couplers: every packet
@@ -102,7 +101,6 @@ def _draw_packets(schedule: Schedule) -> Figure:
         _write_packets(axes, schedule)
     _label_slots(axes, schedule)
     _label_couplers(axes, network)
-    axes.set_title(_title(schedule))
     patches = [Patch(color=style.VERMILION, label="to its destination")]
     if schedule.relayed:
         patches.insert(0, Patch(color=style.BLUE, label="to a relay"))
@@ -225,12 +223,10 @@ def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
     if most < 1:
         axes.axhline(most, color=style.GREY, linestyle="--", linewidth=0.8)
     _label_slots(axes, schedule)
-    axes.set_ylim(0, min(1, 1.15 * most))
     axes.set_axisbelow(True)
     axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
     what = "couplers" if network.wavelengths == 1 else "wavelengths of couplers"
-    axes.set_ylabel(f"{what} in use")
-    axes.set_title(_title(schedule))
+    axes.set(ylabel=f"{what} in use", ylim=(0, min(1, 1.15 * most)))
 
 
 def _draw_couplers(axes: Axes, schedule: Schedule, use: _Use) -> None:
@@ -242,8 +238,6 @@ def _draw_couplers(axes: Axes, schedule: Schedule, use: _Use) -> None:
     axes.spines[["top", "right"]].set_visible(True)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(nbins=5, integer=True))
-    axes.set_xlabel("to group")
-    axes.set_ylabel("from group")
-    axes.set_title("use of each coupler")
+    axes.set(xlabel="to group", ylabel="from group", title="use of each coupler")
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, format=PercentFormatter(1))
     bar.set_label("slots in use")

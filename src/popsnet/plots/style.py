@@ -27,6 +27,7 @@ from matplotlib.ticker import FixedLocator, Locator, LogLocator
 from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
 from matplotlib.typing import LineStyleType
 
+import popsnet
 from popsnet.base.errors import InputError, did_you_mean, wrong
 from popsnet.base.files import write_whole
 from popsnet.hardware.units import Dimension
@@ -151,7 +152,7 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     drawn = sorted(handles.items(), key=lambda pair: not isinstance(pair[1], Container))
-    legend_below(figure, [one for _, one in drawn], columns, [label for label, _ in drawn])
+    legend_below(figure, [handle for _, handle in drawn], columns, [label for label, _ in drawn])
     return settled(figure)
 
 
@@ -310,7 +311,7 @@ def _thin(axes: Axes) -> None:
         boxes = [label.get_window_extent() for label in labels if label.get_text()]
         if len(boxes) < 3 or not any(a.x1 + _GAP > b.x0 for a, b in pairwise(boxes)):
             return
-        ticks = [one.get_position()[0] for one in labels]
+        ticks = [label.get_position()[0] for label in labels]
         axes.xaxis.set_major_locator(FixedLocator(ticks[::-2][::-1]))
 
 
@@ -405,6 +406,11 @@ class FigureLayout:
         ----------
         figure : Figure
             A figure that one of the functions ``draw_…`` returned.
+
+        Returns
+        -------
+        Figure
+            The same figure.
         """
         if self == FigureLayout():
             return figure
@@ -479,11 +485,11 @@ class FigureLayout:
         for _ in range(_ATTEMPTS):
             for text, words in texts.items():  # panels that were too low have broken them
                 text.set_text(words)
-            with warnings.catch_warnings(record=True) as found:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 figure.set_layout_engine("constrained")
                 settled(figure)
-            collapsed = any("constrained_layout" in str(warning.message) for warning in found)
+            collapsed = any("constrained_layout" in str(warning.message) for warning in caught)
             short = high - panels[0].get_window_extent().height / figure.dpi
             rows = len({round(axes.get_position().y0, 2) for axes in panels})
             if self.height or (short < _SLACK and not collapsed):
@@ -565,7 +571,8 @@ def svg_text(figure: Figure) -> str:
     Returns
     -------
     str
-        The element. It contains no date, so the same figure gives the same text.
+        The element. It names the version of popsnet and contains no date, so the same figure
+        gives the same text.
 
     Examples
     --------
@@ -575,6 +582,7 @@ def svg_text(figure: Figure) -> str:
     '<svg'
     """
     file = StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
+    creator = f"popsnet {popsnet.__version__}"
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": creator})
     text = file.getvalue()
     return text[text.index("<svg") :]

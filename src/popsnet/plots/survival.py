@@ -70,7 +70,7 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
             places = [numbers.index(row.dead) + aside for row in study.of(*name)]
             _draw((lost, extra), study.of(*name), places, looks[label], label)
         for axes in (lost, extra):
-            axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
+            axes.set_xticks(range(len(numbers)), list(map(str, numbers)))
             axes.set_xlabel(f"dead {study.kind}")
             _scale(axes)
     return with_legend(figure, 4)
@@ -95,8 +95,7 @@ def _scale(axes: Axes) -> None:
     if high > _WIDE:
         axes.set_yscale("symlog", linthresh=1)
         axes.set_ylabel(f"{axes.get_ylabel()} (linear up to 1, then logarithmic)")
-        powers = [10.0**power for power in range(len(str(int(high))))]
-        axes.set_yticks([0.0, *powers])
+        axes.set_yticks([0.0, *(10.0**power for power in range(len(str(int(high)))))])
     axes.yaxis.set_major_formatter(plain_number)
     axes.set_ylim(-0.05 * high if high <= _WIDE else -0.3, 1.15 * high)
 

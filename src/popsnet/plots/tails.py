@@ -59,10 +59,8 @@ def draw_tails(
     if not several:
         raise InputError("There is no distribution to draw; give at least one.")
     figure, (axes,) = row_of_axes(1, 4.2)
-    axes.set_yscale("log")
+    axes.set(yscale="log", xlabel=f"{measure}, k", ylabel=f"probability of at least k {measure}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel(f"{measure}, k")
-    axes.set_ylabel(f"probability of at least k {measure}")
     for distribution, look in zip(several, cycle(LOOKS), strict=False):
         _draw(axes, distribution, measure, look)
     least = min(1 / distribution.runs for distribution in several)

@@ -82,14 +82,14 @@ def draw_load_curves(
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     for axes, (title, panel) in zip(grid.flat, panels.items(), strict=False):
-        axes.set_title(escape_controls(title))
+        label = "load: packets per processor and slot"
+        axes.set(title=escape_controls(title), xlabel=label)
         for name, line in panel.items():
             _draw(axes, name, line, look_of[name], timing)
         drawn = [point for line in panel.values() for point in line]
         if drawn[0].bound is not None and len({point.bound for point in drawn}) == 1:
             grey: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "alpha": 0.7}
             axes.axvline(drawn[0].bound, **grey, label="any scheduler: at most")
-        axes.set_xlabel("load: packets per processor and slot")
         axes.tick_params(labelleft=True)  # each panel can be read alone
     _explain_lines(grid[0, 0], points)
     _set_scales(figure.axes, points, timing)

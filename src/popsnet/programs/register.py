@@ -103,8 +103,7 @@ class Program:
         """Return the registered program of that name."""
         known = cls.registered(function)
         if name not in known:
-            more = "; or a file name.py that registers one"
-            raise unknown(cls.kind, name, sorted(known), more)
+            raise unknown(cls.kind, name, sorted(known), "; or a file name.py that registers one")
         return known[name]
 
     @classmethod
@@ -274,8 +273,7 @@ class Program:
         They do not if it is not registered, or if it is defined in the main program or a notebook,
         which may define it differently the next time.
         """
-        defined_here = any(map(_in_program, self.functions))
-        return bool(self.file) or (self.is_registered and not defined_here)
+        return bool(self.file) or (self.is_registered and not any(map(_in_program, self.functions)))
 
 
 def exit_of(kind: str, name: str, error: SystemExit) -> str:

@@ -230,8 +230,7 @@ def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
     for name, fact in facts.items():
         if name in _FUNCTIONS and not (fact is None or callable(fact)):
             raise wrong(name, f"{fact!r:.40}")("it must be a function.")
-    kinds = {name: kinds_of(fact) for name, fact in facts.items() if name in _SURVIVES}
-    return {**facts, **kinds}
+    return {**facts, **{name: kinds_of(fact) for name, fact in facts.items() if name in _SURVIVES}}
 
 
 def register_scheduler(

@@ -72,8 +72,7 @@ def find_cut(means: npt.ArrayLike) -> Cut:
     y = np.asarray(means, np.float64)
     if len(y) < _LEAST:
         return Cut(len(y), True)
-    scores = _scores(y)[: 3 * len(y) // 4 + 1]
-    cut = int(np.argmin(scores))
+    cut = int(np.argmin(_scores(y)[: 3 * len(y) // 4 + 1]))
     return Cut(cut, cut > len(y) // 2)
 
 
@@ -214,8 +213,7 @@ def batch_means(sums: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> Bat
 
 def grouped(values: F64, batches: int) -> F64:
     """Return the sums of the values in this many groups of nearly equal length."""
-    begins = np.arange(batches) * len(values) // batches
-    sums: F64 = np.add.reduceat(values, begins)
+    sums: F64 = np.add.reduceat(values, np.arange(batches) * len(values) // batches)
     return sums
 
 

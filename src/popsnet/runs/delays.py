@@ -152,4 +152,9 @@ def with_times(
     if timing is None:
         return report
     rules = {result.scheduler: propagation_of(result, timing) for result in results}
+    if timing.propagation_slots and any(rule.hops > 1 for rule in rules.values()):
+        tables = tuple(replace(table, caption=_HOPS) for table in tables)
     return with_rules(report, timing, rules, *tables)
+
+
+_HOPS = "Means count the mean hops, percentiles and max the most: p50 may be above the mean."

@@ -333,8 +333,7 @@ class RunsDistribution(Reported, Plotted):
         )
         title = "Probability that a run takes at least this long"
         table = Table("times", title, columns, records, folded=_FOLDED)
-        notes = timing_notes(timing, str(rule))
-        return report.plus(*timing_facts(timing, rule), table, *notes)
+        return report.plus(*timing_facts(timing, rule), table, *timing_notes(timing, str(rule)))
 
     def _table(self, measure: Measure) -> Table:
         rows = self.tail(measure)

@@ -155,8 +155,7 @@ def page_of(*runs: Run | Experiment | ScheduleCheck | Path | str) -> tuple[Page,
     cure = raise_max_steps(len(stopped), f"max_steps = {max(stopped, default=0)}")
     verdict = _verdict(rows)
     same = {"popsnet_version": popsnet.__version__}
-    report = Report(title, facts, parts, verdict, not verdict, cure, ("max_steps",), same)
-    return page, report
+    return page, Report(title, facts, parts, verdict, not verdict, cure, ("max_steps",), same)
 
 
 _COLUMNS = (
@@ -203,8 +202,7 @@ def _require_distinct(experiments: Sequence[Experiment]) -> None:
 
 def _row(of: Experiment | TraceCheck, result: Outcome | TraceCheck) -> dict[str, object]:
     """Return the router, network and counts of a run, or of a trace that was checked."""
-    network = of.network
-    whose = {"router": of.router, "variant": of.variant, **network.columns()}
+    whose = {"router": of.router, "variant": of.variant, **of.network.columns()}
     counts = {name: getattr(result, name) for name in ("slots", "delivered", "lost", "collisions")}
     of_faults = {}
     if isinstance(result, Outcome) and result.faulty is not None:

@@ -67,8 +67,7 @@ def analyse_phases(network: Network, destination: Ints, coins: Coins) -> Iterato
     for step in range(MOST_STEPS):
         if not graph.packets.size:
             return
-        threshold = participation(network, step)
-        yes = coins.chances(threshold, INTERMEDIATE_GROUP, step, graph.packets)
+        yes = coins.chances(participation(network, step), INTERMEDIATE_GROUP, step, graph.packets)
         taking = np.flatnonzero(yes)
         colours = coins.draws(network.g, INTERMEDIATE_GROUP, step, graph.packets[taking])
         delivered = np.zeros(len(graph.packets), dtype=np.bool_)

@@ -235,8 +235,7 @@ def _timed(blocks: Iterable[Outcomes]) -> Iterator[tuple[Outcomes, npt.NDArray[n
     """Yield outcomes of consecutive runs, and a share of their time for each."""
     begin = time.perf_counter()
     for block in blocks:
-        now = time.perf_counter()
-        yield block, np.full(len(block), (now - begin) / max(len(block), 1))
+        yield block, np.full(len(block), (time.perf_counter() - begin) / max(len(block), 1))
         begin = time.perf_counter()
 
 

@@ -309,7 +309,7 @@ class Scheduled(Reported, Plotted):
             Fact("messages", outcome.messages),
             Fact("utilization", use / couplers if couplers else None, f"{used}, of all", "share"),
             Fact("usable_utilization", use / usable if usable else None,
-                 f"{used}, of those that n senders can use", "share"),
+                 f"{used}, of what n senders could use", "share"),
             Fact("peak_buffers", outcome.peak_buffers, "peak buffer use"),
             Fact("delivered", outcome.delivered),
             Fact("collisions", outcome.collisions),
@@ -328,10 +328,10 @@ class Scheduled(Reported, Plotted):
             parts.append(f"{self.rounding}.")
         if several and self.slots > bound:
             parts.append(
-                "With several wavelengths no mixtures of one and two hops are searched for."
+                "With several wavelengths, mixed one-hop and two-hop schedules are not tried."
             )
         elif self.counts is None and demand.packets > MOST_PACKETS and self.slots > bound:
-            parts.append(f"Mixtures of more than {MOST_PACKETS:,} packets are not searched for.")
+            parts.append(f"Mixed schedules of more than {MOST_PACKETS:,} packets are not tried.")
         whole = outcome.delivered == demand.packets - len(self.unreachable)
         report = Report(title, tuple(facts), tuple(parts), verdict, ok=whole, about=self._about)
         return report if timing is None else self._timed(report, timing)

@@ -134,9 +134,8 @@ def trace_report(result: TraceCheck, name: str) -> Report:
     columns = (*numbers, Column("rule", kind="text"))
     more = result.violation_count - len(result.violations)
     caption = f"… and {more:,} more" if more else ""
-    title = f"{name}: {result.name} on {network}, n = {network.n:,}"
     return Report(
-        escape_controls(title, lines=False),
+        escape_controls(f"{name}: {result.name} on {network}, n = {network.n:,}", lines=False),
         known + facts,
         (_counts(result), Table("violations", "", columns, result.violations, caption)),
         _verdict(result),
@@ -233,12 +232,12 @@ def check_schedule(
     lines = [_line(network, slot, rows) for slot, rows in enumerate(slots, start=1)]
     text = _text(header, *lines).encode()
     replay = _TableReplay(TraceReader(read.name, text.splitlines()), slots)
-    found = replay.run()
-    outcome = {name: getattr(found, name) for name in ("slots", "delivered", "unreachable")}
-    outcome |= {"lost": len(found.lost), "lost_packets": found.lost}
+    replayed = replay.run()
+    outcome = {name: getattr(replayed, name) for name in ("slots", "delivered", "unreachable")}
+    outcome |= {"lost": len(replayed.lost), "lost_packets": replayed.lost}
     lines = [{**line, **held} for line, held in zip(lines, replay.holdings, strict=True)]
     trace = _text(header, *lines, {"outcome": outcome})
-    return ScheduleCheck(read.name, found, goal, replay.positions(), trace)
+    return ScheduleCheck(read.name, replayed, goal, replay.positions(), trace)
 
 
 def _text(*lines: Mapping[str, Any]) -> str:

@@ -140,10 +140,13 @@ def seeds_of(experiment: Experiment) -> dict[str, int]:
 
 def title_of(experiment: Experiment, runs: int, engine: str) -> str:
     """Return what was run, and by what, in a few lines."""
-    network, program = experiment.network, f"{experiment.router} ({experiment.variant})"
+    network, name = experiment.network, experiment.variant
+    name, _, schedule = name.rpartition(": ") if " " in name else (name, "", "")  # may be long
+    below = f"schedule {schedule.strip()}\n" * bool(schedule)
+    program = f"{experiment.router} ({name})" if name else experiment.router
     return (
         f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}\n"
-        f"{plural(runs, 'run')} of {program}, engine {engine}\n"
+        f"{plural(runs, 'run')} of {program}, engine {engine}\n{below}"
         f"{packets_in_words(experiment)}{faults_in_words(experiment)}"
     )
 
@@ -161,11 +164,11 @@ def facts_of_experiment(experiment: Experiment, engine: str) -> tuple[Fact, ...]
 def verdict_of(runs: Runs | RunsDistribution, lost: str, capped: str) -> str:
     """Return in a sentence whether the packets of all runs together were delivered."""
     experiment, missing = runs.experiment, runs.undelivered
-    text = f"{plural(missing, 'packet')} not delivered" if missing else "Every packet delivered"
-    text += f"; {lost}" * bool(lost)
+    text = f"{plural(missing, 'packet')} not delivered" if missing else "Every packet was delivered"
     fates = fates_of(experiment, runs.fault_counts)
+    text += f"; {lost}" * bool(lost and (fates or missing))
     text += "".join(f", {count:,} {name}" for name, count in fates.items())
-    text += f"; capped runs: {capped}."
+    text += f"; capped runs: {capped}." if capped != "0" else "."
     if experiment.idealized:
         text += f" Variant {experiment.variant} is idealized: these are statistics, not routes."
     return f"FAILED: {text}" if runs.failed else text

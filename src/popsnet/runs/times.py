@@ -74,8 +74,7 @@ def with_times(report: Report, runs: Runs, timing: Timing) -> Report:
     label_of = "goodput, one run at a time" * (goodput is not None)
     fact = Fact("goodput_gbps", goodput, label_of, text=shown_rate(goodput))
     table = Table("times", "Time", columns, rows)
-    notes = timing_notes(timing, str(rule))
-    return report.plus(*timing_facts(timing, rule), fact, table, *notes)
+    return report.plus(*timing_facts(timing, rule), fact, table, *timing_notes(timing, str(rule)))
 
 
 def _goodput(runs: Runs, timing: Timing, times: npt.NDArray[np.float64]) -> float | None:

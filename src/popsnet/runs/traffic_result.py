@@ -479,7 +479,9 @@ class TrafficResult(Reported, Plotted):
             f"arrivals {self.arrivals}, load {self.load:g}, arrival seed {setting.arrival_seed}"
             f"{faults_in_words(setting)}"
         )
-        verdict = f"{self.verdict.capitalize()}: {self.reason}"
+        lost = f"{plural(self.lost, 'lost packet')} ({self.lost / max(1, self.arrived):.1%})"
+        but = f", but with {lost}" * bool(self.stable and self.lost)
+        verdict = f"{self.verdict.capitalize()}{but}: {self.reason}"
         same = about(self.network, **self._seeds)
         report = Report(title, self._facts(timing), (self._table(timing),), verdict, about=same)
         return with_times(report, timing, [self], time_table(POINT_COLUMNS, [self.row(timing)]))
@@ -573,13 +575,13 @@ def faults_in_words(setting: Setting) -> str:
     """Return the faults and what is known of them, in lines of their own; nothing without faults.
 
     >>> print(faults_in_words(Setting("tdm", faults="loss:0.1", survives=False)).strip())
-    faults loss:0.1, fault seed 0; tdm is not built for them
+    faults loss:0.1, fault seed 0; tdm does not survive these faults
     """
     if not setting.faults:
         return ""
     text = f"\nfaults {setting.faults}, fault seed {setting.fault_seed}"
     text += ", known to every processor" if setting.known_faults else ""
-    text += "" if setting.survives else f"; {setting.scheduler} is not built for them"
+    text += "" if setting.survives else f"; {setting.scheduler} does not survive these faults"
     if setting.drawn_faults not in ("", setting.faults):
         text += f"\nfaults drawn: {setting.drawn_faults}"
     return text

@@ -292,9 +292,10 @@ def _doubt(window: Window, seen: RunConditions) -> str:
     if not window.offered:
         return f"No packet arrived in {window.slots:,} slots."
     if window.slots < seen.least_slots:
-        return f"The window of {window.slots:,} slots is too short; {seen.least_slots:,} are few."
+        least = f"this network needs {seen.least_slots:,}"
+        return f"The window of {window.slots:,} slots is too short; {least}."
     if window.tagged < FEWEST_PACKETS:
-        return f"The window has {plural(window.tagged, 'packet')}; {FEWEST_PACKETS} are few."
+        return f"The window has {plural(window.tagged, 'packet')}; {FEWEST_PACKETS} are needed."
     if seen.precision is not None:
         return _imprecise(window, seen.precision)
     growth = _growth(window)
@@ -316,13 +317,12 @@ def _doubt(window: Window, seen: RunConditions) -> str:
 
 
 def _imprecise(window: Window, precision: float) -> str:
-    delay, after = window.delays(), f"after {window.slots:,} slots"
+    delay, after = window.delays(), f"After {window.slots:,} slots the interval"
     if delay is None or delay.half_width > precision * delay.mean:
-        return f"The interval of the mean delay is wider than ±{precision:.1%} {after}."
-    reached = delay.half_width / delay.mean
+        return f"{after} of the mean delay is wider than ±{precision:.1%}."
     return (
-        f"The interval of ±{reached:.1%} may be too narrow {after}: batches of delays are "
-        "correlated, or it was narrow at the last look only."
+        f"{after} (±{delay.half_width / delay.mean:.1%}) cannot be trusted yet: delays of "
+        "neighbouring batches are correlated, or it became narrow only at the last check."
     )
 
 

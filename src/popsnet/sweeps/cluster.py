@@ -288,13 +288,12 @@ def describe_workers(address: str) -> list[WorkerStatus]:
     with _connected(address) as (client, _):
         popsnet_there = _evaluated(client, address, _VERSION)
         python_there = _evaluated(client, address, "__import__('platform').python_version()")
-        workers = client.scheduler_info(n_workers=-1)["workers"]
         return [
             WorkerStatus(
                 name, popsnet_there.get(name), python_there.get(name), worker["nthreads"],
                 worker["memory_limit"] or None, stated(worker["resources"]),
             )
-            for name, worker in sorted(workers.items())
+            for name, worker in sorted(client.scheduler_info(n_workers=-1)["workers"].items())
         ]  # fmt: skip
 
 

@@ -138,8 +138,7 @@ def result_curves(
     """
     require_one_of("x", x, X_AXES)
     require_one_of("measure", measure, MEASURES)
-    chosen = store.selected(only)
-    gathered = [(experiment, store.gathered(experiment)) for experiment in chosen]
+    gathered = [(experiment, store.gathered(experiment)) for experiment in store.selected(only)]
     points = [_point(*pair, x, measure) for pair in gathered if pair[1].tally.runs]
     behind = store.runs_not_counted(only)
     if not points:

@@ -93,8 +93,7 @@ class Provenance:
     def now(cls, engine: str, experiment: Experiment, seconds: float) -> Provenance:
         """Return the provenance of a result that is finished now, on this machine."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        given = dict(experiment.given)
-        return cls(engine, *versions_here(), given, round(seconds, 6), now)
+        return cls(engine, *versions_here(), dict(experiment.given), round(seconds, 6), now)
 
     def to_json(self) -> str:
         """Return the text that a store keeps."""

@@ -237,8 +237,7 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     tables: list[Table | str] = [table, *missing, *below]
     if not sweep.experiments:  # the table of the points is the first then
         tables, facts = [], [*facts, Fact("experiments", [])]
-    points = _sweep_points(sweep, goals, store)
-    parts = (*tables, *points, *notes, f"Results are in {store.path}.")
+    parts = (*tables, *_sweep_points(sweep, goals, store), *notes, f"Results are in {store.path}.")
     return Report("", tuple(facts), parts, *_verdict(rows))
 
 

@@ -92,9 +92,12 @@ class Pace:
         """
         written = workers * self.writing
         each = written / max(self._pieces, 1)
-        tasks = [sum(self._expected(one) * len(shards) for one, shards in work) for work in handed]
+        tasks = [
+            sum(self._expected(experiment) * len(shards) for experiment, shards in work)
+            for work in handed
+        ]
         half = sum(tasks[:workers]) / 2
-        queued = sum(self._expected(one) * count for one, count in queue.left.items())
+        queued = sum(self._expected(key) * count for key, count in queue.left.items())
         left = queued + sum(tasks) - half + each * (len(queue) + sum(map(len, handed)))
         return left * (self.clock() - self._begin) / (self._seconds + written + half)
 
@@ -506,8 +509,7 @@ class Workers:
         return sum(nlargest(self.count, handed_over)) <= available or not self._at_work
 
     def _hand_over(self, work: Sequence[Work], engine: str, pieces: int) -> None:
-        memory = max(self._memory(subject) for subject, _ in work)
-        handed = _Task(work, memory, engine, pieces)
+        handed = _Task(work, max(self._memory(subject) for subject, _ in work), engine, pieces)
         cluster = self._cluster
         future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
         self._at_work[future] = handed

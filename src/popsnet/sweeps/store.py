@@ -223,8 +223,7 @@ class Store(Plotted):
         self._require_sound(experiment)
         last = None if end is None else end * kind.runs
         with self.errors_named():
-            rows = self._tables.results(experiment.digest, kind.name, begin * kind.runs, last)
-            return list(rows)
+            return list(self._tables.results(experiment.digest, kind.name, begin * kind.runs, last))
 
     def result(self, experiment: Experiment, number: int) -> Result:
         """Return one result of an experiment as the store keeps it."""
@@ -316,8 +315,8 @@ class Store(Plotted):
         selected = [experiment for experiment in experiments if experiment in only]
         if only.versions == "all":
             return selected
-        old = older(experiments, lambda one: max(o.finished for o in self.provenances(one)))
-        return [one for one in selected if (one in old) == (only.versions == "older")]
+        old = older(experiments, lambda key: max(made.finished for made in self.provenances(key)))
+        return [key for key in selected if (key in old) == (only.versions == "older")]
 
     def _of(self, kind: ResultKind) -> list[Experiment]:
         """Return the experiments that have results of a kind, small networks first."""
@@ -479,8 +478,7 @@ class Store(Plotted):
             made = [{n: getattr(p.provenance, n) for n in ("seconds", "engine")} for p in points]
             return [row | more for row, more in zip(traffic_records(points), made, strict=True)]
         if per_run:
-            tables = self._run_tables(only)
-            return uniform(record for table in tables for record in table.records())
+            return uniform(record for table in self._run_tables(only) for record in table.records())
         gathered = ((e, self.gathered(e)) for e in self.selected(only))
         return uniform(
             row_of(e, runs) | {"seconds": runs.seconds, "engine": runs.engine}

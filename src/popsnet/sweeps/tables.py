@@ -145,6 +145,8 @@ def in_words(skipped: Iterable[str]) -> str:
     >>> names = ["relay (S) on POPS(2, 8)", "mei-rizzi on POPS(2, 8)", "mei-rizzi on POPS(2, 9)"]
     >>> in_words(map("{}: {}".format, names, reasons))
     'relay (S) needs d ≥ g: POPS(2, 8); mei-rizzi needs d ≥ g: POPS(2, 8), POPS(2, 9)'
+    >>> in_words(f"Load {load} of incast:4 on POPS(2, 2): too large." for load in (0.3, 0.4, 0.5))
+    'Loads 0.3 to 0.5 of incast:4 on POPS(2, 2): too large'
     """
     networks: dict[tuple[str, str], dict[str, None]] = {}
     for text in skipped:
@@ -163,6 +165,9 @@ _SKIPPED = r"(.+) on (POPS\(\d+, \d+\)(?: with \d+ wavelengths)?): (.+?)\.?"
 
 def _sentence(names: list[str], why: str, networks: tuple[str, ...]) -> str:
     who = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    loads = [name.removeprefix("Load ").partition(" of ") for name in names]
+    if names[0].startswith("Load ") and len(names) > 1 == len({pattern for *_, pattern in loads}):
+        who = f"Loads {loads[0][0]} to {loads[-1][0]} of {loads[0][2]}"
     if re.match(r"d [<>=]", why):
         condition = why.replace(">=", "≥").replace("<=", "≤")
         return f"{who} need{'s' * (len(names) == 1)} {condition}: {', '.join(networks)}"

@@ -36,8 +36,7 @@ def suits(experiment: Experiment, engine: str) -> bool:
 
 def cut(experiment: Experiment, shards: Sequence[int], workers: int) -> Iterator[Work]:
     """Cut results into consecutive pieces: cheap to hand over, and some for every worker."""
-    batch = kind_of(experiment).batch(experiment)
-    most = max(min(batch, len(shards) // (AHEAD * workers)), 1)
+    most = max(min(kind_of(experiment).batch(experiment), len(shards) // (AHEAD * workers)), 1)
     start = 0
     for place in range(1, len(shards) + 1):
         ends = place == len(shards) or shards[place] != shards[place - 1] + 1

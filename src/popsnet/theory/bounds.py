@@ -123,7 +123,7 @@ def guaranteed_conflict_free_slots(network: Network) -> int:
     """Return the least t with 16^t ≥ max(d, d²/g).
 
     A deterministic algorithm that routes all permutations without conflicts takes at least t
-    slots. The page 'conflict-free' of the documentation has the proof.
+    slots. The proof is in docs/explanation/conflict-free.md.
     """
     d, g = network.d, network.g
     return next(t for t in count() if 16**t >= d and 16**t * g >= d * d)
@@ -225,7 +225,7 @@ BOUNDS = (
     Bound("oblivious", "lower", "the largest t with ⌈n⌈n/(1 + tD)⌉/(n + g²)⌉ >= t, D = max(d, g); "
           "about √(g/2) for d = g", "on the worst permutation", "fixed paths, any d, g",
           f"{PAPER}, section 2.2, after Borodin and Hopcroft; repaired in "
-          "page 'oblivious-routing' of the documentation", slots=guaranteed_congestion),
+          "docs/explanation/oblivious-routing.md", slots=guaranteed_congestion),
     Bound("oblivious, random", "lower", "Ω(log g / log log g)", "on average over permutations",
           "d = Θ(g), fixed paths, asymptotic", f"{PAPER}, section 2.2", _comparable),
     Bound("rigid", "lower", "⌈log2 n⌉", "on the worst permutation",
@@ -233,11 +233,11 @@ BOUNDS = (
           lambda n: n.n > 1, guaranteed_slots),
     Bound("two-hop", "lower", "2R, the largest R < g with (2^R - 1)(R + 1) < d",
           "on the worst permutation", "deterministic, two hops per packet",
-          f"{PAPER}, section 2.2; repaired in page 'two-hop-routing' of the documentation",
+          f"{PAPER}, section 2.2; repaired in docs/explanation/two-hop-routing.md",
           lambda n: guaranteed_rounds(n) > 0, lambda n: 2 * guaranteed_rounds(n)),
     Bound("conflict-free", "lower", "⌈log2(max(d, d²/g)) / 4⌉", "on the worst permutation",
           "deterministic, no two messages on one coupler, on any permutation",
-          f"conjectured in {PAPER}; proved in page 'conflict-free' of the documentation",
+          f"conjectured in {PAPER}; proved in docs/explanation/conflict-free.md",
           lambda n: guaranteed_conflict_free_slots(n) > 0, guaranteed_conflict_free_slots),
 )  # fmt: skip
 """Lower bounds, and the bounds of routers that popsnet does not implement."""

@@ -118,8 +118,7 @@ def expected_steps(network: Network) -> float:
     >>> round(expected_steps(Network(64, 64)), 2)
     6.76
     """
-    packets = (load * network.couplers for load in loads(network.d / network.g))
-    return _mean_time(packets)
+    return _mean_time(load * network.couplers for load in loads(network.d / network.g))
 
 
 def undelivered() -> Iterator[float]:

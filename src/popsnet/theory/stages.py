@@ -105,8 +105,7 @@ def _binomial(heard: Ints, slots: int | Ints, probability: F64) -> F64:
 
     silent = slots - heard
     ways = gammaln(slots + 1) - gammaln(heard + 1) - gammaln(silent + 1)
-    logs = ways + xlogy(heard, probability) + xlog1py(silent, -probability)
-    probabilities: F64 = np.exp(logs)
+    probabilities: F64 = np.exp(ways + xlogy(heard, probability) + xlog1py(silent, -probability))
     return probabilities
 
 

@@ -113,8 +113,7 @@ class Violation:
     rule: str
 
     def __str__(self) -> str:
-        names = ("line", "slot", "processor")
-        values = ((name, getattr(self, name)) for name in names)
+        values = ((name, getattr(self, name)) for name in ("line", "slot", "processor"))
         where = ", ".join(f"{name} {value}" for name, value in values if value is not None)
         return f"{where}: {self.rule}" if where else self.rule
 

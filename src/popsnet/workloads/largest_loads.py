@@ -215,8 +215,8 @@ class Bounds:
             carried, dead = self.carried, ", or 0 if the coupler is dead"
             pair = "a live coupler carries"
         hops = (
-            f"all groups send at most {carried} per slot, and one group to one group at most "
-            f"{several}{dead}; other packets make two hops"
+            f"at most {carried} messages fit in a slot, {several} per pair of groups{dead}; what a "
+            "pair has above that takes two hops"
         )
         return [
             Limit("rows", self.rows, "a processor sends at most one packet per slot"),

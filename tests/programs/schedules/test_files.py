@@ -142,7 +142,7 @@ def test_amounts_of_a_list_are_added_before_they_are_rounded(tmp_path: Path) -> 
     read = read_matrix(path, Network(4, 2), unit=0.1)
     assert read.counts.tolist() == [[0, 3], [3, 0]]
     assert read.rounding is not None
-    assert str(read.rounding) == ("6 packets of 0.1 for 0.55; 0.05 (9.1%) is added by rounding up")
+    assert str(read.rounding) == ("0.55 is sent as 6 packets of 0.1; rounding up adds 0.05 (9.1%)")
 
 
 WRONG_MATRICES = [

@@ -352,7 +352,10 @@ def test_lost_packets_do_not_make_a_point_unstable() -> None:
     assert result.verdict == "stable"
     assert not result.survives
     assert 0.1 < result.lost / result.arrived < 0.3
-    assert "tdm is not built for them" in str(result.report())
+    assert "tdm does not survive these faults" in str(result.report())
+    share = result.lost / result.arrived
+    lost = f"Stable, but with {result.lost:,} lost packets ({share:.1%}): "
+    assert result.report().verdict == f"{lost}{result.reason}"
 
 
 # Traces, and what schedulers may know

@@ -134,6 +134,7 @@ def test_verdicts_of_a_repeated_load_are_shown() -> None:
     assert "vlb at 0.1 is unstable with arrival seed 0, and undecided with arrival seed 1." in str(
         report
     )
+    assert "vlb: no load up to 0.1 was unstable; more slots may decide." in report.parts
     assert [row["arrival_seed"] for row in report.to_dict()["points"]] == [0, 1]
 
 

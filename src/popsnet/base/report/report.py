@@ -182,10 +182,9 @@ class Report:
         return f"<report: {in_a_line(self.title or self.verdict)}>"
 
     def _repr_html_(self) -> str:
-        parts = [self.title, self._labelled(), *self.parts, self.verdict]
         return "".join(
             part._repr_html_() if isinstance(part, Table) else _paragraph(part)
-            for part in parts
+            for part in [self.title, self._labelled(), *self.parts, self.verdict]
             if part
         )
 

@@ -401,8 +401,7 @@ def write_csv(rows: Iterable[Iterable[Any]], file: TextIO) -> None:
     name,dBm
     '=1+1,-28
     """
-    writer = csv.writer(_Lines(file), lineterminator="\r\n")
-    writer.writerows(map(_csv_cell, row) for row in rows)
+    csv.writer(_Lines(file), lineterminator="\r\n").writerows(map(_csv_cell, row) for row in rows)
 
 
 class _Lines:

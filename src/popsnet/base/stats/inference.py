@@ -182,8 +182,7 @@ def binomial_interval(
     count, miss = np.asarray(successes, dtype=np.float64), (1 - confidence) / 2
     least, failures = np.maximum(count, 1), np.maximum(trials - count, 1)
     low = np.where(count > 0, betaincinv(least, trials - count + 1, miss), 0.0)
-    high = np.where(count < trials, betainccinv(count + 1, failures, miss), 1.0)
-    return low, high
+    return low, np.where(count < trials, betainccinv(count + 1, failures, miss), 1.0)
 
 
 def compare_means(left: Estimate, right: Estimate) -> MeanComparison:
@@ -301,8 +300,7 @@ def holm(p_values: Sequence[float], level: float) -> list[bool]:
     larger. The bound holds however the tests depend on each other.
     """
     rejected = [False] * len(p_values)
-    ordered = sorted(range(len(p_values)), key=p_values.__getitem__)
-    for before, which in enumerate(ordered):
+    for before, which in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         if p_values[which] > level / (len(p_values) - before):
             break
         rejected[which] = True

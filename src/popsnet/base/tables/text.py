@@ -281,7 +281,7 @@ def _cure(cell: str, separator: str) -> str:
         return "; write it without separators of thousands"
     if re.match(r"\s*[+-]?[0-9.,]+\s*[^\W\d_%]", cell):
         return "; write numbers without their unit"
-    return "; only the first row and the first column may have labels"
+    return "; only the first row and the first column of a matrix may have labels"
 
 
 class _Signs:

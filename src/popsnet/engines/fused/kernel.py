@@ -79,8 +79,7 @@ class LargeRun(ABC):
         if self._stored is None:
             self._stored = np.empty(self._n, dtype=self._kind)
         if isinstance(destination, UniformPermutation):
-            each = self.team.executor.map
-            destination.write(self._stored, self._modulus, self.team.size, each)
+            destination.write(self._stored, self._modulus, self.team.size, self.team.executor.map)
         else:
             np.remainder(destination, self._modulus, out=self._stored, casting="unsafe")
         return self._stored, KeyedRounds.of(KeyedPermutation(1, Coins(0)))

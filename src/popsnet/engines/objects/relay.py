@@ -108,8 +108,7 @@ class RelayProcessor(Processor):
         """Send the seed, as processor 0."""
         if self.number != 0:
             return None
-        word = self.coins.word(SEED, 0, 0)
-        return range(self.network.g), Message("control", None, word, 64)
+        return range(self.network.g), Message("control", None, self.coins.word(SEED, 0, 0), 64)
 
     def listen_seed(self) -> int | None:
         """Listen to group 0."""

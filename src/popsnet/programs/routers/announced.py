@@ -114,8 +114,7 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
     knows that it did, because every processor announces its list, and sends nothing.
     """
     period, processors = direct_slots(network), network.processors
-    away = deliver_local(destination, memory)
-    lists = _Lists.of(network, memory.start, destination, away)
+    lists = _Lists.of(network, memory.start, destination, deliver_local(destination, memory))
     turns = network.d if network.d > 1 else 0  # a processor knows its own list
     everyone = np.ones(network.n, dtype=np.bool_)
     informed = yield from _tell_groups(

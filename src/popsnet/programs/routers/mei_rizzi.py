@@ -68,7 +68,7 @@ _CLAIMS = Claims(
               lambda network: network.d > network.g, _thinned_slots, leading=True),
         Bound("mei-rizzi, deferred", "upper", "5⌈4(d/g - 1)⌉ + d/g - 1 + O(log log g)",
               "with high probability", "d > g, g divides d; loses no packet",
-              "popsnet's documentation, pages 'mei-rizzi-analysis' and 'exact-chains'",
+              "docs/explanation/mei-rizzi-analysis.md and docs/explanation/exact-chains.md",
               lambda network: network.d > network.g and network.d % network.g == 0,
               _deferred_slots, leading=True),
     ),

@@ -89,8 +89,7 @@ def relay(network: Network, public: Coins, coins: Coins, memory: TrafficMemory) 
             places = _CyclePlaces(network, public, "place", k)
 
             def may(senders: Ints, packets: Ints, places: _CyclePlaces = places) -> Bools:
-                to = memory.destinations(packets)
-                return places.is_open(senders, places.relay_group(to))
+                return places.is_open(senders, places.relay_group(memory.destinations(packets)))
 
             attempt = attempts.choose(queues, processors, 0 * processors, k, may)
             targets = places.relay_group(memory.destinations(attempt.packets))

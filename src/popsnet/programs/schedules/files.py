@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.errors import InputError, wrong
+from popsnet.base.report import plural
 from popsnet.base.tables import FileTable, read_table
 from popsnet.base.tables.table import names_of_list, require_integers
 from popsnet.model.network import I64, Network
@@ -48,7 +49,7 @@ class Rounding:
     --------
     >>> from popsnet.programs.schedules.files import Rounding
     >>> print(Rounding(unit=2.5, amount=54.6, packets=24))
-    24 packets of 2.5 for 54.6; 5.4 (9.9%) is added by rounding up
+    54.6 is sent as 24 packets of 2.5; rounding up adds 5.4 (9.9%)
     """
 
     unit: float
@@ -67,8 +68,8 @@ class Rounding:
         error = self.error if self.error > _TOLERANCE * self.amount else 0.0
         share = f" ({error / self.amount:.1%})" if self.amount else ""
         return (
-            f"{self.packets:,} packets of {self.unit:,.10g} for {self.amount:,.10g}; "
-            f"{error:,.6g}{share} is added by rounding up"
+            f"{self.amount:,.10g} is sent as {plural(self.packets, 'packet')} of "
+            f"{self.unit:,.10g}; rounding up adds {error:,.6g}{share}"
         )
 
 
@@ -168,7 +169,7 @@ def read_matrix(matrix: FileOrArray, network: Network, unit: float | None = None
     >>> read.counts.tolist()
     [[0, 9], [4, 0]]
     >>> print(read.rounding)
-    13 packets of 2.5 for 32.3; 0.2 (0.6%) is added by rounding up
+    32.3 is sent as 13 packets of 2.5; rounding up adds 0.2 (0.6%)
     """
     require_unit(unit)
     table = as_table(matrix, "matrix")

@@ -89,8 +89,7 @@ def _going_straight(demand: Demand) -> _Movers:
     several = demand.network.wavelengths
     coupler = places.astype(np.int64) * several + ranks(places, count) % several
     (senders, m), (listeners, n), (couplers, k) = map(_numbered, (source, destination, coupler))
-    dead = np.empty(0, dtype=np.bool_)
-    return _Movers(packets, senders, listeners, couplers, (m, n, k), 0, dead)
+    return _Movers(packets, senders, listeners, couplers, (m, n, k), 0, np.empty(0, dtype=np.bool_))
 
 
 def _numbered(numbers: Ints) -> tuple[I32, int]:

@@ -39,8 +39,7 @@ class Paths(NamedTuple):
     @classmethod
     def straight(cls, slots: I32) -> Paths:
         """Return the paths of packets that go straight in these slots."""
-        relay = np.full_like(slots, STRAIGHT)
-        return cls(relay, slots, slots, int(slots.max(initial=HOME)) + 1)
+        return cls(np.full_like(slots, STRAIGHT), slots, slots, int(slots.max(initial=HOME)) + 1)
 
 
 class Hops(NamedTuple):
@@ -176,8 +175,7 @@ class Schedule(Plotted):
     def renumbered(self, numbers: I32) -> Schedule:
         """Return the same schedule with ``numbers[p]`` in place of packet p."""
         messages = tuple(slot._replace(packets=numbers[slot.packets]) for slot in self.messages)
-        home = self.home[0], numbers[self.home[1]]
-        return replace(self, messages=messages, home=home)
+        return replace(self, messages=messages, home=(self.home[0], numbers[self.home[1]]))
 
     @property
     def slots(self) -> int:

@@ -154,8 +154,7 @@ def matrix_bound(counts: npt.NDArray[Any], d: int, wavelengths: int = 1) -> int:
     by, to = np.nonzero(counts)
     if d == 1:
         by, to = by[by != to], to[by != to]
-    packets = counts[by, to].astype(np.int64)
-    return _least(_Loads(by, to, packets, len(counts), wavelengths), d, 0)
+    return _least(_Loads(by, to, counts[by, to].astype(np.int64), len(counts), wavelengths), d, 0)
 
 
 class _Loads(NamedTuple):

@@ -185,9 +185,8 @@ def attack_rigid(
     (3, 3, True)
     """
     require_one_wavelength(network)
-    if not 2 <= network.n <= MOST_N:
-        size = f"{network} has n = {network.n:,} processors"
-        raise InputError(f"{size}; give a network of 2 to {MOST_N:,}.")
+    if not 2 <= (n := network.n) <= MOST_N:
+        raise InputError(f"{network} has n = {n:,} processors; give a network of 2 to {MOST_N:,}.")
     if slots is not None and slots < 0:
         raise wrong("slots", slots)("a router cannot be truncated there; give 0 or more.")
     router, variant = find_variant(router, variant)
@@ -231,8 +230,7 @@ def _attack(
     slots = min(slots, len(seen))
     _, reach = growth_of(network, seen[:slots])
     attack = RigidAttack(network, router.name, variant, slots, tuple(growth))
-    pair = reach.missing()
-    if pair is None:
+    if (pair := reach.missing()) is None:
         return attack
     i, h = pair
     where("the transposition")

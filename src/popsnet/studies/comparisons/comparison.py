@@ -392,8 +392,7 @@ def compare(
     """
     require_known("compare", SharedParameters, parameters)
     runs = whole_number("runs", runs, 1)
-    surviving = bool(faults_of(parameters.get("faults")))
-    experiments = candidates(d, g, routers, surviving, **parameters)
+    experiments = candidates(d, g, routers, bool(faults_of(parameters.get("faults"))), **parameters)
     too_long = list(filter(takes_long, experiments if routers is None else []))
     wanted = [experiment for experiment in experiments if experiment not in too_long]
     results: list[Runs] = []
@@ -425,9 +424,8 @@ def executed(
 
             report(number * runs, detail=label)
             try:
-                observers = [observe]
                 yield route(
-                    experiment, runs=runs, engine="slots", observers=observers, progress=False
+                    experiment, runs=runs, engine="slots", observers=[observe], progress=False
                 )
             except PopsnetError as error:
                 error.args = (f"{label}: {error}",)  # type and fields stay as they are

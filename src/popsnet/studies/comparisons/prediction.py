@@ -12,7 +12,7 @@ from typing import Any
 from popsnet import theory
 from popsnet.base.errors import InputError
 from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of, plural
-from popsnet.base.report.table import format_value
+from popsnet.base.report.table import Row, format_value
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.network import Network, about, shape_of
@@ -22,7 +22,7 @@ from popsnet.runs.phase_analysis import StepAnalysis, analyse_phases
 from popsnet.runs.route import route
 from popsnet.theory import Bound, Growth
 from popsnet.theory.stage_growth import LEFT
-from popsnet.theory.tails import square_fails
+from popsnet.theory.tails import square_fails, thinning_fails
 
 _MOST_PROCESSORS = 2**22
 """The largest network on which a run is followed through the phases of the proof."""
@@ -97,25 +97,27 @@ class Prediction(Reported, Plotted):
     def _drawn(self) -> Any:
         return self.phases
 
-    def report(self) -> Report:
-        """Return the report that the command line prints."""
-        network, constants = self.network, self.constants
-        facts = (*facts_of(self, "network", "runs"), Fact("constants", dict(constants)))
-        parts: list[Table | str] = ["", self._means()]
-        if constants:
-            parts.append(
-                f"c = e^(1 + 1/e) = {constants['c']:.4f}; with slot 5 counted "
-                f"{constants['c_with_slot_5']:.4f}. In the limit of large networks with this d/g "
-                f"the published protocol loses {100 * constants['lost_share']:.1f} % of the "
-                "packets; with few groups it loses another share."
-            )
-        for table in (self._tail(), self._bounds(), self._tail_bounds(), self._growth()):
-            parts += ["", table] if table.columns else [table]
+    def report(self, *sections: str) -> Report:
+        """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        *sections : {"bounds", "tails", "growth"}
+            What to print in full instead of a summary. The report has all of it for programs.
+        """
+        network = self.network
+        facts = *facts_of(self, "network", "runs"), Fact("constants", dict(self.constants))
+        titles = ("means", "tails", "bounds", "tails", "growth")
+        tables = self._means(), self._tail(), self._bounds(), self._tail_bounds(), self._growth()
+        pairs = list(zip(titles, tables, strict=True))
+        shown = [table for title, table in pairs if title in (sections or ("means",))]
+        hidden = [replace(table, columns=()) for table in tables if table not in shown]
+        parts = [part for table in shown if table.columns for part in ("", table)]
+        parts += [*("" if sections else self._in_short()), *hidden]
         title = f"{network}: {network.n:,} processors in {network.g:,} groups of {network.d:,}"
         capped = sum(mean.capped or 0 for mean in self.means)
         verdict = f"FAILED: {plural(capped, 'run')} capped." if capped else ""
-        same = about(self.network)
-        return Report(title, facts, tuple(parts), verdict, ok=not capped, about=same)
+        return Report(title, facts, tuple(parts), verdict, not capped, about=about(network))
 
     def in_short(self) -> str:
         """Return the routers with their expected slots in a line."""
@@ -127,7 +129,7 @@ class Prediction(Reported, Plotted):
             Column("router", kind="text"), Column("variant", kind="text"), Column("steps"),
             Column("slots"), _measured_column("measured_steps"), _measured_column("measured_slots"),
         )[: 6 if self.runs else 4]  # fmt: skip
-        title = "Randomized routers: expected slots in the fluid limit"
+        title = "Randomized routers: expected slots in the fluid limit, of large networks"
         return Table("predictions", title, columns, self.means)
 
     def _tail(self) -> Table:
@@ -137,35 +139,46 @@ class Prediction(Reported, Plotted):
         return Table("tail", title, tuple(columns) if self.tail else (), self.tail)
 
     def _bounds(self) -> Table:
-        references = list(dict.fromkeys(bound.reference for bound, _ in self.bounds))
         rows = [
             {name: getattr(bound, name) for name in _FIELDS}
             | {"slots": slots, "leading": bound.leading}
             for bound, slots in self.bounds
         ]
-        columns = (
-            Column("name", "router or class", "text"),
-            Column("kind", " ", "text"),
-            Column("slots", show=lambda row: _shortened(row["slots"]) + " + …" * row["leading"]),
-            Column("formula", kind="text"),
-            Column("holds", kind="text"),
-            Column("conditions", "for", "text"),
-            Column("by", show=lambda row: str(references.index(row["reference"]) + 1)),
-        )
-        listed = "\n".join(f"{i:>3}  {text}" for i, text in enumerate(references, start=1))
-        return Table("bounds", "Bounds, in slots", columns, rows, listed)
+        columns = Column("slots", show=_slots), Column("name", "router or class", "text", _block)
+        return Table("bounds", "Bounds, in slots", columns, rows, _DOCUMENTS)
 
     def _tail_bounds(self) -> Table:
         columns = (
             Column("statement", kind="text"),
             Column("steps", "in steps", "integer"),
-            _short("fails_at_most", "fails at most"),
+            Column("fails_at_most", show=lambda row: _shortened(min(row.fails_at_most, 1))),
             *((_short("measured", "measured"),) if self.runs else ()),
             _short("smallest_g", "below 1 from g ="),
             Column("reference", "section", "text"),
         )
-        title = "The paper's tail bounds (a bound of 1 or more says nothing)"
+        title = "The paper's tail bounds (1 says nothing)"
         return Table("tail_bounds", title, columns if self.tail_bounds else (), self.tail_bounds)
+
+    def _in_short(self) -> Iterator[str]:
+        """Yield what a reader wants to know first of each section."""
+        if self.network.d > self.network.g:
+            yield (
+                "In the limit of large networks with this d/g the published protocol loses "
+                f"{self.constants['lost_share']:.1%} of the packets; for few groups it differs. "
+                f"c = e^(1 + 1/e) = {self.constants['c']:.4f}, with slot 5 counted "
+                f"{self.constants['c_with_slot_5']:.4f}."
+            )
+        known = sorted((slots, bound.name, bound) for bound, slots in self.bounds if slots)
+        upper = [f"{name} {slots:,}" for slots, name, bound in known if bound.holds == "always"]
+        lower = [f"{name} {slots:,}" for slots, name, bound in known if bound.kind == "lower"]
+        yield f"\nUpper bounds that always hold, in slots: {'; '.join(upper[:3])}."
+        yield f"Lower bounds, on the worst permutation, in slots: {'; '.join(lower)}."
+        for row in [row for row in self.tail if row.fluid < 0.01][:1]:
+            yield f"\nProbability of more than {row.steps:,} steps of mei-rizzi: {row.fluid:.2g}"
+        for tail in self.tail_bounds[-1:]:
+            yield f"The paper's tail bounds are below 1 from g = {_shortened(tail.smallest_g)} on."
+        if self.growth:
+            yield f"\nrelay as g grows, d = g, in the fluid limit: {self._growth().caption}"
 
     def _growth(self) -> Table:
         columns = (
@@ -184,8 +197,8 @@ class Prediction(Reported, Plotted):
         if self.growth:
             to_sweeps, to_marked = map(theory.first_shorter, ("sweeps", "marked"))
             caption = (
-                f"T is shorter than sweeps from g = 2^{to_sweeps} on, and than Q from g = "
-                f"2^{to_marked} on. The proof is for T alone, with probability 1 - 1/g for large g."
+                f"Team stages (T) are shorter than sweeps (S) from g = 2^{to_sweeps} on, and "
+                f"than marked stages (Q) from 2^{to_marked} on. Proved for T alone and large g."
             )
         return Table("growth", title, columns if self.growth else (), self.growth, caption)
 
@@ -198,6 +211,21 @@ def _power(exponent: float) -> str:
 def _team_schedule(row: Growth) -> str:
     teams = (f"T{r}" if r < 10**6 else f"T{r:.1e}" for r in row.candidates)
     return ", ".join((f"{row.team_sweeps} S", *teams))
+
+
+_DOCUMENTS = "docs/… is a page of popsnet's documentation, in its source and on its site."
+
+
+def _slots(row: Row) -> str:
+    """Return the number of slots of a bound with its direction, if it has a number."""
+    sign = "≤≥"[row["kind"] == "lower"]
+    return f"{sign} {_shortened(row['slots'])}{' + …' * row['leading']}" if row["slots"] else "–"
+
+
+def _block(row: Row) -> str:
+    """Return the lines about a bound, and an empty one."""
+    lines = f"{row['name']}: {row['formula']}", f"{row['holds']}; {row['conditions']}"
+    return "\n".join([*lines, row["reference"], ""])
 
 
 _FIELDS = ("name", "kind", "formula", "holds", "conditions", "reference")
@@ -337,8 +365,9 @@ def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[Predicted
     """Yield the paper's tail bounds for this g, and the g from which they are below 1."""
     for tail in theory.TAILS if 1 < network.g <= network.d else ():
         steps = tail.steps(network.g) if tail.steps else None
-        is_whole = tail.fails is square_fails and network.d == network.g
-        share = _share_above(measured, steps) if is_whole and steps else None
+        if tail.fails is (thinning_fails if network.d == network.g else square_fails):
+            continue
+        share = _share_above(measured, steps) if tail.fails is square_fails and steps else None
         fails, least = tail.fails(network.g), theory.smallest_g(tail.fails)
         yield PredictedBound(tail.name, tail.reference, steps, fails, least, share)
 

@@ -49,8 +49,7 @@ def forecast(router: Router, network: Network) -> Forecast | None:
     if not slots >= 0:
         text = f"Router {router.name} expects {slots} slots on {network}; it must be at least 0."
         raise InputError(text)
-    variant = router.choose_variant(None, network)
-    return Forecast(router, variant, slots, *expected.basis(network))
+    return Forecast(router, router.choose_variant(None, network), slots, *expected.basis(network))
 
 
 def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list[Forecast]:

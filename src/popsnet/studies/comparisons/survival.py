@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
+from math import inf
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,6 +17,7 @@ from popsnet.experiment.experiment import seed_number, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.faults.faults import PARTS
 from popsnet.model.network import Network, about
+from popsnet.programs.router import short_name
 from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.route import IntactParameters, require_known
 from popsnet.runs.run import Runs
@@ -35,6 +37,9 @@ class FaultRow:
     ----------
     router, variant : str
         The router and its variant.
+    router_label : str
+        The router, with its variant unless the router chooses that itself; of a schedule only the
+        kind.
     survives : bool
         Whether the variant states that it survives these faults.
     dead : int
@@ -57,6 +62,7 @@ class FaultRow:
 
     router: str
     variant: str
+    router_label: str
     survives: bool
     dead: int
     runs: int
@@ -81,6 +87,7 @@ class FaultRow:
         return cls(
             router=experiment.router,
             variant=experiment.variant,
+            router_label=short_name(experiment.router, experiment.variant, experiment.network),
             survives=kinds <= experiment.resolved_variant.survives,
             dead=dead,
             runs=len(runs),
@@ -150,30 +157,56 @@ class Survival(Reported, Plotted):
         """Return the rows of one router."""
         return [row for row in self.rows if (row.router, row.variant) == (router, variant)]
 
-    def report(self) -> Report:
-        """Return the report that the command line prints."""
+    def report(self, every: bool = False) -> Report:
+        """Return the report that the command line prints.
+
+        Parameters
+        ----------
+        every : bool
+            Whether to print a row per router and number of dead parts, and not a row per router.
+        """
         lossy = f", each message lost with probability {self.loss:g}" if self.loss else ""
         packets, of = "permutations", ""
         if self.demand is not None:
             packets, of = "packets", f" of {described(self.demand)},"
+        numbers = ", ".join(dict.fromkeys(str(row.dead) for row in self.rows))
         known = facts_of(self, "network", "kind", "loss", "runs", "fault_seed")
         facts = (*known, *sizes_of(self.demand))
         title = (
-            f"{self.network}: {plural(self.runs, 'run')}{of} with each number of dead {self.kind}"
+            f"{self.network}: {plural(self.runs, 'run')}{of} with {numbers} dead {self.kind} each"
             f"{lossy}; the same {packets}, coins and faults for all routers"
         )
-        table = Table("routers", title, _COLUMNS, [row.to_record() for row in self.rows], _CAPTION)
+        rows = [row.to_record() for row in self.rows]
+        table = Table("routers", title, _COLUMNS if every else (), rows, _CAPTION)
+        verdicts = [self._verdict(name) for name in self.routers]
+        verdicts.sort(key=lambda row: -inf if row["fails_from"] is None else -row["fails_from"])
+        short = Table("verdicts", title, () if every else _VERDICTS, verdicts, _SHORT)
         failed = [row for row in self.rows if row.survives and (row.lost or row.held or row.capped)]
         claimed = any(row.survives and (row.dead or self.loss) for row in self.rows)
         verdict = "No router here states that it survives these faults."
         if claimed:
             verdict = "Routers that state that they survive these faults lost nothing."
         if failed:
-            names = ", ".join(dict.fromkeys(f"{row.router} ({row.variant})" for row in failed))
-            verdict = f"FAILED: {names}: it states that it survives these faults, and did not."
+            names = " and ".join(dict.fromkeys(row.router_label for row in failed))
+            verdict = f"FAILED: {names}: stated to survive these faults, and did not."
         seeds = {**self.seeds, "fault_seed": self.fault_seed}
         same = about(self.network, kind=self.kind, loss=self.loss, **seeds)
-        return Report("", facts, (table,), verdict, not failed, about=same)
+        return Report("", facts, (table, short), verdict, not failed, about=same)
+
+    def _verdict(self, name: tuple[str, str]) -> dict[str, Any]:
+        """Return what became of the packets of a router, in a row."""
+        rows, verdict = self.of(*name), "survives all"
+        first = next((row for row in rows if row.lost or row.held or row.capped), None)
+        if first is not None:
+            what = "loses" if first.lost else "holds back" if first.held else "does not end"
+            verdict = f"{what} from {plural(first.dead, f'dead {self.kind[:-1]}')} on"
+        return {
+            **{key: getattr(rows[0], key) for key in ("router", "variant", "router_label")},
+            "verdict": verdict,
+            "fails_from": first and first.dead,
+            "most_lost_per_run": max(row.lost / row.runs for row in rows),
+            "most_extra_slots": max(row.extra_slots or 0.0 for row in rows),
+        }
 
     def in_short(self) -> str:
         """Return the routers and the numbers of dead parts in a line."""
@@ -182,9 +215,15 @@ class Survival(Reported, Plotted):
         return f"{routers} on {self.network} with {numbers} dead {self.kind}"
 
 
-_CAPTION = (
-    "Means per run. Extra slots: in pairs with the same run without faults, runs that were capped "
-    "left out."
+_EXTRA = "Extra slots: in pairs with the same run without faults"
+_CAPTION = f"Means per run. {_EXTRA}, without capped runs."
+_SHORT = f"The largest means per run of all numbers of dead parts. {_EXTRA}."
+_ROUTER = Column("router_label", "router", "text")
+_VERDICTS = (
+    _ROUTER,
+    Column("verdict", kind="text"),
+    Column("most_lost_per_run", "most lost"),
+    Column("most_extra_slots", "most extra slots", show=lambda r: f"{r['most_extra_slots']:+,.1f}"),
 )
 
 
@@ -196,13 +235,12 @@ def _extra(row: Row) -> str:
 
 
 _COLUMNS = (
-    Column("router", "router", "text"),
-    Column("variant", "variant", "text"),
+    _ROUTER,
     Column("dead", "dead", "integer"),
     Column("lost_per_run", "lost"),
-    Column("unreachable_per_run", "unreach."),
+    Column("unreachable_per_run", "unreachable"),
     Column("held_per_run", "held"),
-    Column("duplicated_per_run", "twice"),
+    Column("duplicated_per_run", "delivered twice"),
     Column("extra_slots", "extra slots", show=_extra),
     Column("capped", "capped", "integer"),
 )
@@ -302,5 +340,4 @@ def survival(
         for first, others in rows_of.items()
         for number, experiment in zip(dead, others, strict=True)
     ]
-    seeds = seeds_of(intact[0])
-    return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand, seeds)
+    return Survival(network, kind, loss, runs, fault_seed, tuple(rows), demand, seeds_of(intact[0]))

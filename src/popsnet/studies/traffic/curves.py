@@ -386,8 +386,7 @@ def replicate(
     def so_far() -> Replications:
         return Replications(experiment, runs, dict(sorted(results.items())))
 
-    result = "replications", so_far
-    return run_together(work, runs, runs, result, engine, workers, progress)
+    return run_together(work, runs, runs, ("replications", so_far), engine, workers, progress)
 
 
 Run = Callable[[TrafficExperiment], TrafficResult]

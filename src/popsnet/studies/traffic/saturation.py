@@ -71,8 +71,7 @@ class Saturation(Reported):
             Fact("unstable", self.unstable, "smallest unstable load", text=_load(self.unstable)),
             Fact("undecided", list(self.undecided)),
         )
-        rows = [point.row() for point in self.points]
-        table = Table("points", "", COLUMNS, rows, nested=NESTED)
+        table = Table("points", "", COLUMNS, [point.row() for point in self.points], nested=NESTED)
         return Report("", facts, (table,), self._verdict)
 
     def in_short(self) -> str:
@@ -437,8 +436,7 @@ class Saturations(Reported, Plotted):
             columns = (*columns, rate_column("stable_gbps", "stable, Tb/s"))
         table = Table("saturation", name, columns, rows)
         same = about(first.network, arrival_seed=first.arrival_seed)
-        report = Report(title, facts, (table, *notes), about=same)
-        return with_times(report, timing, every)
+        return with_times(Report(title, facts, (table, *notes), about=same), timing, every)
 
     def _notes(self) -> Iterable[str]:
         if self.unfinished:
@@ -448,6 +446,9 @@ class Saturations(Reported, Plotted):
                 verdicts = [f"{x.verdict} with arrival seed {x.arrival_seed}" for x in points]
                 if len(verdicts) > 1:
                     yield f"{name} at {load:.4g} is {', and '.join(verdicts)}."
+            if bracket.unstable is None:
+                most = max(point.load for point in bracket.points)
+                yield f"{name}: no load up to {most:.4g} was unstable; more slots may decide."
             if reason := _contradiction(bracket, self.formulas.get(name)):
                 yield f"{name}: {reason}"
 

@@ -39,8 +39,7 @@ def canonical(state: State) -> State:
     not depend on names, because coins are uniform. O(g!·g log g) time.
     """
     columns = tuple(zip(*state, strict=True))
-    tables = (tuple(sorted(zip(*order, strict=True))) for order in permutations(columns))
-    return min(tables)
+    return min(tuple(sorted(zip(*order, strict=True))) for order in permutations(columns))
 
 
 def without(state: State, packets: Iterable[tuple[int, int]]) -> State:

@@ -60,8 +60,7 @@ def team(state: State, candidates: int) -> Transition:
     for chosen in product(sets, repeat=first):
         factor = np.prod([float(sets[mask]) for mask in chosen])
         masks = [*(np.array([mask], np.uint8) for mask in chosen), *arrays]
-        outcome = _delivered(packets, masks, groups)
-        delivered += factor * np.bincount(outcome, ways, len(delivered))
+        delivered += factor * np.bincount(_delivered(packets, masks, groups), ways, len(delivered))
     weights: Counter[State] = Counter()
     for bits in map(int, np.flatnonzero(delivered)):
         gone = (packet for number, packet in enumerate(packets) if bits >> number & 1)
@@ -125,10 +124,7 @@ def read_schedule(text: str, network: Network) -> list[ChainStage]:
         raise wrong("variant", text)(
             f"T{largest} has too many draws on {network} for an exact chain; give a smaller number."
         )
-    turned = network.d == network.g and (
-        ChainStage() in stages[FRESH:] or stages[-1] == ChainStage()
-    )
-    if turned:
+    if network.d == network.g and (ChainStage() in stages[FRESH:] or stages[-1] == ChainStage()):
         raise wrong("variant", text)(
             "for d = g, where bijections are turned from the fifth stage on, a schedule with T "
             f"must end in T and have S only among the first {FRESH} stages."

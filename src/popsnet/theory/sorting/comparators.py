@@ -57,8 +57,7 @@ class ComparatorStage:
         taken = np.zeros(self.last_wire + 1, dtype=np.bool_)
         taken[self.low] = taken[self.high] = True
         if np.count_nonzero(taken) < 2 * len(self.low):
-            wires = np.concatenate((self.low, self.high))
-            shared = int(np.argmax(np.bincount(wires)))
+            shared = int(np.argmax(np.bincount(np.concatenate((self.low, self.high)))))
             raise InputError(
                 f"Two comparators of one stage share a wire, {shared}; put them in two stages."
             )

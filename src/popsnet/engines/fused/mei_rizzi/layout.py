@@ -113,8 +113,7 @@ class MeiRizziProgram(NamedTuple):
         """Return the program of a network."""
         steps = min(-(-4 * (network.d - network.g) // network.g), max_steps)
         thresholds = (participation(network, step) for step in range(steps))
-        names = "run", RANDOM, INTERMEDIATE_GROUP
-        purposes = as_purposes(MeiRizziPurposes, *names)
+        purposes = as_purposes(MeiRizziPurposes, "run", RANDOM, INTERMEDIATE_GROUP)
         return cls(np.fromiter(thresholds, np.uint64, steps), max_steps, executed, purposes)
 
 

@@ -263,8 +263,7 @@ def scatter(
         else:
             codes, m = work.numbers, unpack(bits, words, work.numbers)
         if not all_take_part:
-            coin = thresholds[step]
-            m = passes.take_part(codes, m, layout.number_bits, begin, coin, work.taking)
+            m = passes.take_part(codes, m, layout.number_bits, begin, thresholds[step], work.taking)
             passes.pick(codes, work.taking, m, work.taken)
             codes = work.taken
         passes.draw(layout, codes, m, begin, first_name, work.couplers, work.drawn)

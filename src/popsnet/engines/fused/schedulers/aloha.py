@@ -41,8 +41,7 @@ class Aloha(SchedulerSession):
         """Execute the slots of a block, and write the log."""
         # No packet that is inside needs a dead coupler: they are known, or there are none.
         parts = self._couplers, self._chances, self._tries
-        grown = _advance(self.state, block, log, self._turns, *parts)
-        self._turns = settled(self._turns, grown)
+        self._turns = settled(self._turns, _advance(self.state, block, log, self._turns, *parts))
 
 
 @compiled

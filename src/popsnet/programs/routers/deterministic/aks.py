@@ -81,10 +81,10 @@ def _expected_slots(network: Network) -> float:
 
 
 _CLAIMS = Claims(
-    Expectation(_expected_slots, exact=False, reason="depth of the bag tree, if it sorts"),
+    Expectation(_expected_slots, exact=False, reason="depth of its network, not proved to sort"),
     (Bound("aks", "upper", "2⌈d/g⌉ slots or fewer per stage of the bag tree and of merge exchange; "
            "⌈g/d⌉ + 1", "always", "any d, g; usually merge exchange is not needed",
-           "popsnet's documentation, page 'deterministic', after Ajtai, Komlós and Szemerédi, 1983",
+           "docs/explanation/deterministic.md, after Ajtai, Komlós and Szemerédi, 1983",
            lambda network: 1 < network.n <= _QUICKLY_MADE,
            lambda network: aks_slots(network, repaired=True)),),
 )  # fmt: skip

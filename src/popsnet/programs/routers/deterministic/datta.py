@@ -171,7 +171,7 @@ _CLAIMS = Claims(
     Expectation(datta_slots, exact=True, reason="formula: strips sorted by merge exchange"),
     (Bound("datta", "upper", "k(4 lg² + 2 lg + 9) - ⌈k/g⌉ for d = kg, g = 2^lg; similar otherwise",
            "always", "any d, g",
-           "popsnet's documentation, page 'deterministic', after Datta and Soundaralakshmi",
+           "docs/explanation/deterministic.md, after Datta and Soundaralakshmi",
            slots=datta_slots),),
 )  # fmt: skip
 
@@ -190,7 +190,7 @@ def _working(network: Network) -> int:
     randomness="none",
     faults="survives none: packets are lost, and many end at wrong processors",
     reference="after Datta and Soundaralakshmi, 2003; a reconstruction, "
-    "page 'deterministic' of the documentation",
+    "docs/explanation/deterministic.md",
     online=True,
     claims=_CLAIMS,
     working=_working,

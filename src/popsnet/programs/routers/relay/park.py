@@ -142,8 +142,7 @@ class Park(WindowedStage):
         buffers, several = RelayBuffers(state), len(self.windows) > 1
         for number, window in enumerate(self.windows):
             name = numbered("park", number, len(self.windows), "window")
-            turns = state.attempts(window)
-            yield from _window(buffers, turns, window, name, delivers=not several)
+            yield from _window(buffers, state.attempts(window), window, name, delivers=not several)
         if several:
             yield from buffers.deliver("park")
 

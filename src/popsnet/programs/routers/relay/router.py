@@ -185,28 +185,28 @@ _CLAIMS = Claims(
     (
         Bound("relay, planned", "upper", "the shortest schedule by the fluid limit",
               "on average, by the fluid limit; not proved", "any d, g",
-              "popsnet's documentation, page 'relay', how a schedule is chosen",
+              "docs/explanation/relay.md, how a schedule is chosen",
               slots=expected_slots),
         Bound("relay, fresh coins", "upper", "(2⌈d/g⌉ + 1)(log2 log2 d + O(1)): "
               "3 log2 log2 g + O(1) for d = g", "with high probability", "d >= g, sweeps, every "
               "one with new and truly random bijections",
-              "popsnet's documentation, page 'relay', the theorem",
+              "docs/explanation/relay.md, the theorem",
               lambda network: network.d >= network.g and network.d > 2,
               lambda network: SweepStage().slots(network) * log2(log2(network.d)), leading=True),
         Bound("relay, as it is", "upper", "O(log g)", "with high probability", "d = g, sweeps, "
               "truly random bijections, turned from the fifth on; 3 log2 log2 g + O(1) is the "
               "fluid limit and what is measured",
-              "popsnet's documentation, page 'relay', turned sweeps",
+              "docs/explanation/relay.md, turned sweeps",
               lambda network: network.d == network.g),
         Bound("relay, team stages", "upper", "8 log* g + O(1)", "with high probability",
               "d = g, stages T alone, truly random draws",
-              "popsnet's documentation, page 'log-star', the theorem",
+              "docs/explanation/log-star.md, the theorem",
               lambda network: network.d == network.g > 1,
               lambda network: 8 * log_star(network.g), leading=True),
         Bound("relay, census", "upper", "3k + √(2kr + r²/9) + r/3 + 2⌈log2 g⌉ + 3, k = d/g, "
               "r = ln 5g²", "with probability 4/5, if sets have room, as measured",
               "g divides d, k >= 8; messages of g counters",
-              "popsnet's documentation, page 'relay', Bernstein's inequality",
+              "docs/explanation/relay.md, Bernstein's inequality",
               lambda network: network.d % network.g == 0 and network.d >= 8 * network.g,
               census_slots),
         Bound("roll call", "upper", "2g", "always", "d = g", "popsnet, relay's variant",
@@ -242,7 +242,7 @@ def _explain(schedule: RelaySchedule, network: Network) -> str:
     randomness="a public seed, private coins",
     faults="variant survive: all; others: none, as a relay that has acknowledged a packet may not "
     "be able to deliver it, and a processor that did not hear the seed takes no part",
-    reference="popsnet; page 'relay' of the documentation",
+    reference="popsnet; docs/explanation/relay.md",
     online=True,
     claims=_CLAIMS,
     words=WORDS,

@@ -169,7 +169,7 @@ def survive(
     """Route any permutation on a network with faults, and lose no packet.
 
     A packet is delivered with probability 1 if it has a live path of two hops both ways,
-    :func:`popsnet.model.faults.two_way_paths`. The documentation has the proof, page 'faults'.
+    :func:`popsnet.model.faults.two_way_paths`. The proof is in docs/explanation/faults.md.
     """
     if schedule.seed == "configured":
         seed = coins.configured(_CONFIGURED_SEED)

@@ -49,8 +49,7 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
         return None
     phases = np.zeros((2, len(divided.packets)), dtype=np.int64)
     phases[1] = 1
-    shares = np.array((first, straight - first))
-    return _deal_phases(divided, lengths, shares, phases)
+    return _deal_phases(divided, lengths, np.array((first, straight - first)), phases)
 
 
 def in_many_phases(

@@ -66,8 +66,7 @@ def join_packets(divided: Split, straight: I32, firsts: I32, finals: I32, slots:
 def packet_groups(counts: I64) -> tuple[I32, I32]:
     """Return the source and destination group of every packet, in row-major order."""
     g = len(counts)
-    entries = np.repeat(np.arange(g * g, dtype=np.int32), counts.ravel())
-    return np.divmod(entries, np.int32(g))
+    return np.divmod(np.repeat(np.arange(g * g, dtype=np.int32), counts.ravel()), np.int32(g))
 
 
 def one_hop_slots(counts: Ints, d: int, wavelengths: int = 1) -> int:

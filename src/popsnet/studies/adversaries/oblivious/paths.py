@@ -136,8 +136,7 @@ def recorded(paths: PathSystem, network: Network) -> PathSystem:
     So what an adversary proves, counts and executes is about one path system, though it asks for
     paths many times. This takes 2n² bytes, and misses a changed path with probability 1/65,535.
     """
-    known = np.zeros((network.n, network.n), dtype=np.uint16)
-    return replace(paths, known=known)
+    return replace(paths, known=np.zeros((network.n, network.n), dtype=np.uint16))
 
 
 def _fingerprints(ways: Ints) -> U16:

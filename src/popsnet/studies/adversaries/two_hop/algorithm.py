@@ -61,8 +61,7 @@ class TwoHop:
 
     def _asked(self, name: str, choice: Choice, network: Network, slot: int, least: int) -> I32:
         first = np.asarray(choice(network, slot))
-        again = np.asarray(choice(network, slot))
-        _require_same(f"{name} of {self.name}", slot, first, again)
+        _require_same(f"{name} of {self.name}", slot, first, np.asarray(choice(network, slot)))
         outside = (first < least) | (first >= network.g)
         if outside.any():
             i = int(np.argmax(outside))

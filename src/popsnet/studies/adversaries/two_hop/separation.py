@@ -168,8 +168,7 @@ def _row(point: Separation) -> dict[str, object]:
 def _cells(point: Separation) -> dict[str, str]:
     """Format the cells by column; a run or a search that was cut short gives a lower bound."""
     attacks = point.attacks.items()
-    reached = {name: at_least(attack.slots, attack.at_limit) for name, attack in attacks}
-    return reached | {
+    return {name: at_least(attack.slots, attack.at_limit) for name, attack in attacks} | {
         "random": at_least(f"{point.randomized_mean:.1f}", point.randomized_capped),
         "max": at_least(*max(point.randomized)),
         "on built": at_least(*max(point.randomized_on_worst)),
@@ -209,7 +208,6 @@ def measure_separation(
     with patient_progress("attacking", len(sizes), progress) as report:
         watch = partial(report, None)
         for g in sizes:
-            network = Network(g, g)
-            points.append(separation(network, algorithms, runs, most_rounds, watch))
+            points.append(separation(Network(g, g), algorithms, runs, most_rounds, watch))
             report(len(points))
     return SeparationStudy(tuple(points), most_rounds)
