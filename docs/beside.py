@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 BESIDE = ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")
 """Pages that stand beside docs, where a code host looks for them."""
 
+BROKEN = re.compile(r"[-+=<>,]|\\(le|ge|in|to|cdot|approx)\b|.{30}")
+"""Formulas that may end one line and begin the next."""
 TEXTS: dict[str, Callable[[], str]] = {
     "reference/commands": commands_page,
     "reference/json": json_page,
@@ -64,11 +66,11 @@ def _named(link: re.Match[str]) -> str:
 
 
 def keep_together(app: Sphinx, page: nodes.document) -> None:
-    """Let no line end between a short formula and what is written to it, such as a comma."""
+    """Let no line end between a formula and what is written to it, such as a comma."""
     for formula in list(page.findall(nodes.math)):
         line, place = formula.parent, formula.parent.index(formula)
         after = line[place + 1] if place + 1 < len(line) else None
-        if isinstance(after, nodes.Text) and len(formula.astext()) < 30:
+        if isinstance(after, nodes.Text) and not BROKEN.search(formula.astext()):
             parts = re.split(r"(?=\s)", after, maxsplit=1)  # what is before the first space
             together = nodes.inline("", "", formula, nodes.Text(parts[0]), classes=["together"])
             line[place : place + 2] = [together, *map(nodes.Text, parts[1:])]
@@ -77,8 +79,8 @@ def keep_together(app: Sphinx, page: nodes.document) -> None:
 def link_figures(app: Sphinx, page: nodes.document) -> None:
     """Let a figure that links to itself open its file on the site, instead of a copy to save."""
     for link in list(page.findall(download_reference)):
-        if isinstance(figure := link[0], nodes.image):
-            app.env.dlfiles.pop(link["reftarget"], None)
+        for figure in list(link.findall(nodes.image)):
+            app.env.dlfiles.pop(Path(figure["uri"]), None)
             up = "../" * app.env.docname.count("/")
             name = app.env.images[figure["uri"]][1]
             link.replace_self(nodes.reference("", "", figure, refuri=f"{up}_images/{name}"))

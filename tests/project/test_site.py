@@ -68,6 +68,7 @@ def test_the_site_needs_no_network(site: Path) -> None:
     for style in site.rglob("*.css"):
         text = style.read_text(encoding="utf-8")
         assert not re.search(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", text), style
+    assert {path.suffix for path in (site / "_downloads").rglob("*.*")} <= {".json", ".py"}
 
 
 @pytest.mark.program
