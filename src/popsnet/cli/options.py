@@ -81,7 +81,6 @@ from typer.models import OptionInfo
 import popsnet
 from popsnet.base.errors import InputError, how_to_install
 from popsnet.base.files import require_writable
-from popsnet.base.tables.reading import SUFFIXES, require_suffix
 
 if TYPE_CHECKING:
     from popsnet import Timing
@@ -256,6 +255,8 @@ def require_page(path: Path | None) -> Path | None:
 
 def refuse_table(path: Path) -> None:
     """Refuse a table, which is easily mistaken for a trace."""
+    from popsnet.base.tables.reading import SUFFIXES
+
     if path.suffix.lower() in SUFFIXES:
         raise InputError(
             f"{path} is a table and not a trace. If it has a schedule, give D and G before it; "
@@ -275,6 +276,8 @@ def network_and_files(what: Sequence[str]) -> tuple[tuple[int, int] | None, list
             f"{' '.join(what)}: give D and G, two numbers, or the names of traces; a file that is "
             f"called {number} is ./{number}."
         )
+    from popsnet.base.tables.reading import require_suffix
+
     names = [Path(name) for name in what[2 * any(are) :]]
     if not any(are):
         for path in names:
