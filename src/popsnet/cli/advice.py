@@ -77,8 +77,18 @@ def plan(
 
 @dataclass(frozen=True)
 class SurvivalOptions(opt.RunOptions):
-    """What decides the runs of a study of faults, which draws the faults itself."""
+    """What decides the runs of a study of faults, which draws the faults itself.
 
+    Parameters
+    ----------
+    kind
+        Dead parts: couplers, transmitters, receivers or processors.
+    runs
+        Runs of each router for each number.
+    """
+
+    kind: str = "couplers"
+    runs: int = 20
     loss: float | None = None
     fault_seed: int | None = None
 
@@ -89,9 +99,7 @@ def faults(
     d: int,
     g: int,
     router: opt.Routers = None,
-    kind: str = "couplers",
     numbers: str = "0,1,2,4,8,16",
-    runs: int = 20,
     experiment: SurvivalOptions,
     every: Annotated[bool, typer.Option("--all")] = False,
     figure: opt.Figure = None,
@@ -107,19 +115,14 @@ def faults(
     router
         A router, or a file.py that registers one. Repeat the option for more (default: every router
         that ships, applies and does not take long, and those that survive).
-    kind
-        Dead parts: couplers, transmitters, receivers or processors.
     numbers
         The numbers of dead parts, with commas between them.
-    runs
-        Runs of each router for each number.
     every
         Print a row per router and number, and not a row per router.
     """
     survival = popsnet.survival(
-        d, g, routers=router, kind=kind, numbers=_numbers(numbers), runs=runs,
-        **experiment.keywords(),
-    )  # fmt: skip
+        d, g, routers=router, numbers=_numbers(numbers), **experiment.keywords()
+    )
     return with_figure(
         survival.report(every), figure, lambda: popsnet.plots.draw_survival([survival])
     )

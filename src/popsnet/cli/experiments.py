@@ -430,8 +430,8 @@ def drop(
     if chosen:
         with popsnet.Store(store, create=True) as results:
             results.drop(chosen)
-    said = f"{plural(len(chosen), 'experiment')} dropped from {store}."
-    return report.plus(Fact("dropped", len(chosen)), said)
+    sentence = f"{plural(len(chosen), 'experiment')} dropped from {store}."
+    return report.plus(Fact("dropped", len(chosen)), sentence)
 
 
 @results.command()

@@ -91,8 +91,8 @@ def exact(options: ExactOptions, figure: opt.Figure = None) -> Report:
 
     Example: popsnet exact 2 2
     """
-    found = popsnet.theory.exact.exact_steps(**options.keywords())
-    return with_figure(found.report(), figure, found.plot)
+    solved = popsnet.theory.exact.exact_steps(**options.keywords())
+    return with_figure(solved.report(), figure, solved.plot)
 
 
 @dataclass(frozen=True, kw_only=True)

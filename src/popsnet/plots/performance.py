@@ -470,12 +470,12 @@ def draw_distributions(distributions: Sequence[DistributionBars]) -> Figure:
 
 
 @style.styled()
-def draw_exact(found: ExactSteps) -> Figure:
+def draw_exact(solved: ExactSteps) -> Figure:
     """Draw an exact distribution of steps as bars, with the mean.
 
     Parameters
     ----------
-    found : ExactSteps
+    solved : ExactSteps
         The outcome of :func:`popsnet.theory.exact.exact_steps`. Steps are drawn up to its ``upto``,
         or as long as a bar can be seen.
 
@@ -491,18 +491,18 @@ def draw_exact(found: ExactSteps) -> Figure:
     >>> draw_exact(exact_steps(2, 2)).axes[0].get_title()
     'mei-rizzi on POPS(2, 2), permutation random'
     """
-    exact = found.distribution
+    exact = solved.distribution
     last = len(exact.within) - 1
     seen = next((s for s in range(last) if exact.within[s] > 1 - _LEAST_BAR), last)
-    steps = range(exact.fewest, min(last, seen if found.upto is None else found.upto) + 1)
+    steps = range(exact.fewest, min(last, seen if solved.upto is None else solved.upto) + 1)
     if not steps:
-        raise wrong("upto", found.upto)(f"every run takes at least {exact.fewest} steps.")
+        raise wrong("upto", solved.upto)(f"every run takes at least {exact.fewest} steps.")
     figure, (axes,) = style.row_of_axes(1, 3.2)
     axes.bar(steps, [float(exact.probability(s)) for s in steps], color=style.BLUE)
     axes.set_axisbelow(True)
     mean = float(exact.mean)
     axes.axvline(mean, color=style.VERMILION, linestyle="--", label=f"mean {mean:.4g}")
-    name = f"{exact.router} on {exact.network}, permutation {found.permutation}"
+    name = f"{exact.router} on {exact.network}, permutation {solved.permutation}"
     what = "stages" if exact.router == "relay" else "steps"
     axes.set(title=escape_controls(name), xlabel=what, ylabel="probability")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -152,7 +152,7 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     drawn = sorted(handles.items(), key=lambda pair: not isinstance(pair[1], Container))
-    legend_below(figure, [one for _, one in drawn], columns, [label for label, _ in drawn])
+    legend_below(figure, [handle for _, handle in drawn], columns, [label for label, _ in drawn])
     return settled(figure)
 
 
@@ -311,7 +311,7 @@ def _thin(axes: Axes) -> None:
         boxes = [label.get_window_extent() for label in labels if label.get_text()]
         if len(boxes) < 3 or not any(a.x1 + _GAP > b.x0 for a, b in pairwise(boxes)):
             return
-        ticks = [one.get_position()[0] for one in labels]
+        ticks = [label.get_position()[0] for label in labels]
         axes.xaxis.set_major_locator(FixedLocator(ticks[::-2][::-1]))
 
 
@@ -406,6 +406,11 @@ class FigureLayout:
         ----------
         figure : Figure
             A figure that one of the functions ``draw_…`` returned.
+
+        Returns
+        -------
+        Figure
+            The same figure.
         """
         if self == FigureLayout():
             return figure
@@ -480,11 +485,11 @@ class FigureLayout:
         for _ in range(_ATTEMPTS):
             for text, words in texts.items():  # panels that were too low have broken them
                 text.set_text(words)
-            with warnings.catch_warnings(record=True) as found:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 figure.set_layout_engine("constrained")
                 settled(figure)
-            collapsed = any("constrained_layout" in str(warning.message) for warning in found)
+            collapsed = any("constrained_layout" in str(warning.message) for warning in caught)
             short = high - panels[0].get_window_extent().height / figure.dpi
             rows = len({round(axes.get_position().y0, 2) for axes in panels})
             if self.height or (short < _SLACK and not collapsed):

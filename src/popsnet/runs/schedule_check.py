@@ -232,12 +232,12 @@ def check_schedule(
     lines = [_line(network, slot, rows) for slot, rows in enumerate(slots, start=1)]
     text = _text(header, *lines).encode()
     replay = _TableReplay(TraceReader(read.name, text.splitlines()), slots)
-    found = replay.run()
-    outcome = {name: getattr(found, name) for name in ("slots", "delivered", "unreachable")}
-    outcome |= {"lost": len(found.lost), "lost_packets": found.lost}
+    replayed = replay.run()
+    outcome = {name: getattr(replayed, name) for name in ("slots", "delivered", "unreachable")}
+    outcome |= {"lost": len(replayed.lost), "lost_packets": replayed.lost}
     lines = [{**line, **held} for line, held in zip(lines, replay.holdings, strict=True)]
     trace = _text(header, *lines, {"outcome": outcome})
-    return ScheduleCheck(read.name, found, goal, replay.positions(), trace)
+    return ScheduleCheck(read.name, replayed, goal, replay.positions(), trace)
 
 
 def _text(*lines: Mapping[str, Any]) -> str:

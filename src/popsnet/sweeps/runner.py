@@ -92,9 +92,12 @@ class Pace:
         """
         written = workers * self.writing
         each = written / max(self._pieces, 1)
-        tasks = [sum(self._expected(one) * len(shards) for one, shards in work) for work in handed]
+        tasks = [
+            sum(self._expected(experiment) * len(shards) for experiment, shards in work)
+            for work in handed
+        ]
         half = sum(tasks[:workers]) / 2
-        queued = sum(self._expected(one) * count for one, count in queue.left.items())
+        queued = sum(self._expected(key) * count for key, count in queue.left.items())
         left = queued + sum(tasks) - half + each * (len(queue) + sum(map(len, handed)))
         return left * (self.clock() - self._begin) / (self._seconds + written + half)
 

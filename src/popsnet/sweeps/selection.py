@@ -180,13 +180,15 @@ def older(experiments: Iterable[_One], last: Callable[[_One], str]) -> set[_One]
     for experiment in experiments:
         versions = programs.setdefault((experiment.spelling.tag, experiment.program), {})
         versions.setdefault(experiment.version, []).append(experiment)
-    found: set[_One] = set()
+    outdated: set[_One] = set()
     for versions in programs.values():
         if len(versions) > 1:
             times = {version: max(map(last, alike)) for version, alike in versions.items()}
             newest = max(times.values())
-            found.update(*(versions[version] for version, time in times.items() if time < newest))
-    return found
+            outdated.update(
+                *(versions[version] for version, time in times.items() if time < newest)
+            )
+    return outdated
 
 
 NEWEST, EVERYTHING = Selection(), Selection(versions="all")

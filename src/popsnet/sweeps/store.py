@@ -315,8 +315,8 @@ class Store(Plotted):
         selected = [experiment for experiment in experiments if experiment in only]
         if only.versions == "all":
             return selected
-        old = older(experiments, lambda one: max(o.finished for o in self.provenances(one)))
-        return [one for one in selected if (one in old) == (only.versions == "older")]
+        old = older(experiments, lambda key: max(made.finished for made in self.provenances(key)))
+        return [key for key in selected if (key in old) == (only.versions == "older")]
 
     def _of(self, kind: ResultKind) -> list[Experiment]:
         """Return the experiments that have results of a kind, small networks first."""

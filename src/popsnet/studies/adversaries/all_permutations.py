@@ -37,9 +37,9 @@ class AllPermutations:
         exchanged = [[{i: j, j: i}.get(k, k) for k in range(n)] for i, j in self.pairs]
         self.swapped = self._number(self.array[:, exchanged]).T
         """For each pair of elements, the number of every permutation with their images swapped."""
-        choices = (one for k in range(n // 2, -1, -1) for one in combinations(self.pairs, k))
-        disjoint = (one for one in choices if len({*chain(*one)}) == 2 * len(one))
-        self._matchings = [[self.pairs.index(pair) for pair in one] for one in disjoint]
+        choices = (swaps for k in range(n // 2, -1, -1) for swaps in combinations(self.pairs, k))
+        disjoint = (swaps for swaps in choices if len({*chain(*swaps)}) == 2 * len(swaps))
+        self._matchings = [[self.pairs.index(pair) for pair in swaps] for swaps in disjoint]
         """The sets of disjoint pairs, the largest first."""
 
     def _number(self, array: Ints) -> Ints:
@@ -70,7 +70,7 @@ class AllPermutations:
     def largest_matching(self, values: Ints) -> int:
         """Return the most disjoint swaps of which each changes the value at some permutation."""
         changed = values[self.swapped] != values
-        return next(len(one) for one in self._matchings if changed[one].all(axis=0).any())
+        return next(len(swaps) for swaps in self._matchings if changed[swaps].all(axis=0).any())
 
     def unchanged(self, values: Ints, held: Bools) -> int:
         """Return how many swaps of an element that is held do not change the value.
@@ -79,5 +79,6 @@ class AllPermutations:
         """
         same, counts = values[self.swapped] == values, held.astype(np.int64)
         return sum(
-            int(one @ (counts[i] + counts[j])) for one, (i, j) in zip(same, self.pairs, strict=True)
+            int(equal @ (counts[i] + counts[j]))
+            for equal, (i, j) in zip(same, self.pairs, strict=True)
         )

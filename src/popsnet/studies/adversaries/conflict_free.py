@@ -61,7 +61,14 @@ _named = partial(np.array2string, threshold=12, separator=", ")
 
 @dataclass(frozen=True, slots=True)
 class CheckedSlot:
-    """What was found in a slot; degrees, matching and swaps are None for a sample."""
+    """What was found in a slot; degrees, matching and swaps are None for a sample.
+
+    Examples
+    --------
+    >>> from popsnet.studies.adversaries import check_conflict_free
+    >>> check_conflict_free("direct", None, 2, 2).checked[0].holds
+    True
+    """
 
     slot: int
     bounds: Mapping[str, float]
@@ -79,12 +86,19 @@ class CheckedSlot:
     def holds(self) -> bool:
         """Whether nothing exceeds its bound, and every swap changes the value."""
         pairs = ((getattr(self, name), most) for name, most in self.bounds.items())
-        return not self.unchanged and all(found is None or found <= most for found, most in pairs)
+        return not self.unchanged and all(value is None or value <= most for value, most in pairs)
 
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """Why the theorem is not about a router: a conflict, or knowledge that was not received."""
+    """Why the theorem is not about a router: a conflict, or knowledge that was not received.
+
+    Examples
+    --------
+    >>> from popsnet.studies.adversaries import check_conflict_free
+    >>> check_conflict_free("direct", None, 2, 2).refusal is None
+    True
+    """
 
     reason: str
     """``conflict`` or ``locality``."""
@@ -165,8 +179,8 @@ class ConflictFreeCheck(Reported, Plotted):
 
         larger = g // unit * next(filter(enough, count(1)))
         here = f"less than n = {n:,} up to slot {below}" if below else "n or more: it says nothing"
-        there = f"it is less than n up to slot {below + 1} from g = {larger:,} on"
-        return f"The bound on arrivals on {self.network} is {here}. With the same d/g {there}."
+        later = f"it is less than n up to slot {below + 1} from g = {larger:,} on"
+        return f"The bound on arrivals on {self.network} is {here}. With the same d/g {later}."
 
 
 def _bounded(key: str, form: str = ",", heading: str = "") -> Column:
@@ -345,21 +359,23 @@ class _Exact:
     def examine(self, runs: Sequence[tuple[Ints, Ints, Bools]]) -> Iterator[dict[str, Any]]:
         """Yield what was found in the slots, up to the end of the shortest run."""
         slots, n = min(len(sends) for sends, *_ in runs), self.network.n
-        joined = (np.stack([one[:slots] for one in kind], -1) for kind in zip(*runs, strict=True))
+        joined = (
+            np.stack([array[:slots] for array in kind], -1) for kind in zip(*runs, strict=True)
+        )
         held = np.repeat(np.eye(n, dtype=np.bool_)[..., None], len(runs), axis=2)
         home = self.all.array.T, np.arange(n)[:, None], np.arange(len(runs))
         for t, (sends, listens, after) in enumerate(zip(*joined, strict=True), 1):
             self._require_local(t, sends, listens)
             values, carried = self._carried(sends, held)
             self.states, held = self._after(listens, values), after
-            told = [*zip(values, carried, strict=True), *zip(self.states, held, strict=True)]
+            tellers = [*zip(values, carried, strict=True), *zip(self.states, held, strict=True)]
             yield {
                 "arrivals": float(held[home].sum(axis=0).mean()),
                 "coupler_degree": self._largest_degree(values),
                 "state_degree": self._largest_degree(self.states),
                 "matching": max(map(self.all.largest_matching, values)),
                 "swaps": int(carried.sum() + held.sum()) * (n - 1),
-                "unchanged": sum(self.all.unchanged(*pair) for pair in told),
+                "unchanged": sum(self.all.unchanged(*pair) for pair in tellers),
             }
 
     def _require_local(self, t: int, sends: Ints, listens: Ints) -> None:
