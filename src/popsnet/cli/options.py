@@ -59,7 +59,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import Parameter, cleandoc, signature
@@ -81,7 +81,6 @@ from typer.models import OptionInfo
 import popsnet
 from popsnet.base.errors import InputError, how_to_install
 from popsnet.base.files import require_writable
-from popsnet.base.tables.reading import SUFFIXES, require_suffix
 
 if TYPE_CHECKING:
     from popsnet import Timing
@@ -256,6 +255,8 @@ def require_page(path: Path | None) -> Path | None:
 
 def refuse_table(path: Path) -> None:
     """Refuse a table, which is easily mistaken for a trace."""
+    from popsnet.base.tables.reading import SUFFIXES
+
     if path.suffix.lower() in SUFFIXES:
         raise InputError(
             f"{path} is a table and not a trace. If it has a schedule, give D and G before it; "
@@ -275,6 +276,8 @@ def network_and_files(what: Sequence[str]) -> tuple[tuple[int, int] | None, list
             f"{' '.join(what)}: give D and G, two numbers, or the names of traces; a file that is "
             f"called {number} is ./{number}."
         )
+    from popsnet.base.tables.reading import require_suffix
+
     names = [Path(name) for name in what[2 * any(are) :]]
     if not any(are):
         for path in names:
@@ -307,8 +310,8 @@ Wavelengths = Annotated[int, typer.Option(metavar="W")]
 Cluster = Annotated[str | None, typer.Option(metavar="ADDRESS")]
 
 
-def _of_figure(metavar: str) -> Any:
-    return typer.Option(metavar=metavar, rich_help_panel="Figure")
+_of_figure = partial(typer.Option, rich_help_panel="Figure")
+_of_time = partial(typer.Option, rich_help_panel="Time")
 
 
 @dataclass(frozen=True)
@@ -331,14 +334,12 @@ class FigureOptions(Options):
         Size of labels in points (default 8).
     """
 
-    figure: Annotated[
-        Path | None, typer.Option(callback=require_figure, rich_help_panel="Figure")
-    ] = None
-    label: Annotated[Names, _of_figure("NAME=TEXT")] = None
-    title: Annotated[str | None, _of_figure("TEXT")] = None
-    width: Annotated[str | None, _of_figure("LENGTH")] = None
-    height: Annotated[str | None, _of_figure("LENGTH")] = None
-    font_size: Annotated[float | None, _of_figure("POINTS")] = None
+    figure: Annotated[Path | None, _of_figure(callback=require_figure)] = None
+    label: Annotated[Names, _of_figure(metavar="NAME=TEXT")] = None
+    title: Annotated[str | None, _of_figure(metavar="TEXT")] = None
+    width: Annotated[str | None, _of_figure(metavar="LENGTH")] = None
+    height: Annotated[str | None, _of_figure(metavar="LENGTH")] = None
+    font_size: Annotated[float | None, _of_figure(metavar="POINTS")] = None
 
     def value(self) -> FigureOptions | None:
         """Return the options, None if no figure is asked for."""
@@ -366,10 +367,6 @@ class FigureOptions(Options):
 Figure = Annotated["FigureOptions | None", FigureOptions]
 
 
-def _of_time(metavar: str, complete: Any = None) -> Any:
-    return typer.Option(metavar=metavar, rich_help_panel="Time", autocompletion=complete)
-
-
 @dataclass(frozen=True)
 class TimeOptions(Options):
     """The length of a slot: options that let a report have times.
@@ -388,11 +385,11 @@ class TimeOptions(Options):
         Fibre from processor to processor, such as 10m.
     """
 
-    timing: Annotated[str | None, _of_time("PRESET", complete_timing)] = None
-    slot: Annotated[str | None, _of_time("TIME")] = None
-    guard: Annotated[str | None, _of_time("TIME")] = None
-    rate: Annotated[str | None, _of_time("RATE")] = None
-    fibre: Annotated[str | None, _of_time("LENGTH")] = None
+    timing: Annotated[str | None, _of_time(metavar="PRESET", autocompletion=complete_timing)] = None
+    slot: Annotated[str | None, _of_time(metavar="TIME")] = None
+    guard: Annotated[str | None, _of_time(metavar="TIME")] = None
+    rate: Annotated[str | None, _of_time(metavar="RATE")] = None
+    fibre: Annotated[str | None, _of_time(metavar="LENGTH")] = None
 
     def value(self) -> Timing | None:
         """Return the timing that is asked for, None if none is."""

@@ -52,9 +52,7 @@ class StepAnalysis:
     @property
     def lucky(self) -> bool | None:
         """Whether the step was lucky for all large groups at both ends, None if it need not be."""
-        if self.wanted is None or self.least is None:
-            return None
-        return self.least >= self.wanted
+        return None if self.wanted is None or self.least is None else self.least >= self.wanted
 
 
 def analyse_phases(network: Network, destination: Ints, coins: Coins) -> Iterator[StepAnalysis]:

@@ -187,22 +187,25 @@ _LESS_IMPORTANT_OF_TRAFFIC = (
 """Columns that are left out, in this order, where the lines would be too long."""
 
 
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _have_results(begun: int, total: int, what: str, of: str = "") -> str:
+    have = "has" if begun == 1 else "have"
+    return f"{begun:,} of {plural(total, what)}{of} {have} results so far."
+
+
 def older_notes(experiments: int) -> list[str]:
     """Return what to say of experiments of older versions that are left out, if there are any."""
-    are = "is" if experiments == 1 else "are"
-    text = f"{plural(experiments, 'experiment')} of older versions {are} left out"
+    text = f"{plural(experiments, 'experiment')} of older versions {_are(experiments)} left out"
     return [f"{text}; --all-versions shows all."] * bool(experiments)
 
 
 def gap_notes(runs: int) -> list[str]:
     """Return what to say of runs behind a missing part, if there are any."""
-    if not runs:
-        return []
-    are = "is" if runs == 1 else "are"
-    return [
-        f"{plural(runs, 'run')} behind a missing part {are} not counted. Run the sweep or merge "
-        "the missing part."
-    ]
+    behind = f"{plural(runs, 'run')} behind a missing part {_are(runs)} not counted"
+    return [f"{behind}. Run the sweep or merge the missing part."] * bool(runs)
 
 
 def why_nothing(runs_not_counted: int) -> str:
@@ -229,8 +232,7 @@ def sweep_report(sweep: Sweep, goals: Goals, store: Store) -> Report:
     if sweep.skipped:
         notes.append(f"Skipped {len(sweep.skipped):,}: {in_words(sweep.skipped)}.")
     if others and goals.part is None:
-        have = "has" if len(begun) == 1 else "have"
-        notes.append(f"{len(begun):,} of {plural(len(rows), 'experiment')} {have} results so far.")
+        notes.append(_have_results(len(begun), len(rows), "experiment"))
     notes += _reached(goals, store)
     facts = [Fact("store", str(store.path)), Fact("skipped", list(sweep.skipped))]
     missing = [Table("experiments_without_results", "", (), others)] if others else []
@@ -258,9 +260,7 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
     if others:
         parts.append(Table("traffic_without_results", "", (), others))
         if goals.part is None:
-            have = "has" if len(rows) == 1 else "have"
-            of_all = plural(len(sweep.traffic), "point")
-            parts.append(f"{len(rows):,} of {of_all} of traffic {have} results so far.")
+            parts.append(_have_results(len(rows), len(sweep.traffic), "point", " of traffic"))
     return parts
 
 
@@ -317,19 +317,16 @@ def progress_in_words(goals: Goals, store: Store) -> str:
     sentences = [_runs_in_words(goals, store)] if goals.of_kind(SHARD) or not points else []
     if points:
         done, _ = goals.done(store, WINDOW)
-        are = "is" if done == 1 else "are"
         of_all = f"{plural(len(points), 'point')} of traffic"
-        sentences.append(f"{done:,} of {of_all} {are} in {store.path}.")
+        sentences.append(f"{done:,} of {of_all} {_are(done)} in {store.path}.")
     return " ".join(sentences)
 
 
 def _runs_in_words(goals: Goals, store: Store) -> str:
     done, total = goals.done(store, SHARD)
-    are = "is" if done == 1 else "are"
     if goals.precision is not None:
-        return f"{done:,} of {plural(total, 'experiment')} {are} finished in {store.path}."
-    of_all = plural(total, "part")
-    return f"{done:,} of {of_all} of {SHARD_RUNS} runs {are} in {store.path}."
+        return f"{done:,} of {plural(total, 'experiment')} {_are(done)} finished in {store.path}."
+    return f"{done:,} of {plural(total, 'part')} of {SHARD_RUNS} runs {_are(done)} in {store.path}."
 
 
 def experiment_report(store: Store, name: str) -> Report:

@@ -111,15 +111,14 @@ def identity_of(experiment: Experiment) -> str:
     return json.dumps({spelling.tag: spelling.format, **experiment.identity}, sort_keys=True)
 
 
-def row_flaws(row: Result, deep: bool = False) -> Iterator[str]:
-    """Yield what is wrong with a result: its hash, and if that is missing or deep, its numbers."""
+def row_flaws(row: Result) -> Iterator[str]:
+    """Yield what is wrong with a result: its hash, or if it has none, its numbers."""
     kind = KINDS.get(row.kind)
     if kind is None:
         yield f"Experiment {row.digest} has a result of the unknown kind {row.kind}."
     elif row.hash and row.hash != hash_of(row):
-        where = kind.where_begins(row)
-        yield f"{where} was changed: its digest does not match its row."
-    elif deep or not row.hash:
+        yield f"{kind.where_begins(row)} was changed: its digest does not match its row."
+    elif not row.hash:
         yield from kind.flaws(row)
 
 

@@ -403,7 +403,7 @@ class Workers:
         while queue or self._at_work:
             self._withdraw(queue)
             for engine, room in self._room().items():
-                while self._handed(engine) < AHEAD * room:
+                while sum(task.engine == engine for task in self._at_work.values()) < AHEAD * room:
                     before = len(queue)
                     if not (work := self._take(queue, engine)):
                         break
@@ -450,9 +450,6 @@ class Workers:
         if self._cluster is not None:
             left = min(left, _SECONDS_BETWEEN_TICKS)
         return None if left == math.inf else left
-
-    def _handed(self, engine: str) -> int:
-        return sum(task.engine == engine for task in self._at_work.values())
 
     def _withdraw(self, queue: Queue) -> None:
         """Take back what needs resources that no worker has any more."""

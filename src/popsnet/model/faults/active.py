@@ -61,15 +61,11 @@ class ActiveFaults:
 
     def send(self, slot: int, senders: Ints) -> Bools | None:
         """Return whose transmitters work in a slot, None if all do."""
-        if self._sends_until is None:
-            return None
-        return slot < self._sends_until[senders]
+        return None if self._sends_until is None else slot < self._sends_until[senders]
 
     def act(self, slot: int, processors: Ints) -> Bools | None:
         """Return which processors are not dead after a slot, None if none is."""
-        if self._acts_until is None:
-            return None
-        return slot < self._acts_until[processors]
+        return None if self._acts_until is None else slot < self._acts_until[processors]
 
     def hear(
         self, slot: int, listeners: Ints, listened: Ints, wavelengths: Ints | None = None

@@ -94,9 +94,7 @@ _IDEALIZED = Explanation(
 
 
 def _needs_large_groups(network: Network) -> str | None:
-    if network.d >= network.g:
-        return None
-    return "it needs d >= g."
+    return None if network.d >= network.g else "it needs d >= g."
 
 
 def _default(network: Network) -> str:

@@ -179,10 +179,8 @@ class ConflictFreeCheck(Reported, Plotted):
 
         larger = g // unit * next(filter(enough, count(1)))
         here = f"less than n = {n:,} up to slot {below}" if below else "n or more: it says nothing"
-        later = (
-            f"With the same d/g it is less than n up to slot {below + 1} from g = {larger:,} on."
-        )
-        return f"The bound on arrivals on {self.network} is {here}. {later}"
+        later = f"it is less than n up to slot {below + 1} from g = {larger:,} on"
+        return f"The bound on arrivals on {self.network} is {here}. With the same d/g {later}."
 
 
 def _bounded(key: str, form: str = ",", heading: str = "") -> Column:
@@ -326,10 +324,8 @@ def _require_few(network: Network, allow: int, slots: Sequence[Slot], to: Ints) 
         in_order = np.sort(couplers)
         for met in in_order[allow:][in_order[allow:] == in_order[:-allow]].tolist():
             (b, a), who = divmod(met, network.g), sorted(senders[couplers == met].tolist())
-            on, names = (
-                f"in slot {number} on the permutation {_named(to)}",
-                ", ".join(map(str, who)),
-            )
+            on = f"in slot {number} on the permutation {_named(to)}"
+            names = ", ".join(map(str, who))
             text = f"NOT CONFLICT-FREE: {on}, processors {names} send to coupler c({b}, {a})."
             raise Refusal("conflict", number, tuple(who), (b, a), (tuple(to.tolist()),), text)
 

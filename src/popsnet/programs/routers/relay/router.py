@@ -88,10 +88,8 @@ def _begin(
 def _scheduled(text: str) -> Variant:
     """Return the variant that follows a schedule, under its canonical text."""
     if (surviving := parse_survival(text)) is not None:
-        words, route = (
-            Explanation(explanation("relay survive"), surviving.phases),
-            partial(survival.survive, surviving),
-        )
+        words = Explanation(explanation("relay survive"), surviving.phases)
+        route = partial(survival.survive, surviving)
         return _variant(surviving, route, words=words, survives=frozenset(KINDS))
     try:
         schedule = parse_schedule(text)
