@@ -37,6 +37,12 @@ def of_a_store(path: Path) -> list[Reported]:
         return [verify(store, 0, progress=False), result_curves(store)]
 
 
+def of_a_table(folder: Path) -> Any:
+    """Write a schedule as a table, and return what is said of it."""
+    (folder / "table.csv").write_text("slot,sender,receiver,packet\n1,0,2,0\n", encoding="utf-8")
+    return popsnet.check_schedule(2, 2, folder / "table.csv")
+
+
 RESULTS: dict[str, Callable[[Path], Any]] = {
     "RunSlot": lambda _: popsnet.route(4, 4)[0].slot(1),
     "RunsSummary": lambda _: popsnet.route(4, 2, runs=2).summary(),
@@ -47,6 +53,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "Saturations": lambda _: find_saturations([POINT], width=0.5, **QUIET),
     "TrafficOverview": lambda _: traffic_overview(NET),
     "Scheduled": lambda _: popsnet.schedule(NET),
+    "ScheduleCheck": lambda path: of_a_table(path),
     "RunsDistribution": lambda _: popsnet.distribution(4, 2, runs=5, **QUIET),
     "Comparison": lambda _: popsnet.compare(4, 2, **DIRECT),
     "Survival": lambda _: popsnet.survival(4, 2, numbers=[1], **DIRECT),

@@ -378,7 +378,7 @@ class FigureLayout:
     >>> from popsnet.plots import FigureLayout
     >>> figure = popsnet.route(4, 4, runs=20).plot()
     >>> narrow = FigureLayout(width="88mm", title="Mei and Rizzi").apply(figure)
-    >>> narrow.axes[0].get_title(), round(narrow.get_figwidth(), 2)
+    >>> narrow.axes[0].get_title(), round(float(narrow.get_figwidth()), 2)
     ('Mei and Rizzi', 3.46)
     """
 

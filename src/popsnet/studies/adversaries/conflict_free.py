@@ -287,8 +287,8 @@ swaps of a known destination change what is known.
                 watched.append(seen)
             means = (fmean(map(np.count_nonzero, slot)) for slot in zip(*watched, strict=False))
             rows = [*exact.examine(watched)] if exact else [{"arrivals": mean} for mean in means]
-        except Refusal as found:
-            refusal = found
+        except Refusal as refused:
+            refusal = refused
     counts = allow, number, exact is not None, len(exact.degrees) if exact else 0
     checked = [CheckedSlot(t, _bounds(network, allow, t), **row) for t, row in enumerate(rows, 1)]
     return ConflictFreeCheck(network, router.name, variant, *counts, tuple(checked), refusal)
