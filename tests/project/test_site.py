@@ -210,8 +210,7 @@ def test_what_is_said_of_the_kept_tables_is_true() -> None:
         for row in csv.DictReader((kept / "relay.csv").read_text().splitlines())
         if Experiment(int(row["d"]), int(row["g"]), router="relay").variant != row["variant"]
     }
-    assert changed == {Network(2**k, 2**k) for k in range(5, 13)}
-    assert "where d = g ≥ 32 and on POPS(128, 64)" in claims[kept / "README.md"]
+    assert changed == set()
 
 
 def test_the_moving_figure_is_of_a_real_run() -> None:
