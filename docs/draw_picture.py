@@ -35,6 +35,7 @@ from popsnet.plots import (
     svg_text,
 )
 from popsnet.plots.style import LOOKS, row_of_axes, styled, with_legend
+from popsnet.programs.router import short_name
 from popsnet.programs.routers.relay import fractions, parse_schedule
 from popsnet.programs.schedules.cache import schedule_permutation
 from popsnet.runs.phase_analysis import analyse_phases
@@ -281,10 +282,15 @@ def draw_kept_faults(path: Path) -> None:
 def survival_of(report: dict[str, Any]) -> Survival:
     """Return what ``popsnet faults --json`` printed in 0.6: counts are means per run."""
     facts = {name: report[name] for name in ("kind", "loss", "runs", "fault_seed")}
-    rows = tuple(
-        FaultRow(slots_mean=row.pop("slots"), **_with_sums(row)) for row in report["routers"]
-    )
     network = Network(report["network"]["d"], report["network"]["g"])
+    rows = tuple(
+        FaultRow(
+            slots_mean=row.pop("slots"),
+            router_label=short_name(row["router"], row["variant"], network),
+            **_with_sums(row),
+        )
+        for row in report["routers"]
+    )
     return Survival(network, rows=rows, **facts)
 
 

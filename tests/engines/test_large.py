@@ -27,7 +27,7 @@ def test_two_to_the_24_processors_fit_in_8_gb() -> None:
         text=True,
         check=True,
     )
-    (run,) = json.loads(finished.stdout)["runs"]
+    (run,) = json.loads(finished.stdout)["outcomes"]
     assert (run["delivered"], run["lost"], run["capped"]) == (2**24, 0, False)
     assert run["peak_buffers"] == 3
     assert run["steps"] == 8  # in the paper 100 runs of 100 took eight steps

@@ -79,7 +79,10 @@ class RelayKernel(Kernel[stages.RelayMemory]):
         schedule = self.variant.schedule
         assert isinstance(schedule, RelaySchedule)
         sets = network.n // 2 + network.couplers
-        for stage in schedule.all_stages:
+        stages = [*schedule.all_stages]
+        while stages and not (isinstance(stages[-1], TeamStage) or stages[-1].looks_ahead):
+            stages.pop()  # what they leave need not be known: it takes long for wide windows
+        for stage in stages:
             if isinstance(stage, TeamStage):
                 most = max(most, left * network.n * (32 + 5 * stage.candidates) + sets)
             elif stage.looks_ahead:
