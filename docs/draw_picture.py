@@ -18,6 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import popsnet
 from popsnet import Coins, Experiment, Network, Store, Sweep, collect, read_distribution, route
 from popsnet import schedule as make_schedule
 from popsnet.plots import (
@@ -327,7 +328,8 @@ def save(figure: Figure, path: Path) -> None:
     """Text as paths: it fits closely."""
     drawn = StringIO()
     with mpl.rc_context({"svg.hashsalt": "popsnet", "svg.fonttype": "path"}):
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
+        creator = f"popsnet {popsnet.__version__}"
+        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": creator})
     keep(drawn.getvalue(), path)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+EXAMPLES = ROOT / "docs" / "examples"
 BUILD = ROOT / "build" / "preprint"
 RESULTS = ROOT / "results" / "preprint"
 SCHEDULERS = ("relay", "aloha", "hop3", "rotor", "tdm")
@@ -21,6 +22,7 @@ SCHEDULERS = ("relay", "aloha", "hop3", "rotor", "tdm")
 EXPERIMENTS = {
     "team": 'route 64 64 --router relay --schedule "| T1 T1 T1 T1 T1 T1 T1 T31" --runs 20',
     "schedule": "schedule 64 64 --matrix {build}/next-group.csv",
+    "conflict-free": "adversary conflict-free 2 3 --router {examples}/queries.py",
 }
 """Commands whose JSON is kept in ``results/preprint``."""
 
@@ -28,6 +30,7 @@ FIGURES = {
     "schedule": "schedule 4 3 --hops 2",
     "tails": "distribution 64 64 --keep {build}/tails.json --runs {runs}",
     "growth": "results plot --store {build}/growth.sqlite",
+    "conflict-free": "adversary conflict-free 64 64 --router batcher",
     "traffic": "traffic 16 16 --loads 0.01,0.02,0.04,0.08,0.15,0.25,0.4,0.6,0.8"
     + "".join(f" --scheduler {name}" for name in SCHEDULERS),
 }
@@ -36,7 +39,7 @@ FIGURES = {
 
 def popsnet(command: str, **values: object) -> str:
     """Run a command in the folder of the build, and return what it prints."""
-    words = shlex.split(command.format(build=BUILD, **values))
+    words = shlex.split(command.format(build=BUILD, examples=EXAMPLES, **values))
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-m", "popsnet", *words],
         cwd=BUILD, stdout=subprocess.PIPE, text=True, check=True,
