@@ -262,7 +262,7 @@ def test_a_series_has_one_length() -> None:
 def test_every_curve_of_a_fit_is_named_once() -> None:
     figure = fits()
     assert [axes.get_title() for axes in figure.axes] == ["mei-rizzi, d = g", "mei-rizzi, d = 4g"]
-    assert legend_of(figure) == ["log g", "measured (± standard error)"]
+    assert legend_of(figure) == ["measured (± standard error)", "log g"]
     with pytest.raises(ValueError, match="the same length"):
         Fitted("relay", "d = g", (2, 4), (1.0,), (0.1,), {})
 

@@ -32,7 +32,7 @@ def test_several_networks_share_a_figure() -> None:
     figure = draw_tails(found)
     assert len(figure.axes[0].containers) == 2
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "POPS(2, 2), mei-rizzi (published), 200 runs" in labels
+    assert "mei-rizzi, POPS(2, 2), 200 runs" in labels
     assert "fluid limit, POPS(4, 4)" in labels
 
 
@@ -49,7 +49,7 @@ def test_the_figure_of_the_documents_is_that_of_its_data(file: Path) -> None:
     """If the chain is right, the check of POPS(3, 3) fails with probability 10^-6 at most."""
     found = popsnet.read_distribution(file)
     drawn = (KEPT[0].parents[2] / "docs" / "images" / "tails.svg").read_text()
-    assert f"{found.experiment.network}, mei-rizzi (published), {found.runs:,} runs" in drawn
+    assert f"mei-rizzi, {found.experiment.network}, {found.runs:,} runs" in drawn
     assert not found.failed
     first = popsnet.distribution(found.experiment, runs=2000, exact=False)
     assert all(found.tally.steps[steps] >= runs for steps, runs in first.tally.steps.items())

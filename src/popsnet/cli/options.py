@@ -357,9 +357,7 @@ class FigureOptions(Options):
         pairs = [text.partition("=") for text in self.label or ()]
         for name, equals, _ in pairs:
             if not (name and equals):
-                raise InputError(
-                    f"--label {name}: give NAME=TEXT, a name in the figure and a text."
-                )
+                raise InputError(f"--label {name}: give NAME=TEXT, a name and a text for it.")
         options = {name: getattr(self, name) for name in ("title", "width", "height", "font_size")}
         return FigureLayout(**options, labels={name: text for name, _, text in pairs})
 

@@ -169,9 +169,12 @@ def test_the_figure_has_a_line_per_scheduler_and_marks_what_is_unstable() -> Non
     (axes,) = popsnet.plots.draw_load_curves(curves.results).axes
     labels = axes.get_legend_handles_labels()[1]
     assert {"tdm", "relay", "unstable"} <= set(labels)
-    assert axes.get_yscale() == axes.get_xscale() == "log"
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")  # delays: a factor of 8
     dotted = [np.asarray(line.get_xdata()) for line in axes.lines if line.get_linewidth() == 0.8]
     assert 0.5 in np.concatenate(dotted)
+    wide = run_loads(points("tdm", 0.1, 0.9)).results
+    (axes,) = popsnet.plots.draw_load_curves(wide).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "log")
     with pytest.raises(InputError, match="Every point is unstable"):
         popsnet.plots.draw_load_curves(run_loads(points("relay", 0.9)).results)
 
