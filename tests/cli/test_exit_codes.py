@@ -61,6 +61,7 @@ BAD_INPUT = {
     "results show": "abc",
     "results plot": "--figure plot.svg",
     "results export": "--out results.csv",
+    "results drop": "",
     "results merge": "none.sqlite",
     "results rescue": "none.sqlite new.sqlite",
     "results verify": "",
@@ -265,7 +266,7 @@ def test_a_check_that_fails(
         ),
         (
             "sweep s.toml",
-            "Running 1 parts of 10 runs, of 1 experiment…\n"
+            "Running 1 part of 10 runs, of 1 experiment…\n"
             "10 runs were stopped by max_steps of the sweep; raise it to let them end.\n",
         ),
     ],

@@ -16,13 +16,14 @@ from tests.conftest import Cli
 from tests.each import each
 from tests.project.schemas import require_schemas
 
-SMALLER = {
+CHANGED = {
     "paper": ("--max-n 64 --runs 20", "--max-n 4 --runs 10"),
     "adversary congestion": ("--largest 16", "--largest 8 --runs 5"),
     "adversary separation": ("--largest 16", "--largest 8 --runs 5"),
     "theory": ("64 64", "8 8"),
+    "results drop": ("--router direct", "--router direct --yes"),
 }
-"""What is expensive is run on a smaller network."""
+"""What is expensive is run on a smaller network, and nobody is there to answer a question."""
 
 
 def test_every_command_has_an_example_in_its_help() -> None:
@@ -60,6 +61,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     popsnet.route(4, 4, trace=folder / "run.jsonl")
     for name in ("results.sqlite", "other.sqlite"):
         popsnet.collect([popsnet.Experiment(4, 4)], runs=10, store=folder / name)
+    direct = popsnet.Experiment(4, 4, router="direct")
+    popsnet.collect([direct], runs=10, store=folder / "results.sqlite")
     (folder / "sweep.toml").write_text("runs = 10\n[[grid]]\nn = 16\nratio = 1\n")
     return folder
 
@@ -72,7 +75,7 @@ def test_the_example_runs_and_its_report_has_the_form_that_is_stated(
     require_schemas(monkeypatch, words)
     monkeypatch.setattr("tempfile.tempdir", str(prepared))
     name = popsnet.Experiment(4, 4).digest[:6]
-    example = EXAMPLES[words].replace("EXPERIMENT", name).replace(*SMALLER.get(words, ("", "")))
+    example = EXAMPLES[words].replace("EXPERIMENT", name).replace(*CHANGED.get(words, ("", "")))
     finished = cli(*shlex.split(example)[1:])
     assert (finished.code, finished.err) == (0, "")
     assert finished.out

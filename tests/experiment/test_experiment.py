@@ -334,7 +334,7 @@ def test_what_was_read_stays_what_it_is(tmp_path: Path) -> None:
     np.save(path, np.array([0, 1, 2, 3]))
     assert one.replaced(seed=1).replaced(seed=0) == one
     path.unlink()
-    own.write_text(own.read_text() + "# edited\n")
+    own.write_text(own.read_text() + "EDITED = True\n")
     edited = Experiment(2, 2, router=own)
     assert edited.version != one.version
     assert one.replaced(seed=1).replaced(seed=0) == one

@@ -140,7 +140,7 @@ def test_a_scheduler_that_changes_meanwhile_is_noticed() -> None:
     path = Path("own.py")
     path.write_text(SCHEDULER)
     sent = pickle.dumps(TrafficExperiment(2, 2, scheduler=path, load=0.1))
-    path.write_text(f"{SCHEDULER}# edited\n")
+    path.write_text(f"{SCHEDULER}EDITED = True\n")
     with pytest.raises(InputError, match="has changed since the work began: the version here"):
         pickle.loads(sent)
     unregister_scheduler("own-elsewhere")

@@ -142,7 +142,7 @@ def test_records_and_data_frames_have_the_counts() -> None:
     assert set(frame["router"]) == {"mei-rizzi"}
     assert frame["run"].tolist() == [one["run"] for one in records] == list(range(5))
     assert frame["capped"].dtype == np.bool_
-    assert set(frame) - set(records[0]) == set(experiment_columns(runs.experiment))
+    assert set(frame) - set(records[0]) == {*experiment_columns(runs.experiment), "engine"}
     assert set(records[0]) - set(frame) - {"lost_packets"} == {"slots_known"}
     for record, run in zip(records, runs, strict=True):
         assert record["slots_known"] == run.slots_known

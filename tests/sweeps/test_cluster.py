@@ -453,7 +453,7 @@ def test_an_empty_file_becomes_a_store(cli: Cli, tmp_path: Path) -> None:
     sweep_of(tmp_path, "[[grid]]\nshapes = [[2, 2]]\n")
     (tmp_path / "s.sqlite").touch()
     finished = cli("sweep", tmp_path / "sweep.toml", "--store", tmp_path / "s.sqlite")
-    assert (finished.code, finished.err) == (0, "Running 1 parts of 10 runs, of 1 experiment…\n")
+    assert (finished.code, finished.err) == (0, "Running 1 part of 10 runs, of 1 experiment…\n")
 
 
 @pytest.mark.long  # starts programs

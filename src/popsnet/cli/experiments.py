@@ -395,7 +395,7 @@ def drop(
 ) -> Report:
     """Remove experiments and points of traffic with all their results, after a question.
 
-    Example: popsnet results drop --older-versions
+    Example: popsnet results drop --router direct
 
     Parameters
     ----------
