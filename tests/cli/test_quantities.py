@@ -36,6 +36,10 @@ COMMANDS = {
     "sort": ("sort", 2, 2),
     "compute": ("compute", "prefix-sums", 2, 2),
     "budget": ("budget", 2, 2, "--preset", "pon"),
+    "check": ("check", "trace.jsonl", "--html", "trace.html"),
+    "theory": ("theory", 2, 2, "--figure", "theory.svg"),
+    "exact": ("exact", 2, 2, "--figure", "exact.svg"),
+    "sorting_network": ("sorting-network", 4, "--figure", "network.svg"),
 }
 BESIDE = {"guard": ("--slot", "20ns"), "rate": ("--slot", "20ns"), "fibre": ("--slot", "20ns"),
           "burst": ("--load", "0.1"), "precision": ("--load", "0.1"), "loss": ()}  # fmt: skip
