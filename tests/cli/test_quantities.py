@@ -36,6 +36,10 @@ COMMANDS = {
     "sort": ("sort", 2, 2),
     "compute": ("compute", "prefix-sums", 2, 2),
     "budget": ("budget", 2, 2, "--preset", "pon"),
+    "check": ("check", 2, 2, "schedule.csv", "--packets", "packets.csv"),
+    "theory": ("theory", 2, 2, "--figure", "theory.svg"),
+    "exact": ("exact", 2, 2, "--figure", "exact.svg"),
+    "sorting_network": ("sorting-network", 4, "--figure", "network.svg"),
 }
 BESIDE = {"guard": ("--slot", "20ns"), "rate": ("--slot", "20ns"), "fibre": ("--slot", "20ns"),
           "burst": ("--load", "0.1"), "precision": ("--load", "0.1"), "loss": ()}  # fmt: skip
@@ -61,6 +65,8 @@ def test_every_quantity_is_used_or_refused_with_what_to_give(
     Path("sweep.toml").write_text(
         '[[grid]]\nshapes = [[2, 2]]\nrouters = ["direct"]\nruns = 10\n', encoding="utf-8"
     )
+    Path("schedule.csv").write_text("slot,sender,receiver,packet\n1,0,3,0\n", encoding="utf-8")
+    Path("packets.csv").write_text("source,destination,amount\n0,3,1\n", encoding="utf-8")
     wrong = []
     found = list(options())
     assert {command for command, _ in found} == set(COMMANDS)

@@ -76,7 +76,8 @@ def test_the_command_routes_by_a_schedule(cli: Cli, patient: Router) -> None:
     for option in ("--schedule", "--variant"):
         finished = json.loads(cli(*base, option, "3  2", "--json").out)
         assert (finished["variant"], finished["outcomes"][0]["slots"]) == ("(3, 2) P1", 9)
-    assert "patient ((3, 2) P1), engine slots" in cli(*base, "--schedule", "3 2").out
+    told = cli(*base, "--schedule", "3 2").out
+    assert "\n1 run of patient, engine slots\nschedule (3, 2) P1\n" in told
     assert cli(*base, "--schedule", "3 2", "--trace", "t").code == 0
     assert (check_trace(Path("t")).variant, cli("check", "t").code) == ("(3, 2) P1", 0)
 

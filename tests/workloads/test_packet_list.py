@@ -9,6 +9,7 @@ import popsnet
 from popsnet import InputError, Network
 from popsnet.workloads.block import Block
 from popsnet.workloads.packet_list import PacketList, read_packet_list
+from tests.each import each
 from tests.workloads.matrices_of import groups_of
 
 NETWORK = Network(2, 4)
@@ -83,7 +84,7 @@ def test_a_list_may_be_above_any_bound(tmp_path: Path) -> None:
     assert read(tmp_path, "1,0,1,100\n").load == 100 / 8
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "has no row of numbers; give at least one"),

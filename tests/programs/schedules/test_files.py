@@ -172,7 +172,7 @@ WRONG_MATRICES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), WRONG_MATRICES)
+@each(("text", "message"), WRONG_MATRICES)
 def test_wrong_matrices_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read_matrix(written(tmp_path, text), NETWORK)
@@ -180,7 +180,7 @@ def test_wrong_matrices_are_refused(tmp_path: Path, text: str, message: str) -> 
     assert str(tmp_path / "given.csv") in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("0\n1\n", "is 2 × 1; a demand must have two columns, source and destination, or three"),

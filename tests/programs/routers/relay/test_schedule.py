@@ -230,7 +230,8 @@ def test_the_command_line_takes_schedules(cli: Cli) -> None:
         answer["outcomes"][0].pop("seconds")
         answer.pop("seconds")
     assert objects[1:] == objects[:1] * 3
-    assert "relay (P2 P1)" in cli("route", 8, 8, "--router", "relay", "--schedule", "P2 P1 P1").out
+    told = cli("route", 8, 8, "--router", "relay", "--schedule", "P2 P1 P1").out
+    assert "\n1 run of relay, engine slots\nschedule P2 P1\n" in told
 
 
 @pytest.mark.parametrize("variant", ["roll-call", "census", "direct"])

@@ -102,7 +102,8 @@ def test_stages_to_repeat_get_on_if_some_packets_cannot() -> None:
 
 def test_the_flag(cli: Cli) -> None:
     told = cli("route", 4, 4, "--router", "relay", "--survive", "--fault", "coupler:0-1")
-    assert (told.code, "relay (survive: V" in told.out) == (0, True)
+    assert told.code == 0
+    assert "\n1 run of relay (survive), engine slots\nschedule V2 V2 V1\n" in told.out
     for given, says in (
         (["--router", "relay", "--variant", "S"], "leave out --schedule and --variant"),
         (["--router", "relay", "--schedule", "S"], "leave out --schedule and --variant"),
