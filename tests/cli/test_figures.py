@@ -142,6 +142,8 @@ def test_names_are_replaced_in_legends_and_rows(
         "--label direct": "--label direct: give NAME=TEXT, a name and a text for it.",
         "--width 9": "--width 9: it has no unit; give a length such as 3.5in (in, cm, mm, pt).",
         "--width=-3in": "--width -3in: a figure is 1 to 50 inches wide and high.",
+        "--title=$x^$": "'$x^$' is not a formula that Matplotlib can read. Write \\$ for a dollar "
+        "sign.",
         "--font-size 100": "--font-size 100.0: give 4 to 40 points.",
     }.items():
         assert cli(*line.split(), *options.split()).err == f"Error: {error}\n"

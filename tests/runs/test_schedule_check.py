@@ -45,10 +45,16 @@ def by_machine(network: Network, rows: Rows, faults: Faults) -> int | set[tuple[
                 )
             )  # fmt: skip
             machine.memory.drop(senders, packets)
-            keeps = np.unique(np.array([row[2:4] for row in now], int).reshape(-1, 2), axis=0)
-            machine.memory.store(*keeps.T)
+            held = contents(machine)
+            keeps = sorted({(row[2], row[3]) for row in now} - held)  # one copy is enough
+            machine.memory.store(*np.array(keeps, int).reshape(-1, 2).T)
         except RuleViolation as broken:
             return broken.slot
+    return contents(machine)
+
+
+def contents(machine: Machine) -> set[tuple[int, int]]:
+    """Return who holds which packet."""
     return set(zip(*(column.tolist() for column in machine.memory.content()), strict=True))
 
 
@@ -167,6 +173,10 @@ def test_packets_are_where_the_table_leaves_them(tmp_path: Path) -> None:
     assert check.positions[0] == {
         "packet": 0, "source": 0, "destination": 1, "processors": [0, 1],
     }  # fmt: skip
+    again = [[1, 0, 0, 0], [1, 0, 2, 0], [2, 2, 0, 0], [3, 0, 2, 0]]  # 0 hears packet 0 twice
+    assert popsnet.check_schedule(2, 2, again).positions[0]["processors"] == [2]
+    again.append([4, 0, 1, 0])
+    assert popsnet.check_schedule(2, 2, again).result.violations[0].slot == 4
     assert "Nothing says where packets must go" in " ".join(str(check).split())
     wanted = popsnet.check_schedule(2, 2, rows, [3, 1, 2, 0])
     assert [one.rule for one in wanted.result.violations] == [

@@ -16,10 +16,12 @@ from weakref import WeakKeyDictionary
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.cbook import is_math_text
 from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.legend import Legend
+from matplotlib.mathtext import MathTextParser
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.style import context
 from matplotlib.text import Text
@@ -397,6 +399,12 @@ class FigureLayout:
         least, most = _FONT_SIZES
         if self.font_size is not None and not least <= self.font_size <= most:
             raise wrong("font_size", self.font_size)(f"give {least:g} to {most:g} points.")
+        for text in filter(is_math_text, (self.title or "", *self.labels.values())):
+            try:
+                MathTextParser("path").parse(text)
+            except ValueError:
+                rule = "is not a formula that Matplotlib can read. Write \\$ for a dollar sign."
+                raise InputError(f"{text!r} {rule}") from None
 
     @styled()
     def apply(self, figure: Figure) -> Figure:

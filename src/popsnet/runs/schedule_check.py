@@ -146,7 +146,8 @@ def trace_report(result: TraceCheck, name: str) -> Report:
 def _counts(result: TraceCheck) -> str:
     lost = f"{len(result.lost):,} lost" if result.tells_holdings else "lost packets not recorded"
     counts = (
-        f"{result.slots:,} slots, {result.messages:,} messages, {result.collisions:,} collisions, "
+        f"{plural(result.slots, 'slot')}, {plural(result.messages, 'message')}, "
+        f"{plural(result.collisions, 'collision')}, "
         f"{result.delivered:,} of {result.packets:,} packets delivered, "
     )
     if result.traffic:
@@ -421,7 +422,9 @@ class _TableReplay(RouterReplay):
                 self._violation(row.receiver, _UNHEARD.format(*row[1:4]))
         gone = [(who, packet) for who, _, _, packet in line.sends if who not in self._silent]
         line.drops.extend(gone)  # type: ignore[arg-type]
-        line.keeps.extend(sorted(heard.items()))
+        for who, packet in sorted(heard.items()):  # a second copy of a packet is not kept
+            if (who, packet) in gone or not self.held.get(packet * self.n + who):
+                line.keeps.append((who, packet))
         self.holdings.append({"keeps": line.keeps, "drops": line.drops})
         super()._settle(line, heard)
 
@@ -433,6 +436,8 @@ class _TableReplay(RouterReplay):
         sent = sorted({row.packet for row in self.rows if row.sender == processor})
         heard = [row.sender for row in self.rows if row.receiver == processor]
         words = next((words for known, words in _WORDS.items() if rule.startswith(known)), "{rule}")
+        if len(sent) == 1 and rule.startswith(Rule.ONE_MESSAGE):
+            words = "Processor {0} sends packet {sent} more than once, and {rule}. Send it once."
         place = self._place(sent[0]) if sent else ""
         text = words.format(processor, sent=_some(sent), heard=_some(heard), rule=rule, place=place)
         super()._violation(processor, text)
