@@ -16,7 +16,7 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 42806
+MOST_LINES = 42819
 MOST_MODULES = 347
 
 MOST_CASES = 4_500
