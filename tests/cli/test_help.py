@@ -23,7 +23,7 @@ CHANGED = {
     "theory": ("64 64", "8 8"),
     "results drop": ("--router direct", "--router direct --yes"),
 }
-"""What is expensive is run on a smaller network, and nobody is there to answer a question."""
+"""What is expensive is run on a smaller network, and no user answers a question."""
 
 
 def test_every_command_has_an_example_in_its_help() -> None:
