@@ -35,6 +35,8 @@ def test_what_a_release_shows_was_made_by_it() -> None:
     """The paper's tables and all drawn figures; ``make picture`` and a full run make them again."""
     program = f"popsnet {popsnet.__version__}"
     assert json.loads((ROOT / "results/paper/provenance.json").read_text())["program"] == program
+    kept = [json.loads(path.read_text()) for path in (ROOT / "results/preprint").glob("*.json")]
+    assert {result["popsnet_version"] for result in kept} == {popsnet.__version__}
     figures = sorted((ROOT / "docs/images").rglob("*.svg"))
     assert len(figures) > 30
     drawn = {path.name: path.read_text(encoding="utf-8") for path in figures}
