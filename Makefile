@@ -4,6 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
+# Where it is set, each of the many processes of the tests would compile all sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
 CHROMIUM := chromium chromium-browser google-chrome
 
 .PHONY: help setup paper lint quick quick-cases test cases kernels-of-relay other-kernels test-long \

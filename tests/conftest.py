@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 settings.register_profile("full", deadline=None, derandomize=True, print_blob=True)
-settings.register_profile("quick", settings.get_profile("full"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=15)
 settings.load_profile("quick")
 
 

@@ -46,8 +46,19 @@ def each(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Test],
 
 def examples(most: int) -> settings:
     """Let Hypothesis try this many examples, or fewer where everything is to be quick."""
-    is_full = settings.get_current_profile_name() == "full"
-    return settings(max_examples=most if is_full else min(most, settings().max_examples))
+    return settings(max_examples=most if _is_full() else min(most, settings().max_examples))
+
+
+def sampled(cases: Iterable[Any], most: int) -> list[Any]:
+    """Take all cases, or this many from the first to the last where everything is to be quick."""
+    rows = list(cases)
+    if _is_full() or len(rows) <= most:
+        return rows
+    return [rows[place * (len(rows) - 1) // max(most - 1, 1)] for place in range(most)]
+
+
+def _is_full() -> bool:
+    return settings.get_current_profile_name() == "full"
 
 
 def rarely(cases: Iterable[Any]) -> list[Any]:

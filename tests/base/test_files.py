@@ -14,6 +14,7 @@ from popsnet.base.errors import InputError, StoreError
 from popsnet.base.files import make_folder, write_whole
 from popsnet.sweeps import Store
 from tests.conftest import Cli
+from tests.each import sampled
 
 unix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 
@@ -37,7 +38,7 @@ def write(path: Path, text: str = "new") -> None:
 # Links
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
+@pytest.mark.parametrize("name", sampled(OUTPUTS, 4))
 def test_every_output_replaces_what_a_link_points_to(
     name: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,7 @@ popsnet.simulate(2, 2, scheduler="tdm", load=0.1, slots=100, {more})
 """
 
 
+@pytest.mark.program
 def test_a_service_without_a_terminal_prints_nothing(tmp_path: Path) -> None:
     """Also while code is compiled; the folder of compiled code is empty."""
     for more, is_silent in (("", True), ("progress=True", False)):

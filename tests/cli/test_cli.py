@@ -516,6 +516,7 @@ def test_an_interrupt_reports_what_is_finished() -> None:
     assert f"Interrupted: {done} of 1000000 runs were finished." in finished.stderr
 
 
+@pytest.mark.program
 def test_an_interrupt_ends_a_long_compiled_run_at_once() -> None:
     """A million packets that all collide for ever, on one coupler."""
     arguments = ("route", "1048576", "1", "--variant", "idealized", "--engine", "fused")
@@ -524,6 +525,7 @@ def test_an_interrupt_ends_a_long_compiled_run_at_once() -> None:
     assert "Interrupted: 0 of 1 runs" in finished.stderr
 
 
+@pytest.mark.program
 def test_an_interrupted_trace_leaves_no_file_behind(tmp_path: Path) -> None:
     finished = interrupt("route", "512", "512", "--trace", str(tmp_path / "t"), after=2)
     assert finished.returncode == 130

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from popsnet import Sweep, collect, plots
 from tests.conftest import COMMAND, Cli
-from tests.each import each
+from tests.each import each, sampled
 from tests.plots.texts import texts_of
 from tests.project.pages import ROOT
 
@@ -100,7 +100,7 @@ def test_every_format_is_written(command: str, ending: str, cli: Cli, store: Non
 LAYOUT = ["--title", "A", "--width", "9cm", "--height", "150mm", "--font-size", "9"]
 
 
-@each("command", COMMANDS)
+@each("command", sampled(COMMANDS, 4))
 def test_every_figure_has_the_size_and_the_title_that_are_asked_for(
     command: str, cli: Cli, store: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

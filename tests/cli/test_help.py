@@ -13,7 +13,7 @@ from typer.models import OptionInfo
 import popsnet
 from tests.commands import COMMANDS, EXAMPLES
 from tests.conftest import Cli
-from tests.each import each
+from tests.each import each, rarely
 from tests.project.schemas import require_schemas
 
 CHANGED = {
@@ -67,7 +67,11 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("words", EXAMPLES)
+LONG = ("adversary conflict-free", "paper")
+"""Their documents and tests of their own run them, too."""
+
+
+@pytest.mark.parametrize("words", [*(one for one in EXAMPLES if one not in LONG), *rarely(LONG)])
 def test_the_example_runs_and_its_report_has_the_form_that_is_stated(
     words: str, cli: Cli, prepared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -430,9 +430,11 @@ def typed(words: str, name: str, value: str | None = None) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files that options name. Figures are drawn, but not rendered."""
+    """The files that options name. Figures are drawn, but neither arranged nor rendered."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("popsnet.plots.style.save_one", lambda figure, path: path.touch())
+    monkeypatch.setattr("popsnet.plots.style._place", lambda figure: None)
+    monkeypatch.setattr("matplotlib.figure.Figure.draw_without_rendering", lambda figure: None)
     Path("demand.csv").write_text("0,1\n0,2\n0,3\n1,2\n")
     Path("matrix.csv").write_text("0,3\n2,0\n")
     Path("rates.csv").write_text("1,3\n2,1\n")

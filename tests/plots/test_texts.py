@@ -192,7 +192,7 @@ def test_every_function_that_draws_has_a_figure_here() -> None:
 def test_every_text_is_inside_its_figure(
     few: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one figure of each function and its example, or in all and those of the paper.
+    """In one figure of each function, or in all, those of the examples and those of the paper.
 
     They are as popsnet draws them, and in a column with a long title and a long name.
     """
@@ -201,7 +201,7 @@ def test_every_text_is_inside_its_figure(
              for number, draw in enumerate(several[:1] if few else several)}  # fmt: skip
     if not few:
         drawn |= {part.stem: part.figure for part in paper_figures(committed())}
-    drawn |= examples(monkeypatch)
+        drawn |= examples(monkeypatch)
     outside = {name: found for name, figure in drawn.items() if (found := texts_outside(figure))}
     assert outside == {}
     narrow = {name: texts_outside(column(figure)) for name, figure in drawn.items()}

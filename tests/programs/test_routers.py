@@ -42,7 +42,7 @@ from popsnet.programs.router import (
 from popsnet.trace import Event
 from popsnet.workloads.permutations import NAMES
 from tests.conftest import Cli, permutation
-from tests.each import each
+from tests.each import each, sampled
 
 SHAPES = [(1, 1), (2, 2), (3, 3), (7, 7), (1, 6), (6, 1), (4, 7), (7, 4), (16, 4), (5, 11)]
 
@@ -62,7 +62,7 @@ def test_every_packet_comes_home_where_the_router_applies(router: Router, d: int
         with pytest.raises(InputError, match=r"does not apply to POPS"):
             execute(router, d, g)
         return
-    for seed in range(10):
+    for seed in sampled(range(10), 4):
         outcome = execute(router, d, g, seed)
         assert (outcome.delivered, outcome.lost, outcome.capped) == (d * g, 0, False)
         assert outcome.peak_buffers is not None

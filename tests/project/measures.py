@@ -45,10 +45,10 @@ class Many(NamedTuple):
 
 
 @cache
-def trees() -> list[tuple[str, ast.Module]]:
-    """Return every module of the wheel, by its path below the package."""
+def modules() -> list[tuple[str, list[ast.AST]]]:
+    """Return the nodes of every module of the wheel, by its path below the package."""
     return [
-        (path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        (path.relative_to(SOURCE).as_posix(), [*ast.walk(ast.parse(path.read_text("utf-8")))])
         for path in sorted(SOURCE.rglob("*.py"))
     ]
 
@@ -56,8 +56,8 @@ def trees() -> list[tuple[str, ast.Module]]:
 def with_many_parameters() -> list[Many]:
     """Return the functions with more than eight parameters, those with the most first."""
     found = []
-    for path, tree in trees():
-        for node in ast.walk(tree):
+    for path, nodes in modules():
+        for node in nodes:
             if isinstance(node, ast.FunctionDef):
                 given = node.args
                 count = len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
@@ -76,9 +76,7 @@ def unformatted() -> int:
 
 def classes() -> list[ast.ClassDef]:
     """Return all classes."""
-    return [
-        node for _, tree in trees() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
-    ]
+    return [node for _, nodes in modules() for node in nodes if isinstance(node, ast.ClassDef)]
 
 
 def defined_twice() -> list[str]:
@@ -101,8 +99,8 @@ def registers() -> list[str]:
     """Return the registers of programs: from each, one function deletes programs."""
     return [
         f"{path} {node.name}"
-        for path, tree in trees()
-        for node in ast.walk(tree)
+        for path, nodes in modules()
+        for node in nodes
         if isinstance(node, ast.FunctionDef) and node.name.startswith(("unregister", "remove"))
         if any(isinstance(part, ast.Delete) for part in ast.walk(node))
     ]
@@ -140,9 +138,9 @@ def asked_features() -> list[str]:
 def _lines(chosen: Callable[[str], bool], asks: Callable[[ast.AST], list[int]]) -> list[str]:
     found = {
         (path, line)
-        for path, tree in trees()
+        for path, nodes in modules()
         if chosen(path)
-        for node in ast.walk(tree)
+        for node in nodes
         for line in asks(node)
     }
     return [f"{path}:{line}" for path, line in sorted(found)]

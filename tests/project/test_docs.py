@@ -64,6 +64,7 @@ def execute(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 MARKS = {
     "docs/gallery.md": [pytest.mark.long],  # draws every figure; tests/plots and tests/cli do, too
+    "docs/how-to/a-figure-for-a-paper.md": [pytest.mark.long],  # draws many figures
     "docs/how-to/clusters.md": [pytest.mark.program],  # starts a cluster
     "docs/how-to/tails.md": [pytest.mark.long],  # a million runs
     "docs/how-to/your-own-traffic.md": [pytest.mark.long],  # curves of several schedulers

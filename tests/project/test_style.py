@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.each import each
@@ -69,20 +69,22 @@ ALLOWED = {
 """By file and pattern: where a phrase means something else."""
 
 
-def texts() -> Iterator[Path]:
-    for pattern in ("*.md", "docs/**/*.md", "src/**/*.py", "src/**/*.pyi", "src/**/*.js"):
-        yield from ROOT.glob(pattern)
-    yield from ROOT.glob("src/**/*.html")
+FILES = "*.md", "docs/**/*.md", "src/**/*.py", "src/**/*.pyi", "src/**/*.js", "src/**/*.html"
+
+
+@cache
+def texts() -> dict[str, str]:
+    """What is written, by the names of the files."""
+    paths = [path for pattern in FILES for path in ROOT.glob(pattern)]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 @each("pattern", PHRASES)
 def test_no_phrase_of_the_list_is_used(pattern: str) -> None:
     found = []
-    for path in texts():
-        name = path.relative_to(ROOT).as_posix()
+    for name, text in texts().items():
         if (name, pattern) in ALLOWED:
             continue
-        text = path.read_text(encoding="utf-8")
         for match in re.finditer(pattern.replace(" ", r"\s+"), text, re.IGNORECASE):
             line = text.count("\n", 0, match.start()) + 1
             found.append(f"{name}:{line}: {' '.join(match[0].split())!r}")

@@ -18,7 +18,7 @@ from popsnet.base.stats.inference import binomial_interval
 from popsnet.engines import ENGINES
 from popsnet.runs.distribution import RunsDistribution
 from popsnet.runs.expected_tails import Measure
-from tests.each import each, examples
+from tests.each import each, examples, sampled
 
 MEASURES: tuple[Measure, Measure] = ("slots", "steps")
 
@@ -37,7 +37,7 @@ def counted_one_by_one(experiment: Experiment, runs: int, first: int = 0) -> lis
     return [Counter(getattr(run, measure) for run in found) for measure in MEASURES]
 
 
-@each("experiment", EXPERIMENTS)
+@each("experiment", sampled(EXPERIMENTS, 3))
 @each("first", [0, 1000])
 def test_counts_are_those_of_single_runs(experiment: Experiment, first: int) -> None:
     found = distribution(experiment, runs=60, first=first, engine="slots", exact=False)

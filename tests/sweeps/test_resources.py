@@ -26,7 +26,10 @@ from popsnet.sweeps.work import suits
 from tests.engines.plugin import forget_plugins, install, write_plugin
 from tests.sweeps.edits import results
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.program,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+]
 
 WANTED = [
     *(Experiment(4, 4, seed=seed) for seed in range(4)),

@@ -18,6 +18,7 @@ from tests.testing.every_draw import cases, check_every_draw, examine, number_of
 NETWORK = Network(2, 2)
 
 
+@pytest.mark.long
 def test_certainty_on_every_candidate_set_of_pops_2_2() -> None:
     found = check_every_draw(NETWORK, variant="T2")
     assert found.ok, found.failure

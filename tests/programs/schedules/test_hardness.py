@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pytest
 
 from popsnet.programs.schedules import lower_bound
 from popsnet.programs.schedules.fixed import straight_slots
-from tests.each import each
+from tests.each import each, sampled
 from tests.programs.schedules.cubic import (
     NAMED,
     Graph,
@@ -32,7 +31,7 @@ def assert_cubic(graph: Graph) -> None:
     assert len({frozenset(edge) for edge in graph}) == len(graph)
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each("name", sampled(NAMED, 1))
 def test_graphs_whose_colours_are_known(name: str) -> None:
     graph, colourable = NAMED[name]
     assert_cubic(graph)
@@ -44,7 +43,7 @@ def test_graphs_whose_colours_are_known(name: str) -> None:
     assert int(straight_slots(demand).max()) + 1 == (3 if colourable else 4)
 
 
-@each(("graph", "name"), RANDOM)
+@each(("graph", "name"), sampled(RANDOM, 3))
 def test_random_graphs_both_ways(graph: Graph, name: str) -> None:
     assert_cubic(graph)
     demand = demand_of(graph)

@@ -31,7 +31,7 @@ from popsnet.workloads.block import Block
 from popsnet.workloads.largest_loads import Bounds
 from popsnet.workloads.patterns import resolve_pattern
 from tests.conftest import Cli
-from tests.each import each, rarely
+from tests.each import each, rarely, sampled
 from tests.workloads.matrices_of import groups_of, matrix_of
 
 NAMES = [one.name for one in all_schedulers() if not one.file]
@@ -361,8 +361,7 @@ def test_lost_packets_do_not_make_a_point_unstable() -> None:
 # Traces, and what schedulers may know
 
 
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("name", NAMES)
+@each(("name", "known"), sampled([(name, known) for name in NAMES for known in (False, True)], 5))
 def test_traces_of_faulty_traffic_are_right(tmp_path: Path, name: str, known: bool) -> None:
     faults = "coupler:0-1@20 receiver:3 processor:4 loss:0.3/listener"
     path = tmp_path / "run.jsonl"

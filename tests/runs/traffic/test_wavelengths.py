@@ -14,7 +14,7 @@ from popsnet.programs.schedulers.two_hops import capacity
 from popsnet.testing import check_scheduler_locality
 from popsnet.traffic import Frame, TrafficExperiment
 from popsnet.workloads.patterns import resolve_pattern
-from tests.each import each
+from tests.each import each, sampled
 
 SHAPES = [*product((1, 2, 3, 5, 8), (1, 2, 3, 4), (2, 3, 5))]
 
@@ -81,7 +81,7 @@ def test_schedulers_carry_a_load_without_collisions(
 
 
 @pytest.mark.parametrize("known", [False, True])
-@each("scheduler", ["tdm", "rotor", "vlb"])
+@each("scheduler", sampled(["tdm", "rotor", "vlb"], 1))
 def test_traces_with_faults_are_checked(scheduler: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     faults = f"coupler:0-1 transmitter:3 receiver:9@20{'' if known else ' loss:0.05'}"

@@ -15,7 +15,7 @@ from popsnet.studies.adversaries import CheckedSlot, Refusal, check_conflict_fre
 from popsnet.studies.adversaries.all_permutations import AllPermutations
 from popsnet.studies.adversaries.rigid import watch_slots
 from popsnet.theory import conflict_free_arrivals
-from tests.each import each
+from tests.each import each, sampled
 from tests.studies.adversaries.test_all_permutations import spans
 from tests.studies.adversaries.test_rigid import written
 
@@ -108,15 +108,19 @@ def test_what_is_found_is_what_brute_force_finds(router: str) -> None:
     assert check.indicators == indicators
 
 
-def test_the_theorem_holds_for_routers_without_conflicts() -> None:
-    cases = ("direct", 3, 2), ("batcher", 2, 3), ("aks", 3, 2), ("relay", 1, 6), (QUERIES, 6, 1)
-    for router, d, g in cases:
-        check = check_conflict_free(router, None, d, g, slots=6)
-        assert check.confirmed, (router, d, g)
-        first = check.checked[0]
-        assert first.coupler_degree == first.bounds.get("coupler_degree", 1) == 1
-        assert all(one.unchanged == 0 for one in check.checked)
-        assert check.checked[-1].arrivals <= d * g
+CONFLICT_FREE = (
+    ("direct", 3, 2), ("batcher", 2, 3), ("aks", 3, 2), ("relay", 1, 6), (QUERIES, 6, 1)
+)  # fmt: skip
+
+
+@each(("router", "d", "g"), sampled(CONFLICT_FREE, 2))
+def test_the_theorem_holds_for_routers_without_conflicts(router: str, d: int, g: int) -> None:
+    check = check_conflict_free(router, None, d, g, slots=6)
+    assert check.confirmed
+    first = check.checked[0]
+    assert first.coupler_degree == first.bounds.get("coupler_degree", 1) == 1
+    assert all(one.unchanged == 0 for one in check.checked)
+    assert check.checked[-1].arrivals <= d * g
 
 
 def test_queries_deliver_all_and_by_values_that_were_heard() -> None:

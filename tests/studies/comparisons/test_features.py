@@ -14,7 +14,7 @@ from popsnet.engines.outcome import FaultCounts
 from popsnet.plots import draw_comparison
 from popsnet.programs.schedules import Demand, lower_bound
 from popsnet.runs.notebook import page_of
-from tests.each import each
+from tests.each import each, sampled
 
 MATRIX = [[1, 2, 3, 4], [4, 3, 2, 1], [0, 9, 0, 0], [5, 0, 0, 5]]
 FAULTS = "random:couplers=2 processor:5 loss:0.01"
@@ -28,7 +28,7 @@ FEATURES: list[dict[str, Any]] = [
 ]
 
 
-@each("features", FEATURES)
+@each("features", sampled(FEATURES, 3))
 def test_a_comparison_has_the_runs_of_every_router(features: dict[str, Any]) -> None:
     found = compare(8, 4, runs=4, max_steps=30, **features)
     assert len(found) + len(found.left_out) >= 1
@@ -63,7 +63,7 @@ def test_those_that_survive_are_compared_by_default() -> None:
     assert found.done[0].missing == 0
 
 
-@each("features", [one for one in FEATURES if "faults" not in one])
+@each("features", sampled([one for one in FEATURES if "faults" not in one], 2))
 def test_survival_is_of_the_same_packets(features: dict[str, Any]) -> None:
     found = survival(8, 4, numbers=[0, 2], runs=3, max_steps=30, fault_seed=4, **features)
     for router, variant in found.routers:
