@@ -15,9 +15,7 @@ from popsnet.model.loops import I32, Bools, first_outside, plain
 from popsnet.model.medium import Medium, SlotArrays, SlotOutcome, make_medium
 from popsnet.model.memory import FaultTolerance, Memory, VisitMarks, first_repeat
 from popsnet.model.network import Network
-from popsnet.model.slot import NO_PACKET, Inbox, Ints, Kind, Slot
-
-_PACKET = Kind.PACKET  # members of an Enum are slow to look up
+from popsnet.model.slot import NO_PACKET, PACKET, Inbox, Ints, Kind, Slot
 
 
 @dataclass
@@ -183,11 +181,11 @@ class Machine:
         if isinstance(slot.kind, Kind):
             kinds: Ints = np.empty(len(messages), dtype=np.int8)
             kinds.fill(int(slot.kind))
-            if slot.kind is not _PACKET:
+            if slot.kind is not PACKET:
                 destinations.fill(NO_PACKET)
         else:
             kinds = slot.kind[messages]
-            destinations[kinds != _PACKET] = NO_PACKET
+            destinations[kinds != PACKET] = NO_PACKET
         return Inbox(
             receivers=receivers.astype(slot.listeners.dtype, copy=False),
             groups=groups.astype(slot.listened.dtype, copy=False),
@@ -203,7 +201,7 @@ class Machine:
         g, count = self.network.g, len(self.memory._destination)
         senders, groups, packets, listeners, listened = arrays
         sent = loops.may_send(*self._seen.next(), senders, groups, packets, g, NO_PACKET, count)
-        if not sent or (only is _PACKET and not self.memory.hold_all(senders, packets)):
+        if not sent or (only is PACKET and not self.memory.hold_all(senders, packets)):
             return False
         return loops.may_listen(*self._seen.next(), listeners, listened, g)
 
