@@ -168,7 +168,7 @@ class Memory:
         unheard = first_true(~self._hear_now(processors, packets))
         what = "stores packet {packet}, which it has not just heard"
         self._refuse(unheard, processors, packets, rule, what)
-        self._require_once(processors, rule, "stores what it heard twice")
+        require_distinct(self._slot, processors, self._n, rule, "stores what it heard twice")
 
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held.
@@ -239,7 +239,7 @@ class Memory:
         wrong = first_true(self._arrived[packets] | (self._destination[packets] != processors))
         what = "delivers packet {packet}, which is not for it or was delivered before"
         self._refuse(wrong, processors, packets, rule, what)
-        self._require_once(processors, rule, "delivers its packet twice")
+        require_distinct(self._slot, processors, self._n, rule, "delivers its packet twice")
 
     def assume_delivered(self, packets: Ints) -> None:
         """Count packets as delivered that were not: for idealized variants.
@@ -387,11 +387,6 @@ class Memory:
             self._refuse(wrong, processors, packets, rule, "names packet {packet}")
         return pairs(processors, packets)
 
-    def _require_once(self, processors: I32, rule: Rule, detail: str) -> None:
-        twice = first_repeat(processors, self._n)
-        if twice is not None:
-            raise RuleViolation(self._slot, twice, rule, detail)
-
     def _refuse(self, at: int, processors: Ints, packets: Ints, rule: Rule, detail: str) -> None:
         """Blame the processor at a position, unless that is negative."""
         if at >= 0:
@@ -519,11 +514,12 @@ def first_true(wrong: Bools) -> int:
     return int(np.argmax(wrong)) if wrong.any() else -1
 
 
-def first_repeat(numbers: I32, bound: int) -> int | None:
-    """Return the smallest number in [0, bound) that occurs twice, if any does."""
-    if rises(numbers) or differ(np.zeros(bound, dtype=np.int32), 1, numbers):
-        return None
-    return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
+def require_distinct(slot: int, processors: Ints, n: int, rule: Rule, detail: str) -> None:
+    """Require processors to be different, or blame the smallest that occurs twice."""
+    numbers = plain(processors)
+    if not (rises(numbers) or differ(np.zeros(n, dtype=np.int32), 1, numbers)):
+        twice = int(np.argmax(np.bincount(numbers, minlength=n) > 1))
+        raise RuleViolation(slot, twice, rule, detail)
 
 
 def first_of_each(numbers: Sequence[int] | Ints) -> Bools:
