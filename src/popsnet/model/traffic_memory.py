@@ -243,10 +243,7 @@ class TrafficMemory(Memory):
         """Return what all processors hold."""
         own = np.flatnonzero(self._facts[OWN, : self._packets]).astype(np.int32)
         processors, packets = self._buffers.content()
-        return (
-            np.concatenate([self._facts[SOURCE, own], processors]),
-            np.concatenate([own, packets]),
-        )
+        return np.append(self._facts[SOURCE, own], processors), np.append(own, packets)
 
     def _may_store(self, processors: Ints, packets: Ints) -> Bools:
         stored = self._buffers.find(*plain_each(processors, packets))
