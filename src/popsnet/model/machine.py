@@ -13,11 +13,9 @@ from popsnet.model.contents import RaggedArray
 from popsnet.model.faults import ActiveFaults
 from popsnet.model.loops import I32, Bools, first_outside, plain
 from popsnet.model.medium import Medium, SlotArrays, SlotOutcome, make_medium
-from popsnet.model.memory import FaultTolerance, Memory, VisitMarks, first_repeat
+from popsnet.model.memory import FaultTolerance, Memory, VisitMarks, require_distinct
 from popsnet.model.network import Network
-from popsnet.model.slot import NO_PACKET, Inbox, Ints, Kind, Slot
-
-_PACKET = Kind.PACKET  # members of an Enum are slow to look up
+from popsnet.model.slot import NO_PACKET, PACKET, Inbox, Ints, Kind, Slot
 
 
 @dataclass
@@ -183,11 +181,11 @@ class Machine:
         if isinstance(slot.kind, Kind):
             kinds: Ints = np.empty(len(messages), dtype=np.int8)
             kinds.fill(int(slot.kind))
-            if slot.kind is not _PACKET:
+            if slot.kind is not PACKET:
                 destinations.fill(NO_PACKET)
         else:
             kinds = slot.kind[messages]
-            destinations[kinds != _PACKET] = NO_PACKET
+            destinations[kinds != PACKET] = NO_PACKET
         return Inbox(
             receivers=receivers.astype(slot.listeners.dtype, copy=False),
             groups=groups.astype(slot.listened.dtype, copy=False),
@@ -203,7 +201,7 @@ class Machine:
         g, count = self.network.g, len(self.memory._destination)
         senders, groups, packets, listeners, listened = arrays
         sent = loops.may_send(*self._seen.next(), senders, groups, packets, g, NO_PACKET, count)
-        if not sent or (only is _PACKET and not self.memory.hold_all(senders, packets)):
+        if not sent or (only is PACKET and not self.memory.hold_all(senders, packets)):
             return False
         return loops.may_listen(*self._seen.next(), listeners, listened, g)
 
@@ -213,7 +211,7 @@ class Machine:
         n, g = self.network.n, self.network.g
         senders, groups, packets = slot.senders, slot.groups, slot.packet_numbers
         _require_range(number, senders, senders, n, Rule.PROCESSOR_EXISTS, "it sends")
-        _require_distinct(number, senders, n, Rule.ONE_MESSAGE, "it sends twice")
+        require_distinct(number, senders, n, Rule.ONE_MESSAGE, "it sends twice")
         by = senders if owners is None else senders[owners]
         _require_range(number, groups, by, g, Rule.GROUP_EXISTS, "it sends to group")
         if owners is not None:
@@ -239,7 +237,7 @@ class Machine:
         n, g = self.network.n, self.network.g
         listeners, listened = slot.listeners, slot.listened
         _require_range(number, listeners, listeners, n, Rule.PROCESSOR_EXISTS, "it listens")
-        _require_distinct(number, listeners, n, Rule.ONE_LISTENED, "it listens twice")
+        require_distinct(number, listeners, n, Rule.ONE_LISTENED, "it listens twice")
         _require_range(number, listened, listeners, g, Rule.GROUP_EXISTS, "it listens to group")
 
 
@@ -261,12 +259,6 @@ def _require_range(
     if first >= 0:
         detail = what if rule is Rule.PROCESSOR_EXISTS else f"{what} {values[first]}, of {bound}"
         raise RuleViolation(slot, int(processors[first]), rule, detail)
-
-
-def _require_distinct(slot: int, processors: Ints, n: int, rule: Rule, detail: str) -> None:
-    twice = first_repeat(plain(processors), n)
-    if twice is not None:
-        raise RuleViolation(slot, twice, rule, detail)
 
 
 def _require_sets(slot: int, multicast: Slot, owners: Ints, g: int) -> None:

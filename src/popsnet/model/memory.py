@@ -16,9 +16,8 @@ from popsnet.model.buffers import make_buffers
 from popsnet.model.faults import ActiveFaults
 from popsnet.model.loops import NOTHING, Bools, differ, first_outside, plain, plain_each, rises
 from popsnet.model.network import I32, Network
-from popsnet.model.slot import Inbox, Ints, Kind, Slot
+from popsnet.model.slot import PACKET, Inbox, Ints, Kind, Slot
 
-_PACKET = Kind.PACKET  # members of an Enum are slow to look up
 _MOST_LOOPS = 2**31 - 1
 
 
@@ -166,10 +165,10 @@ class Memory:
     def _require_heard(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         rule = Rule.KEEPS_WHAT_IT_HEARD
-        unheard = _first(self._heard[processors] != (self._slot << 32 | packets.astype(np.int64)))
+        unheard = first_true(~self._hear_now(processors, packets))
         what = "stores packet {packet}, which it has not just heard"
         self._refuse(unheard, processors, packets, rule, what)
-        self._require_once(processors, rule, "stores what it heard twice")
+        require_distinct(self._slot, processors, self._n, rule, "stores what it heard twice")
 
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held.
@@ -205,7 +204,7 @@ class Memory:
 
     def _require_undelivered(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
-        delivered = _first(self._arrived[packets] & (self._destination[packets] == processors))
+        delivered = first_true(self._arrived[packets] & (self._destination[packets] == processors))
         what = "drops packet {packet}, which was delivered to it"
         self._refuse(delivered, processors, packets, Rule.DROPS_WHAT_IT_HOLDS, what)
 
@@ -237,10 +236,10 @@ class Memory:
     def _require_due(self, processors: Ints, packets: Ints) -> None:
         processors, packets = self._numbers(processors, packets)
         rule = Rule.DELIVERS_ONCE
-        wrong = _first(self._arrived[packets] | (self._destination[packets] != processors))
+        wrong = first_true(self._arrived[packets] | (self._destination[packets] != processors))
         what = "delivers packet {packet}, which is not for it or was delivered before"
         self._refuse(wrong, processors, packets, rule, what)
-        self._require_once(processors, rule, "delivers its packet twice")
+        require_distinct(self._slot, processors, self._n, rule, "delivers its packet twice")
 
     def assume_delivered(self, packets: Ints) -> None:
         """Count packets as delivered that were not: for idealized variants.
@@ -373,8 +372,8 @@ class Memory:
         if self._crowded:
             self._peak, self._crowded = self.peak, []
         if not isinstance(slot.kind, Kind):
-            inbox = inbox.at(inbox.kinds == _PACKET)
-        elif slot.kind is not _PACKET:
+            inbox = inbox.at(inbox.kinds == PACKET)
+        elif slot.kind is not PACKET:
             return
         loops.note(self._heard, number, *plain_each(inbox.receivers, inbox.packets))
 
@@ -387,11 +386,6 @@ class Memory:
             wrong = first_outside(plain(numbers), 0, bound)
             self._refuse(wrong, processors, packets, rule, "names packet {packet}")
         return pairs(processors, packets)
-
-    def _require_once(self, processors: I32, rule: Rule, detail: str) -> None:
-        twice = first_repeat(processors, self._n)
-        if twice is not None:
-            raise RuleViolation(self._slot, twice, rule, detail)
 
     def _refuse(self, at: int, processors: Ints, packets: Ints, rule: Rule, detail: str) -> None:
         """Blame the processor at a position, unless that is negative."""
@@ -425,9 +419,8 @@ class FaultTolerance(Memory):
     def without_missing_packets(self, slot: Slot) -> Slot:
         """Return the slot without messages for which the sender lacks the packet."""
         senders, packets = slot.senders, slot.packet_numbers
-        rows = np.flatnonzero(
-            (slot.kinds == Kind.PACKET) & self._exist(senders, packets)
-        )  # the machine refuses what does not exist
+        # the machine refuses what does not exist
+        rows = np.flatnonzero((slot.kinds == PACKET) & self._exist(senders, packets))
         missing = np.zeros(len(senders), dtype=np.bool_)
         missing[rows] = ~self.holds(senders[rows], packets[rows])
         if not missing.any():
@@ -516,16 +509,17 @@ def pairs(processors: Ints, packets: Ints) -> tuple[I32, I32]:
     return processors, packets
 
 
-def _first(wrong: Bools) -> int:
-    """Return the position of the first that is wrong, or -1."""
+def first_true(wrong: Bools) -> int:
+    """Return the position of the first that is true, or -1."""
     return int(np.argmax(wrong)) if wrong.any() else -1
 
 
-def first_repeat(numbers: I32, bound: int) -> int | None:
-    """Return the smallest number in [0, bound) that occurs twice, if any does."""
-    if rises(numbers) or differ(np.zeros(bound, dtype=np.int32), 1, numbers):
-        return None
-    return int(np.argmax(np.bincount(numbers, minlength=bound) > 1))
+def require_distinct(slot: int, processors: Ints, n: int, rule: Rule, detail: str) -> None:
+    """Require processors to be different, or blame the smallest that occurs twice."""
+    numbers = plain(processors)
+    if not (rises(numbers) or differ(np.zeros(n, dtype=np.int32), 1, numbers)):
+        twice = int(np.argmax(np.bincount(numbers, minlength=n) > 1))
+        raise RuleViolation(slot, twice, rule, detail)
 
 
 def first_of_each(numbers: Sequence[int] | Ints) -> Bools:

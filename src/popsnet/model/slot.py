@@ -45,6 +45,9 @@ class Kind(IntEnum):
     CONTROL = 2
 
 
+PACKET = Kind.PACKET  # members of an Enum are slow to look up
+
+
 def _integers(name: str, values: npt.ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
@@ -448,15 +451,14 @@ class Slot:
         numbers = bits if isinstance(bits, tuple) else (bits,)
         if not all(hasattr(number, "__index__") for number in numbers):
             raise ValueError(f"bits = {bits!r}: a number of bits must be an integer.")
-        if isinstance(bits, tuple):
-            shares = tuple(map(index, bits))
-            if not fields or (contents is not None and contents.size and len(bits) != fields):
-                raise ValueError(
-                    f"bits = {bits}: it must be an integer, or an integer per field of the items "
-                    f"of a RaggedArray, which are {fields} here."
-                )
-        else:
-            shares = (index(bits),) * max(fields, 1)
+        shares = tuple(map(index, numbers))
+        if not isinstance(bits, tuple):
+            shares *= max(fields, 1)
+        elif not fields or (contents is not None and contents.size and len(bits) != fields):
+            raise ValueError(
+                f"bits = {bits}: it must be an integer, or an integer per field of the items "
+                f"of a RaggedArray, which are {fields} here."
+            )
         if min(shares, default=0) < 0:
             raise ValueError(f"bits = {bits}: it must be at least 0.")
         object.__setattr__(self, "bits", shares if fields else shares[0])

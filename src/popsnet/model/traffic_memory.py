@@ -11,11 +11,9 @@ from popsnet.base.errors import InputError, Rule
 from popsnet.model import loops
 from popsnet.model.buffers import HashTable
 from popsnet.model.loops import ARRIVAL, COPIES, DESTINATION, OWN, SOURCE, plain_each
-from popsnet.model.memory import Memory, first_of_each, pairs
+from popsnet.model.memory import Memory, first_of_each, first_true, pairs
 from popsnet.model.network import I32, I64, Bools, Ints, Network
-from popsnet.model.slot import Inbox, Kind, Slot
-
-_PACKET = Kind.PACKET  # members of an Enum are slow to look up
+from popsnet.model.slot import PACKET, Inbox, Kind, Slot
 
 
 class NewPackets(NamedTuple):
@@ -102,8 +100,9 @@ class TrafficMemory(Memory):
         own as it may.
         """
         first, offered = self._packets, len(sources)
-        if first + offered > len(self._flags):
-            self._make_room(first + offered)
+        while first + offered > len(self._flags):  # make room
+            self._facts = np.concatenate([self._facts, np.zeros_like(self._facts)], axis=1)
+            self._flags = np.concatenate([self._flags, np.zeros_like(self._flags)])
         rows, (by, to) = np.empty(offered, dtype=np.int32), plain_each(sources, destinations)
         count = loops.admit(self._facts, first, slot, self._most, self.held_own, by, to, rows)
         self._packets = end = first + count
@@ -116,11 +115,6 @@ class TrafficMemory(Memory):
         admitted = rows[:count]
         refused = np.delete(np.arange(offered), admitted)
         return NewPackets(sources[admitted], packets, destinations[admitted]), refused
-
-    def _make_room(self, packets: int) -> None:
-        while packets > len(self._flags):
-            self._facts = np.concatenate([self._facts, np.zeros_like(self._facts)], axis=1)
-            self._flags = np.concatenate([self._flags, np.zeros_like(self._flags)])
 
     def origins(self, packets: Ints) -> tuple[I32, I32]:
         """Return the source of each packet and the slot in which it arrived."""
@@ -146,8 +140,8 @@ class TrafficMemory(Memory):
         processors, packets = both = self._pairs(processors, packets)
         stored = self._buffers.find(*both)
         if not loops.take_heard(self._heard, self._slot, self._packets, *both):
-            self._refuse_unheard("stores", *both)
-        again = int(stored.argmax()) if stored.any() else -1
+            self._refuse_unheard(*both)
+        again = first_true(stored)
         if again >= 0 and self.room(processors[again]):
             what = "stores packet {packet}, which it has stored before"
             self._refuse(again, *both, Rule.KEEPS_WHAT_IT_HEARD, what)
@@ -158,14 +152,14 @@ class TrafficMemory(Memory):
         loops.count_copies(self._facts, packets)
         self._write_down(1, *both)
 
-    def _refuse_unheard(self, act: str, processors: I32, packets: I32) -> None:
-        """Blame the first processor that acts on a packet that it has not just heard."""
+    def _refuse_unheard(self, processors: I32, packets: I32) -> None:
+        """Blame the first processor that stores a packet that it has not just heard."""
         taken: set[int] = set()
         for k, (processor, packet) in enumerate(_listed(processors, packets)):
             exists = 0 <= processor < self._n and 0 <= packet < self._packets
             heard = exists and self._heard[processor] == self._slot << 32 | packet
             if not heard or processor in taken:
-                what = f"{act} packet {{packet}}, which it has not just heard"
+                what = "stores packet {packet}, which it has not just heard"
                 self._refuse(k, processors, packets, Rule.KEEPS_WHAT_IT_HEARD, what)
             taken.add(processor)
 
@@ -249,10 +243,7 @@ class TrafficMemory(Memory):
         """Return what all processors hold."""
         own = np.flatnonzero(self._facts[OWN, : self._packets]).astype(np.int32)
         processors, packets = self._buffers.content()
-        return (
-            np.concatenate([self._facts[SOURCE, own], processors]),
-            np.concatenate([own, packets]),
-        )
+        return np.append(self._facts[SOURCE, own], processors), np.append(own, packets)
 
     def _may_store(self, processors: Ints, packets: Ints) -> Bools:
         stored = self._buffers.find(*plain_each(processors, packets))
@@ -319,9 +310,9 @@ class TrafficMemory(Memory):
         self._slot, self._may_act = number, True
         self._deliveries.clear()
         if not isinstance(slot.kind, Kind):
-            rows = inbox.kinds == _PACKET
+            rows = inbox.kinds == PACKET
             inbox, messages = inbox.at(rows), messages[rows]
-        elif slot.kind is not _PACKET:
+        elif slot.kind is not PACKET:
             return
         senders, *heard = plain_each(slot.senders, inbox.receivers, inbox.packets)
         before = self._buffers.table, self._heard, self._hops

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import metadata, version
 from importlib.resources import files
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,25 +137,19 @@ def provenance(plan: PaperPlan) -> list[tuple[str, str]]:
     """Return the provenance of the results, fact by fact."""
     seeds = sorted({(subject.seed, subject.permutation_seed) for subject, _ in plan.wanted})
     caps = sorted({subject.max_steps for subject, _ in plan.wanted})
+    most = dict(sorted(plan.wanted, key=itemgetter(1)))  # one that is wanted twice is run once
+    runs = sum(most.values())
     return [
         ("program", f"popsnet {popsnet.__version__}"),
         ("Python", f"{platform.python_version()}"),
         ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)),
         ("machine", f"{platform.platform()}, {threads_here()} cores"),
         ("date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
-        ("runs", f"{_runs(plan):,} on networks of n ≤ {plan.max_n:,}"),
+        ("runs", f"{runs:,} on networks of n ≤ {plan.max_n:,}"),
         ("seeds", "; ".join(f"coins {coins}, permutations {other}" for coins, other in seeds)),
         ("permutations", "uniform at random, a new one for each run"),
         ("cap", "; ".join(f"a run is stopped after {cap:,} steps" for cap in caps)),
     ]
-
-
-def _runs(plan: PaperPlan) -> int:
-    """Count all runs; an experiment that is wanted twice is run once."""
-    most: dict[Experiment, int] = {}
-    for experiment, runs in plan.wanted:
-        most[experiment] = max(runs, most.get(experiment, 0))
-    return sum(most.values())
 
 
 def _with_own_names(svg: str, prefix: str, names: Set[str]) -> str:

@@ -235,10 +235,7 @@ def _write(result: Reproduction) -> Reproduction:
 
 
 def carry_out(
-    wanted: Sequence[Wanted],
-    folder: Path,
-    progress: Progress = None,
-    executor: Executor | None = None,
+    wanted: Sequence[Wanted], folder: Path, progress: Progress, executor: Executor | None = None
 ) -> tuple[dict[Wanted, Tally], list[tuple[str, str]]]:
     """Run what is missing and return the results with their provenance."""
     with Store(folder / STORE, create=True) as store:

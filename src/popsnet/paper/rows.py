@@ -317,10 +317,6 @@ Relay = tuple[Experiment, Tally] | None
 """Our own router on the same network, and its runs, if there are any."""
 
 
-def _is_direct(relay: Relay) -> bool:
-    return relay is not None and relay[0].variant == DIRECT
-
-
 def _steps_row(pair: Pair, judged: dict[str, Any], relay: Relay) -> StepsRow:
     printed, summary, tally, network = pair.printed, pair.summary, pair.tally, pair.network
     low, high = confidence_interval(pair.ours)
@@ -338,7 +334,7 @@ def _judged(pair: Pair, comparison: MeanComparison, verdict: str, relay: Relay) 
         "runs": pair.tally.runs, "capped": pair.tally.capped,
         "standard_errors": comparison.standard_errors, "p": comparison.p, "verdict": verdict,
         "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.tables_differ,
-        "time_division": _is_direct(relay),
+        "time_division": relay is not None and relay[0].variant == DIRECT,
     }  # fmt: skip
 
 
@@ -380,5 +376,5 @@ def _relay_row(experiment: Experiment, tally: Tally, theirs: Pair | None) -> Rel
         lost=sum(packets * times for packets, times in tally.lost.items()),
         mei_rizzi=randomized, mei_rizzi_ratio=randomized / slots.mean if randomized else None,
         deterministic=formula, deterministic_ratio=formula / slots.mean if formula else None,
-        time_division=_is_direct((experiment, tally)),
+        time_division=experiment.variant == DIRECT,
     )  # fmt: skip

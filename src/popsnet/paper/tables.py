@@ -23,9 +23,6 @@ from popsnet.paper.verdicts import (
     UNDECIDABLE,
 )
 
-Sign = tuple[str, str]
-"""A sign in a cell, and its meaning."""
-
 
 @dataclass(frozen=True)
 class PaperTable(Table):
@@ -36,7 +33,8 @@ class PaperTable(Table):
 
     lead: str = ""
     """What the table shows, in at most 40 words."""
-    signs: tuple[Sign, ...] = ()
+    signs: tuple[tuple[str, str], ...] = ()
+    """Signs in cells, and their meanings."""
     note: str = ""
     """How the values were obtained."""
 
@@ -251,22 +249,6 @@ def _improbable(rows: PaperRows) -> str:
     chance = f"{LEVEL * rows.comparisons:.1f} of {rows.comparisons} comparisons"
     words = f"By itself improbable (p ≤ {LEVEL:.0%}, as by chance in about {chance})"
     return f"{words}: {named}." if named else ""
-
-
-def agreement(comparisons: int, differing: int, claim: str) -> str:
-    """Return how many comparisons agree, or nothing if none was made.
-
-    Examples
-    --------
-    >>> agreement(11, 0, "means agree with exact chains")
-    '11 of 11 means agree with exact chains (family-wise error rate 1%).'
-    >>> agreement(0, 0, "means agree with exact chains")
-    ''
-    """
-    if not comparisons:
-        return ""
-    agreeing = comparisons - differing
-    return f"{agreeing} of {comparisons} {claim} (family-wise error rate {LEVEL:.0%})."
 
 
 def _losses(rows: Sequence[RouterRow]) -> str:

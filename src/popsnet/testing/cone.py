@@ -113,7 +113,7 @@ class Journal:
         phase = slot.phase if self.by_phase else ""
         self._of, self._number = (phase, self._times[phase]), number
         self._times[phase] += 1
-        acts, heard = acts_in(slot, self.name), heard_in(inbox, self.name)
+        acts, heard = _acts_in(slot, self.name), _heard_in(inbox, self.name)
         self._heard_moments.append(Moment((*self._of, "itself"), number, acts, heard))
 
     def name(self, packet: int) -> Any:
@@ -140,16 +140,7 @@ class Journal:
             self._entries.setdefault(processor, []).append((act, self.name(packet)))
 
 
-PacketName: TypeAlias = Callable[[int], Any]
-"""Names a packet by its number."""
-
-
-def same(number: int) -> int:
-    """Name a packet by its number itself."""
-    return number
-
-
-def acts_in(slot: Slot, name: PacketName = same) -> dict[int, list[Any]]:
+def _acts_in(slot: Slot, name: Callable[[int], Any]) -> dict[int, list[Any]]:
     """Return what each processor sends and listens to."""
     acts: defaultdict[int, list[Any]] = defaultdict(list)
     sends, listens = records(slot)
@@ -170,7 +161,7 @@ def acts_in(slot: Slot, name: PacketName = same) -> dict[int, list[Any]]:
     return acts
 
 
-def heard_in(inbox: Inbox, name: PacketName = same) -> dict[int, Any]:
+def _heard_in(inbox: Inbox, name: Callable[[int], Any]) -> dict[int, Any]:
     """Return what each processor hears."""
     contents = _exactly(inbox.contents, len(inbox.receivers))
     columns = (inbox.receivers, inbox.groups, inbox.kinds, inbox.destinations)

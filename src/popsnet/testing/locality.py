@@ -57,10 +57,6 @@ Serve: TypeAlias = Callable[[Demand], Served]
 class _Journal(Journal, Memory):
     """The machine's memory with a journal."""
 
-    def __init__(self, network: Network, destination: Ints, *more: Any) -> None:
-        self.known_destination = destination
-        super().__init__(network, destination, *more)
-
     def drop_copies(self) -> None:
         """Free the buffers at the end of a run, which is not an act of a processor."""
         entries, self._entries = self._entries, {}
@@ -151,7 +147,6 @@ def check_locality(
     <report: direct in-groups, direct to-all: 24 comparisons, no difference.>
     """
     broken, kinds = faults_of(faults), {"destinations": _exchanged}
-    compared: list[int] = []
     if packets is None:
         usual = Demand.of_permutation(network, make_permutation("random", network, Coins(seed)))
         programs = _routes(router, network, variants, buffers)
@@ -164,27 +159,34 @@ def check_locality(
     def changes(x: int, y: int) -> list[tuple[str, Demand]]:
         return [(kind, change(usual, x, y)) for kind, change in kinds.items()]
 
-    for name, serve in programs:
+    def run(name: str, serve: Serve, served: Demand, changed: Sequence[int]) -> Iterator[Moment]:
+        """Yield, in turn, what processors did in each slot and after it."""
+        route, capacity, start = serve(served)
+        destination = served.destination.copy()
+        destination.flags.writeable = False  # no router can change it
+        journal = _Journal(network, destination, capacity, start)
+        medium = make_medium(network, ActiveFaults(network, broken, Coins(seed)))
+        machine = Machine.of(medium, journal)
+        execution = Execution("router", name, machine)
+        running = route(network, destination, PrivateCoins(seed, network.n, changed), journal)
+        slot = next_slot(name, execution.start(running))
+        yield from journal.moments()
+        while slot is not None and machine.counters.slots < max_slots:
+            slot = next_slot(name, execution.execute(slot))
+            yield from journal.moments()
 
-        def run(
-            served: Demand, changed: Sequence[int], name: str = name, serve: Serve = serve
-        ) -> Iterator[Moment]:
-            route, capacity, start = serve(served)
-            destination = served.destination.copy()
-            destination.flags.writeable = False  # no router can change it
-            journal = _Journal(network, destination, capacity, start)
-            medium = make_medium(network, ActiveFaults(network, broken, Coins(seed)))
-            coins = PrivateCoins(seed, network.n, changed)
-            return _moments(name, Machine.of(medium, journal), journal, route, coins, max_slots)
-
-        by_chance = pairs_by_chance(network.n, seed, pairs)
-        compared.append(check_program(name, run, usual, changes, by_chance))
-    return _passed([name for name, _ in programs], compared)
+    return _check_all(programs, run, usual, changes, pairs_by_chance(network.n, seed, pairs))
 
 
-def _passed(names: Sequence[str], compared: Sequence[int]) -> Report:
-    """Return a report of comparisons that found no difference."""
-    return Report(f"{', '.join(names)}: {plural(sum(compared), 'comparison')}, no difference.")
+def _check_all(
+    programs: Sequence[tuple[str, Any]], run: Callable[..., Iterator[Moment]], *comparison: Any
+) -> Report:
+    """Compare the runs of all programs, and return a report that found no difference."""
+    compared = [
+        check_program(name, partial(run, name, program), *comparison) for name, program in programs
+    ]
+    names = ", ".join(name for name, _ in programs)
+    return Report(f"{names}: {plural(sum(compared), 'comparison')}, no difference.")
 
 
 def _relations(router: AnyRouter, variants: Sequence[str] | None) -> list[tuple[str, Serve]]:
@@ -246,19 +248,6 @@ def _variants(router: Router, network: Network) -> list[str]:
         if variant.obstacle(network) is None and not variant.idealized
     }
     return sorted(named | {router.choose_variant(None, network)})
-
-
-def _moments(
-    name: str, machine: Machine, journal: _Journal, route: Route, coins: Coins, max_slots: int
-) -> Iterator[Moment]:
-    """Run the router and yield, in turn, what processors did in each slot and after it."""
-    execution = Execution("router", name, machine)
-    running = route(machine.network, journal.known_destination, coins, journal)
-    slot = next_slot(name, execution.start(running))
-    yield from journal.moments()
-    while slot is not None and machine.counters.slots < max_slots:
-        slot = next_slot(name, execution.execute(slot))
-        yield from journal.moments()
 
 
 @on_network
@@ -354,13 +343,30 @@ def check_scheduler_locality(
     def changes(x: int, y: int) -> list[tuple[str, Block]]:
         return [("arrivals", _with_others(usual, others, (x, y), since[x, y]))]
 
-    program, run_faults = find_scheduler_variant(scheduler)[0], faults_of(faults)
-    open_faults = partial(TrafficFaults, network, program, run_faults, fault_seed, known_faults)
-    programs, compared = _schedules(scheduler, variants), list[int]()
-    for name, schedule in programs:
-        run = partial(_traffic_moments, network, name, schedule, buffer, seed, open_faults)
-        compared.append(check_program(name, run, usual, changes, couples, n))
-    return _passed([name for name, _ in programs], compared)
+    program, broken = find_scheduler_variant(scheduler)[0], faults_of(faults)
+
+    def run(
+        name: str, schedule: ProgramFunction, arrivals: Block, changed: Sequence[int]
+    ) -> Iterator[Moment]:
+        """Yield, in turn, what processors did in each slot and after it."""
+        working = TrafficFaults(network, program, broken, fault_seed, known_faults)
+        memory: Any = working.memory
+        journal: Any = mixed(_TrafficJournal, memory)(network, buffer)
+        machine = Machine.of(working.medium, journal)
+        coins: Coins = _Coins(private_coins(seed).seed, n, changed)
+        running = schedule(network, public_coins(seed), coins, journal, **working.keywords)
+        execution = TrafficExecution(name, running, machine)
+        for t in range(arrivals.slots):
+            rows = slice(arrivals.starts[t], arrivals.starts[t + 1])
+            ends = arrivals.sources[rows], arrivals.destinations[rows]
+            if working.known:
+                offered = ~working.unreachable(t, *ends)
+                ends = ends[0][offered], ends[1][offered]
+            execution.advance(journal.admit(t, *ends)[0])
+            yield from journal.moments()
+        execution.close()
+
+    return _check_all(_schedules(scheduler, variants), run, usual, changes, couples, n)
 
 
 def _schedules(
@@ -417,32 +423,3 @@ class _TrafficJournal(Journal):
             self._names.append(f"{self._arrivals[source]} of processor {source}")
             self._arrivals[source] += 1
         return arrived, refused
-
-
-def _traffic_moments(
-    network: Network,
-    name: str,
-    schedule: ProgramFunction,
-    buffer: int,
-    seed: int,
-    open_faults: Callable[[], TrafficFaults],
-    arrivals: Block,
-    changed: Sequence[int],
-) -> Iterator[Moment]:
-    """Run the scheduler and yield, in turn, what processors did in each slot and after it."""
-    faults = open_faults()
-    memory: Any = faults.memory
-    journal: Any = mixed(_TrafficJournal, memory)(network, buffer)
-    machine = Machine.of(faults.medium, journal)
-    coins: Coins = _Coins(private_coins(seed).seed, network.n, changed)
-    running = schedule(network, public_coins(seed), coins, journal, **faults.keywords)
-    execution = TrafficExecution(name, running, machine)
-    for t in range(arrivals.slots):
-        rows = slice(arrivals.starts[t], arrivals.starts[t + 1])
-        ends = arrivals.sources[rows], arrivals.destinations[rows]
-        if faults.known:
-            offered = ~faults.unreachable(t, *ends)
-            ends = ends[0][offered], ends[1][offered]
-        execution.advance(journal.admit(t, *ends)[0])
-        yield from journal.moments()
-    execution.close()

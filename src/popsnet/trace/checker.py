@@ -84,14 +84,11 @@ class TrafficReplay(Replay):
                     processor, f"{Rule.PROCESSOR_EXISTS}, and packet {packet} is for {destination}"
                 )
                 continue
-            self._take_in(processor, packet, destination)
-
-    def _take_in(self, processor: int, packet: int, destination: int) -> None:
-        copy = packet * self.n + processor
-        self.inside[packet] = _Packet(destination)
-        self.own.add(copy)
-        self.known.add(copy)
-        self._hold(self.own_load, processor, packet, _ROOM.format("its own"))
+            copy = packet * self.n + processor
+            self.inside[packet] = _Packet(destination)
+            self.own.add(copy)
+            self.known.add(copy)
+            self._hold(self.own_load, processor, packet, _ROOM.format("its own"))
 
     def _settle(self, line: SlotLine, heard: dict[int, int]) -> None:
         for processor, packet in line.delivers:
@@ -276,11 +273,8 @@ class RouterReplay(Replay):
             return
         gone = set(report.lost)
         for packet in report.undelivered:
-            self._miss(packet, packet in gone)
-
-    def _miss(self, packet: int, is_lost: bool) -> None:
-        what = "is lost: no processor holds it" if is_lost else "never reached it"
-        self._violation(self.destination[packet], f"its packet {packet} {what}")
+            what = "is lost: no processor holds it" if packet in gone else "never reached it"
+            self._violation(self.destination[packet], f"its packet {packet} {what}")
 
     def _unreachable(self, faults: FaultyParts) -> int:
         """Count the packets that are held, and have no path, or only copies at dead processors."""

@@ -72,14 +72,16 @@ def wavelengths(slot: Slot) -> tuple[list[int], list[int]]:
     >>> wavelengths(Slot.send_packets(both, both, send_wavelengths=np.array([0, 3])))
     ([3, 0], [])
     """
-    columns = []
-    for processors, values in (
-        (slot.senders, slot.send_wavelengths),
-        (slot.listeners, slot.listen_wavelengths),
-    ):
-        order = np.argsort(processors, kind="stable")
-        columns.append([0] * len(order) if values is None else values[order].tolist())
-    return columns[0], columns[1]
+    sends = _by_processor(slot.senders, slot.send_wavelengths)
+    return sends, _by_processor(slot.listeners, slot.listen_wavelengths)
+
+
+def _by_processor(processors: Ints, values: Ints | None) -> list[int]:
+    """Return the values, zeros if there are none, in the order of their processors."""
+    if values is None:
+        return [0] * len(processors)
+    ordered: list[int] = values[np.argsort(processors, kind="stable")].tolist()
+    return ordered
 
 
 class TraceWriter:

@@ -5,6 +5,9 @@ Also which packets have a live path of two hops to their destination, and one ba
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import cache
+
 import numpy as np
 
 from popsnet.model.coins import Coins
@@ -45,16 +48,11 @@ class ActiveFaults:
     def __init__(self, network: Network, faults: Faults, coins: Coins) -> None:
         faults = faults.drawn(network, coins)
         self.faults, self.network, self._coins = faults, network, coins
-        self._sends_until = _ends(
-            network.n, (*faults.dead("transmitters"), *faults.dead("processors"))
-        )
-        self._hears_until = _ends(
-            network.n, (*faults.dead("receivers"), *faults.dead("processors"))
-        )
-        self._acts_until = _ends(network.n, faults.dead("processors"))
-        dead = {to * network.g + by: slot for to, by, slot in faults.dead("couplers")}
-        self._dead = np.array(sorted(dead), dtype=np.int64)
-        self._dead_from = np.array([dead[part] for part in sorted(dead)], dtype=np.int64)
+        self._sends_until = _ends(network.n, faults, "transmitters", "processors")
+        self._hears_until = _ends(network.n, faults, "receivers", "processors")
+        self._acts_until = _ends(network.n, faults, "processors")
+        dead = np.array(faults.dead("couplers"), dtype=np.int64).reshape(-1, 3)  # in order
+        self._dead, self._dead_from = dead[:, 0] * network.g + dead[:, 1], dead[:, 2].copy()
         self._threshold = round(faults.loss * 2**32)
         self.misses: I32 = np.empty(0, dtype=np.int32)
         """The processors for which a message was lost in the last slot."""
@@ -91,8 +89,9 @@ class ActiveFaults:
         return hears
 
 
-def _ends(n: int, dead: tuple[tuple[int, ...], ...]) -> I64 | None:
-    """Return for each processor the slot from which on its part is dead, None if none is."""
+def _ends(n: int, faults: Faults, *kinds: str) -> I64 | None:
+    """Return for each processor the slot from which on a part is dead, None if none is."""
+    dead = [part for kind in kinds for part in faults.dead(kind)]
     if not dead:
         return None
     until = np.full(n, _NEVER, dtype=np.int64)
@@ -184,31 +183,25 @@ def two_way_paths(network: Network, faults: Faults, sources: Ints, destinations:
     if not faults.dead("couplers") and works.all():
         return np.ones(len(sources), dtype=np.bool_)
     a, b = network.group(sources), network.group(destinations)
-    closed = _closed(network, faults)
+    closed: dict[int, set[int]] = defaultdict(set)  # by dead couplers, in either direction
+    for to, by, _ in faults.dead("couplers"):
+        closed[to].add(by)
+        closed[by].add(to)
     relays = _dead_relays(network, works)
     groups = range(network.g)
     few = np.array([len(closed.get(group, ())) + len(relays.get(group, ())) for group in groups])
     paths: Bools = few[a] + few[b] < network.g
-    known: dict[tuple[int, int], bool] = {}
+
+    @cache
+    def joined(a: int, b: int) -> bool:
+        return len(closed[a] | relays[a] | closed[b]) < network.g
+
     for packet in np.flatnonzero(~paths & ends).tolist():
-        pair = int(a[packet]), int(b[packet])
-        if pair not in known:
-            shut = closed.get(pair[0], set()) | relays.get(pair[0], set())
-            known[pair] = len(shut | closed.get(pair[1], set())) < network.g
-        paths[packet] = known[pair]
+        paths[packet] = joined(int(a[packet]), int(b[packet]))
     return paths & ends
 
 
-def _closed(network: Network, faults: Faults) -> dict[int, set[int]]:
-    """Return for each group the groups with which it has a dead coupler, in either direction."""
-    closed: dict[int, set[int]] = {}
-    for to, by, _ in faults.dead("couplers"):
-        closed.setdefault(to, set()).add(by)
-        closed.setdefault(by, set()).add(to)
-    return closed
-
-
-def _dead_relays(network: Network, works: Bools) -> dict[int, set[int]]:
+def _dead_relays(network: Network, works: Bools) -> defaultdict[int, set[int]]:
     """Return for each group the groups in which all of its relays are dead."""
     d, g = network.d, network.g
     wide = -(-g // d)  # groups that share a relay, 1 for d >= g
@@ -217,8 +210,8 @@ def _dead_relays(network: Network, works: Bools) -> dict[int, set[int]]:
         group, index = divmod(processor, d)
         relay_class = (group, index % g)
         left[relay_class] = left.get(relay_class, -(-(d - index % g) // g)) - 1
-    dead: dict[int, set[int]] = {}
+    dead: defaultdict[int, set[int]] = defaultdict(set)
     for (group, index), live in left.items():
         for other in range(index * wide, min((index + 1) * wide, g)) if not live else ():
-            dead.setdefault(other, set()).add(group)
+            dead[other].add(group)
     return dead

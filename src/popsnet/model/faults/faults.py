@@ -95,8 +95,7 @@ class Faults:
 
     def __post_init__(self) -> None:
         dead = {kind: _parts(kind, getattr(self, kind)) for kind in PARTS}
-        for name, value in {**dead, "couplers": _names(dead["couplers"]), "_dead": dead}.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(dead, couplers=_names(dead["couplers"]), _dead=dead)
         if not isinstance(self.random, Mapping):
             raise wrong("random", f"{self.random!r:.40}")(
                 "give a mapping from kinds of parts to numbers, such as {'couplers': 4}."
@@ -107,15 +106,13 @@ class Faults:
                 raise wrong("random", dict(self.random))(
                     f"there are no parts {kind!r}; give numbers of {', '.join(PARTS)}."
                 )
-        object.__setattr__(self, "random", {kind: draw for kind, draw in drawn.items() if draw[0]})
         if self.loss_per not in LOSS_PER:
             raise wrong("loss_per", repr(self.loss_per))(
                 "give 'coupler', if a message is lost for all listeners at once, or 'listener'."
             )
         loss = _loss(self.loss)
-        object.__setattr__(self, "loss", loss)
-        if not loss:
-            object.__setattr__(self, "loss_per", "coupler")
+        drawn = {kind: draw for kind, draw in drawn.items() if draw[0]}
+        vars(self).update(random=drawn, loss=loss, loss_per=self.loss_per if loss else "coupler")
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -126,8 +123,7 @@ class Faults:
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of faults that there are, out of ``popsnet.model.faults.KINDS``."""
-        dead = {kind for kind in PARTS if getattr(self, kind) or kind in self.random}
-        return frozenset(dead | ({"loss"} if self.loss else set()))
+        return frozenset(kind for kind in KINDS if getattr(self, kind) or kind in self.random)
 
     def dead(self, kind: str) -> tuple[tuple[int, ...], ...]:
         """Return the listed parts of a kind in order, each with the slot in which it dies.
@@ -193,11 +189,8 @@ class Faults:
 
     def __str__(self) -> str:
         """Return the faults as a text, which :meth:`parse` reads."""
-        items = []
-        for kind in PARTS:
-            items += [f"{kind[:-1]}:{name}" for name in _names(self.dead(kind))]
-        for kind, (number, slot) in self.random.items():
-            items.append(f"random:{kind}={number}" + ("" if slot == 1 else f"@{slot}"))
+        items = [f"{kind[:-1]}:{_name(part)}" for kind in PARTS for part in self.dead(kind)]
+        items += [f"random:{kind}={_name(draw)}" for kind, draw in self.random.items()]
         if self.loss:
             per = "" if self.loss_per == "coupler" else "/listener"
             items.append(f"loss:{self.loss:.12g}{per}")
@@ -230,8 +223,7 @@ class Faults:
         >>> Faults.parse("processor:3@10 random:couplers=2").processors
         ((3, 10),)
         """
-        fields: dict[str, Any] = {kind: [] for kind in PARTS}
-        fields["random"] = {}
+        fields: dict[str, Any] = {"random": {}, **{kind: [] for kind in PARTS}}
         for item in text.split():
             _read(item, fields)
         return cls(**fields)
@@ -343,6 +335,7 @@ def from_record(text: str) -> str:
     return re.sub(_OLD_COUPLER, r"coupler:\2-\1", text)
 
 
+_COUPLER = re.compile(r"([0-9]{1,30})-([0-9]{1,30})(?:@(.*))?")
 _OLD_COUPLER = re.compile(r"\bcoupler:(\d+),(\d+)")
 _PART = re.compile(r"(coupler|transmitter|receiver|processor):([^@]*)(?:@(.*))?")
 _SOME = re.compile(r"random:(\w+)=([^@]*)(?:@(.*))?")
@@ -410,7 +403,7 @@ def _form(kind: str) -> str:
 
 
 def _name(part: Sequence[int]) -> str:
-    """Return a part as a text, with the slot from which on it is dead."""
+    """Return a part, or a number of them, as a text, with the slot from which on it is dead."""
     *ends, slot = part
     return "-".join(map(str, reversed(ends))) + ("" if slot == 1 else f"@{slot}")
 
@@ -421,10 +414,8 @@ def _names(parts: Iterable[Sequence[int]]) -> tuple[str, ...]:
 
 def _coupler(value: Any) -> tuple[int, ...]:
     """Return (b, a, slot) of a coupler, which is given as a text."""
-    if isinstance(value, str):
-        match = re.fullmatch(r"([0-9]{1,30})-([0-9]{1,30})(?:@(.*))?", value)
-        if match:
-            return int(match[2]), int(match[1]), _since(f"coupler:{value}", match[3])
+    if isinstance(value, str) and (match := _COUPLER.fullmatch(value)):
+        return int(match[2]), int(match[1]), _since(f"coupler:{value}", match[3])
     now = ""
     if isinstance(value, tuple | list) and len(value) in (2, 3):
         since = f"@{value[2]}" if len(value) == 3 else ""

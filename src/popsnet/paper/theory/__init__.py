@@ -1,3 +1,1 @@
 """Theory beside the measurements: exact means, fluid limits, growth, and the separation."""
-
-__all__: list[str] = []

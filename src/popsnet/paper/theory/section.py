@@ -9,7 +9,7 @@ from math import log2
 from popsnet.base.report import Column, Row
 from popsnet.paper import tables
 from popsnet.paper.rows import shape
-from popsnet.paper.tables import PaperTable, agreement, explained, formatted
+from popsnet.paper.tables import PaperTable, explained, formatted
 from popsnet.paper.theory.growth import GrowthRow
 from popsnet.paper.theory.predictions import ExactRow, FluidRow
 from popsnet.paper.theory.separation import RUNS, SeparationRow
@@ -39,13 +39,17 @@ class Theory(VerdictRows):
     @property
     def summary(self) -> str:
         """The result in a sentence or two; empty if there is none."""
-        sentences = [agreement(self.comparisons, self.differing, "means agree with exact chains")]
+        sentences = []
+        if self.comparisons:
+            agreeing = f"{self.comparisons - self.differing} of {self.comparisons}"
+            claim = f"agree with exact chains (family-wise error rate {LEVEL:.0%})"
+            sentences.append(f"{agreeing} means {claim}.")
         if attacks := sum(len(row.reached) for row in self.separation):
             confirmed = sum(row.confirmed for row in self.separation)
             sentences.append(
                 f"The machine confirms {confirmed} of {attacks} delays of two-hop algorithms."
             )
-        return " ".join(filter(None, sentences))
+        return " ".join(sentences)
 
 
 def theory_tables(theory: Theory) -> tuple[PaperTable, ...]:

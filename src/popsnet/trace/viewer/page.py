@@ -209,7 +209,11 @@ class Page:
         """Check by their headers that runs can be on one page, and return their network."""
         if not recordings:
             raise InputError("There is no run to show; give at least one.")
-        _require_room(recordings)
+        length = sum(len(recording.text) for recording in recordings)
+        if length > MOST_TEXT:
+            raise too_long(
+                f"The traces have {length:,} bytes together, and a page has room for {MOST_TEXT:,}"
+            )
         headers = [recording.header() for recording in recordings]
         for recording, header in zip(recordings, headers, strict=True):
             _require_ends(recording.label, header)
@@ -241,14 +245,6 @@ def _remark(size: int) -> str:
         f"<p>This page adds {size / 1e6:.1f} MB to the notebook. To keep the notebook small, write "
         'the page to a file instead: <code>run.view().save("run.html")</code>.</p>'
     )
-
-
-def _require_room(recordings: Sequence[Recording]) -> None:
-    length = sum(len(recording.text) for recording in recordings)
-    if length > MOST_TEXT:
-        raise too_long(
-            f"The traces have {length:,} bytes together, and a page has room for {MOST_TEXT:,}"
-        )
 
 
 def _require_ends(name: str, header: Header) -> None:
