@@ -63,7 +63,7 @@ def find_engine(name: str) -> Engine:
     if name in plugins.offered():
         engine = plugins.load(name)
         if isinstance(engine, str):
-            raise wrong("engine", repr(name))(f"{engine}")
+            raise wrong("engine", repr(name))(engine)
         return engine
     known = ["auto", *engine_names()]
     cure = did_you_mean(name, known) or " Distributions with other engines must be installed."
@@ -161,28 +161,23 @@ def engine_of_many(experiment: Experiment, *, fitting: bool = False) -> Engine:
     return engine
 
 
-def shipped_engine(experiment: Experiment, runs: int | None = None, traced: bool = False) -> Engine:
-    """Return what ``auto`` is without plug-ins, and so on every computer."""
-    unable = _are_few(experiment, runs) or traced or ENGINES["fused"].supports(experiment)
-    return ENGINES["slots" if unable else "fused"]
+def shipped_engine(experiment: Experiment) -> Engine:
+    """Return what ``auto`` is for many runs without plug-ins, and so on every computer."""
+    return ENGINES["slots" if ENGINES["fused"].supports(experiment) else "fused"]
 
 
 def _best(experiment: Experiment, runs: int | None, traced: bool) -> Engine:
-    willing: list[Engine] = []
-    if not traced and not _are_few(experiment, runs):
-        willing = [
-            engine
-            for engine in plugins.usable().values()
-            if (runs is not None or not engine.resources)
-            and plugins.is_worth(engine, experiment, runs)
-        ]
+    few = runs is not None and runs <= _FEW_RUNS and runs * experiment.packets <= _FEW_PACKETS
+    if few or traced:
+        return ENGINES["slots"]
+    willing = [
+        engine
+        for engine in plugins.usable().values()
+        if (runs is not None or not engine.resources) and plugins.is_worth(engine, experiment, runs)
+    ]
     if willing:
         return min(willing, key=lambda engine: engine.seconds(experiment, 1))
-    return shipped_engine(experiment, runs, traced)
-
-
-def _are_few(experiment: Experiment, runs: int | None) -> bool:
-    return runs is not None and runs <= _FEW_RUNS and runs * experiment.packets <= _FEW_PACKETS
+    return shipped_engine(experiment)
 
 
 def _require_memory(
@@ -192,8 +187,8 @@ def _require_memory(
     needed = engine.memory(experiment, runs, threads)
     needed += network.n * _TRACE_BYTES_PER_PROCESSOR * traced
     if needed > available:
-        smaller = _smallest(experiment, engine, traced)
         needs, has = map(system.format_bytes, (needed, available))
+        smaller = None if traced else _smallest(experiment, engine)
         raise SizeError(
             f"{network} has n = {network.n:,} processors and needs about {needs} with engine "
             f"{engine.name}{' and a trace' if traced else ''}; {has} are available here. "
@@ -210,22 +205,18 @@ def _other(experiment: Experiment, engine: Engine) -> str:
     """Return what could run an experiment that the engine cannot."""
     if ENGINES["slots"].supports(experiment) is None:
         return "Use engine='slots', which runs every router."
-    return _smallest(experiment, engine, traced=False) or "Choose a smaller d or g."
+    return _smallest(experiment, engine) or "Choose a smaller d or g."
 
 
-def _smallest(experiment: Experiment, engine: Engine, traced: bool) -> str | None:
+def _smallest(experiment: Experiment, engine: Engine) -> str | None:
     """Return the choice that takes the least memory, if that fits: fused and keyed."""
-    fused_engine = ENGINES["fused"]
-    is_chosen = engine is fused_engine and experiment.permutation == "keyed"
-    if traced or is_chosen or experiment.demand is not None:
+    least = ENGINES["fused"]
+    if experiment.demand is not None or (engine is least and experiment.permutation == "keyed"):
         return None
     computed = experiment.replaced(permutation="keyed")
-    if fused_engine.supports(computed) is not None:
+    if least.supports(computed) or least.memory(computed) > system.available_memory():
         return None
-    least = fused_engine.memory(computed)
-    if least > system.available_memory():
-        return None
-    size = system.format_bytes(least)
+    size = system.format_bytes(least.memory(computed))
     return f"Use engine='fused' and permutation='keyed', which need about {size}."
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, Self, TypeAlias
+from typing import NamedTuple, Protocol, Self
 
 from popsnet.engines.outcome import Outcome, Outcomes, TalliedRuns, Tally
 from popsnet.experiment.experiment import Experiment
@@ -176,15 +176,12 @@ They are measured on one machine, and only their ratios matter.
 """
 
 
-Execute: TypeAlias = Callable[[Instance, Sequence[Observer]], Outcome]
-
-
 @dataclass(eq=False)
 class MessageEngine(Engine):
     """An engine that executes an instance message by message."""
 
     name: str
-    route: Execute
+    route: Callable[[Instance, Sequence[Observer]], Outcome]
     needed: Callable[[Experiment], int]
     """Returns the bytes of memory that a run needs."""
     unable: Callable[[Experiment], str | None]

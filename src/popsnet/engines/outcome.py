@@ -109,14 +109,10 @@ class Outcome:
     faulty: FaultCounts | None = None
 
 
-COLUMNS = (
-    "slots", "slots_delivered", "steps", "delivered", "lost", "collisions", "destroyed",
-    "messages", "peak_buffers", "control_bits", "capped",
-)  # fmt: skip
-"""The counts of a run, in the order of the columns of tables."""
+COLUMNS = tuple(column.name for column in fields(Outcome))[:-3]
+"""The counts that an outcome begins with, in the order of the columns of tables."""
 
 _PLACE = {name: place for place, name in enumerate(COLUMNS)}
-_STEPS, _LOST = _PLACE["steps"], _PLACE["lost"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,22 +166,16 @@ class Outcomes:
     @classmethod
     def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
         """Concatenate the runs of several tables."""
-        return cls(
-            _joined((part.table for part in parts), len(COLUMNS)),
-            _joined(part.survivors for part in parts),
-            _joined(part.lost_packets for part in parts),
-            _joined((part.faulty for part in parts), _FAULT_COUNTS),
-        )
+        some, names = (cls.of(()), *parts), (column.name for column in fields(cls))
+        return cls(*(np.concatenate([getattr(part, name) for part in some]) for name in names))
 
     def __len__(self) -> int:
         return len(self.table)
 
     def __iter__(self) -> Iterator[Outcome]:
-        steps, lost = (
-            (column.cumsum() - column).tolist()
-            for column in (self.table[:, _STEPS], self.table[:, _LOST])
-        )
-        return (self._outcome(i, steps[i], lost[i]) for i in range(len(self)))
+        survivors = np.split(self.survivors, self.column("steps")[:-1].cumsum())
+        lost = np.split(self.lost_packets, self.column("lost")[:-1].cumsum())
+        return map(self._outcome, range(len(self)), survivors, lost)
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return one count of every run."""
@@ -202,16 +192,13 @@ class Outcomes:
 
     def at(self, place: int) -> Outcome:
         """Return the outcome of one run."""
-        before = self.table[:place]
-        return self._outcome(place, int(before[:, _STEPS].sum()), int(before[:, _LOST].sum()))
+        return next(iter(self.take(np.array([place]))))
 
-    def _outcome(self, place: int, steps_before: int, lost_before: int) -> Outcome:
+    def _outcome(self, place: int, survivors: I64, lost: I64) -> Outcome:
         counts: dict[str, Any] = {
             name: None if value == UNKNOWN else value
             for name, value in zip(COLUMNS, self.table[place].tolist(), strict=True)
         }
-        survivors = self.survivors[steps_before : steps_before + counts["steps"]]
-        lost = self.lost_packets[lost_before : lost_before + counts["lost"]]
         return Outcome(
             **{**counts, "capped": bool(counts["capped"])},
             survivors=tuple(survivors.tolist()),
@@ -221,10 +208,9 @@ class Outcomes:
 
     def take(self, places: I64) -> Outcomes:
         """Return the outcomes of the runs at these places."""
-        steps, lost = self.table[:, _STEPS], self.table[:, _LOST]
-        survivors = _pieces(self.survivors, steps, places)
+        survivors = _pieces(self.survivors, self.column("steps"), places)
         faulty = self.faulty[places] if len(self.faulty) else self.faulty
-        lost_packets = _pieces(self.lost_packets, lost, places)
+        lost_packets = _pieces(self.lost_packets, self.column("lost"), places)
         return Outcomes(self.table[places], survivors, lost_packets, faulty)
 
     def __reduce__(self) -> tuple[type[Outcomes], tuple[I64, I64, I64, I64]]:

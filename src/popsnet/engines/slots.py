@@ -110,10 +110,9 @@ def next_slot(name: str, yielded: Any) -> Slot | None:
 def _needed(experiment: Experiment) -> int:
     """Return the bytes of the arrays of the permutation, the machine and the router."""
     network, variant = experiment.network, experiment.resolved_variant
-    machine = network.n * machine_bytes(experiment.buffers) + table_bytes(network)
-    packets = experiment.packets if experiment.demand is not None else 0
-    demand = _DEMAND_BYTES * packets
-    return _DESTINATION_BYTES * network.n + machine + variant.working(network) + demand
+    per_processor = _DESTINATION_BYTES + machine_bytes(experiment.buffers)
+    demand = 0 if experiment.demand is None else _DEMAND_BYTES * experiment.packets
+    return network.n * per_processor + table_bytes(network) + variant.working(network) + demand
 
 
 _DESTINATION_BYTES = 4
@@ -168,12 +167,11 @@ class FaultWatch:
     def _split(self) -> tuple[Bools, Bools]:
         """Return which packets are unreachable, and which are held and have a path."""
         processors, packets = self._memory.content()
-        in_memory, alive = (np.zeros(len(self._paths), dtype=np.bool_) for _ in range(2))
+        in_memory, alive, home = np.zeros((3, len(self._paths)), dtype=np.bool_)
         in_memory[packets] = True
         alive[packets[self._live[processors]]] = True
-        waiting = in_memory & ~self._memory.arrived
-        home = np.zeros_like(in_memory)
         home[packets[self._destination[packets] == processors]] = True
+        waiting = in_memory & ~self._memory.arrived
         held = waiting & (home | (alive & self._paths))
         return waiting & ~held, held
 

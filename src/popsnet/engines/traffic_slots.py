@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from itertools import pairwise
+from operator import sub
 from typing import Any
 
 import numpy as np
@@ -127,19 +128,12 @@ class MessageSession:
         unreachable = self._faults.unreachable(slot, *ends)
         record.unreachable += rows[unreachable].tolist()
         offered = rows[~unreachable] if self._faults.known else rows
-        arrived, refused = self.memory.admit(
-            slot, block.sources[offered], block.destinations[offered]
-        )
+        ends = block.sources[offered], block.destinations[offered]
+        arrived, refused = self.memory.admit(slot, *ends)
         record.refused += np.setdiff1d(offered[refused], rows[unreachable]).tolist()
         if not self._faults.known:
-            admitted = ~np.isin(np.arange(len(offered)), refused)
-            self.unreachable.update(arrived.packets[unreachable[admitted]].tolist())
+            self.unreachable.update(arrived.packets[np.delete(unreachable, refused)].tolist())
         return arrived
-
-    @property
-    def delivered(self) -> int:
-        """The packets that were delivered so far."""
-        return self.memory.delivered
 
     def close(self) -> None:
         """End the scheduler."""
@@ -151,7 +145,7 @@ class _Record:
 
     def __init__(self, memory: TrafficMemory, counters: Counters, is_faulty: bool) -> None:
         self._memory, self._counters, self._is_faulty = memory, counters, is_faulty
-        self._unheard, self._tolerated = counters.unheard, (memory.duplicated, memory.skipped)
+        self._before = memory.duplicated, memory.skipped, counters.unheard
         self.refused: list[int] = []
         """The arrivals that were refused."""
         self.unreachable: list[int] = []
@@ -197,11 +191,8 @@ class _Record:
         )  # fmt: skip
 
     def _fault_log(self) -> FaultLog:
-        memory, (duplicated, skipped) = self._memory, self._tolerated
-        lost = np.array(self._lost, np.int32)
+        memory, lost = self._memory, np.array(self._lost, np.int32)
         flows = np.stack([memory.origins(lost)[0], memory.destinations(lost)], axis=1)
-        return FaultLog(
-            np.array(self.unreachable, np.int64), flows,
-            memory.duplicated - duplicated, memory.skipped - skipped,
-            self._counters.unheard - self._unheard,
-        )  # fmt: skip
+        after = memory.duplicated, memory.skipped, self._counters.unheard
+        unreachable = np.array(self.unreachable, np.int64)
+        return FaultLog(unreachable, flows, *map(sub, after, self._before))

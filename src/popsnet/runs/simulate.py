@@ -185,4 +185,4 @@ def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int | No
         log = session.advance(experiment.resolved_arrivals.block(0, slots))
         session.close()
         held, refused = session.memory.inside, int(log.refused.sum())
-        trace.end(slots, session.delivered, session.lost, held, refused)
+        trace.end(slots, session.memory.delivered, session.lost, held, refused)

@@ -141,7 +141,8 @@ def test_no_packet_without_a_path_is_delivered_by_a_class_with_a_dead_member() -
         log = session.advance(make_arrivals(network, load=0.1, seed=1).block(0, 800))
         assert log.faults is not None
         assert len(log.faults.unreachable_rows) > 0, name
-        assert session.delivered == len(log.arrival), name  # the log leaves out unreachable ones
+        # The log leaves out those that are unreachable.
+        assert session.memory.delivered == len(log.arrival), name
 
 
 def test_detours_for_a_packet_without_a_path_end_with_an_error() -> None:

@@ -9,13 +9,13 @@ would not.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import prod
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 W = TypeVar("W")
+T = TypeVar("T", bound=np.generic)
 
 U8: TypeAlias = npt.NDArray[np.uint8]
 U16: TypeAlias = npt.NDArray[np.uint16]
@@ -25,12 +25,11 @@ I64: TypeAlias = npt.NDArray[np.int64]
 Records: TypeAlias = npt.NDArray[np.void]
 """Rows with the fields of a class, as :func:`record_type` makes them."""
 
-_TYPES = {"int": np.int64, "np.uint64": np.uint64}
-
 
 def record_type(fields: type) -> np.dtype[np.void]:
     """Return the data type of records with the annotated fields of a class."""
-    return np.dtype([(name, _TYPES[kind]) for name, kind in fields.__annotations__.items()])
+    kinds = {int: np.int64, np.uint64: np.uint64}
+    return np.dtype([(name, kinds[kind]) for name, kind in get_type_hints(fields).items()])
 
 
 Table: TypeAlias = Mapping[str, tuple[int | tuple[int, ...], npt.DTypeLike]]
@@ -46,8 +45,7 @@ def allocate(workspace: Callable[..., W], table: Table, **others: object) -> W:
     memory = np.zeros(size_of(table), dtype=np.uint8)
     start, arrays = -memory.ctypes.data % _LINE, {}
     for name, (shape, kind) in table.items():
-        size = _bytes(shape, kind)
-        arrays[name] = memory[start : start + size].view(kind).reshape(shape)
+        arrays[name] = np.ndarray(shape, kind, memory, start)
         start += _span((shape, kind))
     return workspace(**arrays, **others)
 
@@ -58,10 +56,14 @@ def size_of(table: Table) -> int:
     return max(total, _LARGE_PAGES) if total > _LARGE_PAGES // 4 else total
 
 
-def _bytes(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> int:
-    return (shape if isinstance(shape, int) else prod(shape)) * np.dtype(kind).itemsize
+def with_more(array: npt.NDArray[T], more: int) -> npt.NDArray[T]:
+    """Return an array with the rows of another, and more rows that are not filled yet."""
+    larger = np.empty((len(array) + more, *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
 
 
 def _span(array: tuple[int | tuple[int, ...], npt.DTypeLike]) -> int:
     """Return the bytes of an array, rounded up to whole cache lines."""
-    return -(-_bytes(*array) // _LINE) * _LINE
+    shape, kind = array
+    return -(-int(np.prod(shape)) * np.dtype(kind).itemsize // _LINE) * _LINE

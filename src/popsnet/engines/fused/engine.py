@@ -8,12 +8,7 @@ from typing import Any
 from popsnet.base.system import threads_here
 from popsnet.engines.engine import Engine, Session, needs_slots
 from popsnet.engines.fused.kernel import Kernel
-from popsnet.engines.fused.session import (
-    FusedSession,
-    many_at_a_time,
-    runs_at_a_time,
-    session_bytes,
-)
+from popsnet.engines.fused.session import FusedSession, runs_at_a_time, session_bytes
 from popsnet.engines.outcome import Outcome
 from popsnet.experiment.experiment import Experiment, Instance
 from popsnet.programs.router import Router, Variant
@@ -71,7 +66,7 @@ class FusedEngine(Engine):
 
     def batch(self, experiment: Experiment) -> int:
         """Return how many runs to give to a worker at once."""
-        return runs_at_a_time(experiment.network) if many_at_a_time(experiment) else 1
+        return runs_at_a_time(experiment.network, experiment.permutation)
 
     def open(self, experiment: Experiment, threads: int | None = None) -> Session:
         """Open a session with this many threads, by default as many as processors."""

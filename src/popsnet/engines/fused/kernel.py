@@ -104,6 +104,10 @@ class Kernel(ABC, Generic[W]):
     A kernel has no threads and no memory of its own.
     """
 
+    layout: Any
+    """The division of packets into blocks, a named tuple for compiled code."""
+    program: Any
+    """The steps, a named tuple for compiled code."""
     runs: ClassVar[CompiledRuns]
     """The functions that execute whole runs on one thread."""
     divisible: ClassVar[bool] = True
@@ -121,16 +125,6 @@ class Kernel(ABC, Generic[W]):
         """Execute runs as long as the log has room, and return how many."""
         fixed = self.layout, self.program, work
         return self.runs.route(*fixed, sequence, log, steps, *self.kinds)
-
-    @property
-    @abstractmethod
-    def layout(self) -> Any:
-        """The division of packets into blocks, a named tuple for compiled code."""
-
-    @property
-    @abstractmethod
-    def program(self) -> Any:
-        """The steps, a named tuple for compiled code."""
 
     @abstractmethod
     def obstacle(self, keyed: bool) -> str | None:

@@ -30,14 +30,10 @@ _DESTINATION_BYTES = 4
 _COUNTS = np.dtype([(name, np.int64) for name in COLUMNS])
 
 
-def runs_at_a_time(network: Network) -> int:
-    """Return how many small runs a thread executes before it reports."""
-    return min(max(_PACKETS_AT_A_TIME // network.n, 1), _MOST_RUNS_AT_A_TIME)
-
-
-def many_at_a_time(experiment: Experiment) -> bool:
-    """Return whether many runs are executed in one call of compiled code."""
-    return experiment.permutation == "random" and experiment.network.n <= RESIDENT
+def runs_at_a_time(network: Network, permutation: str = "random") -> int:
+    """Return how many runs are executed in one call of compiled code: several if they are small."""
+    many = permutation == "random" and network.n <= RESIDENT
+    return min(_PACKETS_AT_A_TIME // network.n, _MOST_RUNS_AT_A_TIME) if many else 1
 
 
 def session_bytes(
@@ -45,8 +41,8 @@ def session_bytes(
 ) -> int:
     """Return the memory of a session: the arrays that its kernel declares, for each thread."""
     n, permutation = experiment.network.n, experiment.permutation
-    if runs != 1 and many_at_a_time(experiment):
-        most = runs_at_a_time(experiment.network)
+    most = runs_at_a_time(experiment.network, permutation)
+    if runs != 1 and most > 1:
         rows = min(most, runs or most) * STEPS_EXPECTED
         return threads * (kernel.workspace_bytes + rows * kernel.runs.log.itemsize)
     if not (kernel.divisible and n > RESIDENT):
@@ -90,7 +86,7 @@ class FusedSession(Session):
         """Execute the runs of these numbers, as :meth:`Session.run` says."""
         experiment = self._experiment
         assert experiment is not None
-        if len(numbers) > 1 and many_at_a_time(experiment):
+        if len(numbers) > 1 and runs_at_a_time(experiment.network, experiment.permutation) > 1:
             seeds = Seeds(np.uint64(experiment.seed), np.uint64(experiment.permutation_seed))
             yield from self.execute_many(seeds, numbers)
             return
@@ -125,11 +121,10 @@ class FusedSession(Session):
 
         waiting: deque[Future[Outcomes]] = deque()
         try:
-            for first in range(numbers.start, numbers.stop, stride):
+            for first in range(0, len(numbers), stride):
                 if len(waiting) >= 2 * team.size:
                     yield waiting.popleft().result()
-                some = range(first, min(first + stride, numbers.stop))
-                waiting.append(team.executor.submit(work, some))
+                waiting.append(team.executor.submit(work, numbers[first : first + stride]))
             while waiting:
                 yield waiting.popleft().result()
         except BaseException:  # interrupted or abandoned: threads still work

@@ -30,9 +30,8 @@ class MeiRizzi(Processor):
         """Send the packet to a random group."""
         if self.original is None:
             return None
-        self.intermediate = self.coins.draw(
-            self.network.g, INTERMEDIATE_GROUP, self.step, self.number
-        )
+        g, step = self.network.g, self.step
+        self.intermediate = self.coins.draw(g, INTERMEDIATE_GROUP, step, self.number)
         return [self.intermediate], Message("packet", self.original)
 
     # Slot 2: every copy that arrived is sent to its temporary destination group.
@@ -83,14 +82,7 @@ class MeiRizzi(Processor):
         if message.packet == self.original:
             self.original = None
 
-    # Slot 5: every copy in its temporary group is sent to its destination.
-
-    def send_5(self) -> Order | None:
-        """Send the copy to its destination."""
-        if self.floating is None:
-            return None
-        copy, self.floating = self.floating, None
-        return [copy.destination // self.network.d], Message("packet", copy)
+    # Slot 5: every copy in its temporary group is sent to its destination, by ``send_copy``.
 
 
 _STEP = (
@@ -98,7 +90,7 @@ _STEP = (
     ProcessorPhase(PHASES[1], MeiRizzi.send_2, MeiRizzi.listen_residue, MeiRizzi.hear_2, True),
     ProcessorPhase(PHASES[2], MeiRizzi.send_3, MeiRizzi.listen_3, MeiRizzi.hear_3, False),
     ProcessorPhase(PHASES[3], MeiRizzi.send_4, MeiRizzi.listen_4, MeiRizzi.hear_4, False),
-    ProcessorPhase(PHASES[4], MeiRizzi.send_5, MeiRizzi.listen_residue, MeiRizzi.receive, False),
+    ProcessorPhase(PHASES[4], MeiRizzi.send_copy, MeiRizzi.listen_residue, MeiRizzi.receive, False),
 )
 
 MEI_RIZZI = ObjectRouter(MeiRizzi, (), lambda step: _STEP)

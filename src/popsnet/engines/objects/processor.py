@@ -100,6 +100,13 @@ class Processor:
     def end(self) -> None:
         """End the run, as every source is done, which only the simulator sees."""
 
+    def send_copy(self) -> Order | None:
+        """Send the copy to the group of its destination."""
+        if self.floating is None:
+            return None
+        copy, self.floating = self.floating, None
+        return [copy.destination // self.network.d], Message("packet", copy)
+
     def store(self, message: Message) -> None:
         """Keep the packet that was heard in the buffer for a copy."""
         if self.floating is not None:

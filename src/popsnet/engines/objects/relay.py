@@ -139,15 +139,8 @@ class RelayProcessor(Processor):
         else:
             self.keep_ahead(message.packet)
 
-    # S and P1, slot 2: every relay sends what it stored to the group of the destination, which
-    # listens.
-
-    def send_2(self) -> Order | None:
-        """Send the copy to its destination."""
-        if self.floating is None:
-            return None
-        copy, self.floating = self.floating, None
-        return [copy.destination // self.network.d], Message("packet", copy)
+    # S and P1, slot 2: every relay sends what it stored (``send_copy``) to the group of the
+    # destination, which listens.
 
     def listen_2(self) -> int | None:
         """Listen to the relay group of the own packet, while that has not arrived."""
@@ -235,12 +228,13 @@ class RelayProcessor(Processor):
 
 
 def _stages() -> dict[str, tuple[ProcessorPhase, ...]]:
-    """Return the slots of each stage."""
+    """Return the slots of the opening and of each stage."""
     of, phase = RelayProcessor, ProcessorPhase
+    opening = (phase("seed", of.send_seed, of.listen_seed, of.hear_seed, False),)
     swept = {
         stage: (
             phase(f"{name}: attempt", of.send_1, of.listen_residue, of.hear_1, True),
-            phase(f"{name}: delivery", of.send_2, of.listen_2, of.receive, False),
+            phase(f"{name}: delivery", of.send_copy, of.listen_2, of.receive, False),
             phase(f"{name}: acks", of.send_3, of.listen_3, of.hear_3, False),
         )
         for stage, name in (("S", "sweep"), ("P1", "park"))
@@ -249,13 +243,10 @@ def _stages() -> dict[str, tuple[ProcessorPhase, ...]]:
         phase("marked: attempt", of.send_marked, of.listen_marked, of.hear_marked, True),
         phase("marked: delivery", of.send_both, of.listen_both, of.hear_both, True),
     )
-    return {**swept, "Q": marked}
+    return {"": opening, **swept, "Q": marked}
 
 
 _PHASES = _stages()
-_OPENING = ProcessorPhase(
-    "seed", RelayProcessor.send_seed, RelayProcessor.listen_seed, RelayProcessor.hear_seed, False
-)
 
 
 def stage_of(schedule: RelaySchedule, step: int) -> str:
@@ -269,6 +260,6 @@ def staged(schedule: RelaySchedule) -> ObjectRouter | None:
         return None
     return ObjectRouter(
         partial(RelayProcessor, schedule),
-        (_OPENING,),
+        _PHASES[""],
         lambda step: _PHASES[stage_of(schedule, step)],
     )

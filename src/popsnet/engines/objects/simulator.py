@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 
 from popsnet.base.errors import Rule, RuleViolation
@@ -35,14 +35,14 @@ class Simulator:
         self.network = network
         processor = router.processor
         self.processors = [processor(network, i, destination[i], coins) for i in range(network.n)]
-        self.couplers = [[Coupler() for _ in range(network.g)] for _ in range(network.g)]
         self.slots = self.messages = self.collisions = self.destroyed = 0
         self.last_delivery = self.control_bits = 0
         self.peak = 1
         self.sends: list[Send] = []
         self.listens: list[Listen] = []
-        self.held = self._held()
-        self.held_before = self.held
+        self.couplers: dict[tuple[int, int], Coupler] = {}
+        """Those used in the last slot, by the group that hears and the group that sends."""
+        self.held = self.held_before = self._held()
 
     def pending(self) -> int:
         """Return the number of packets that still wait for their ack."""
@@ -50,15 +50,11 @@ class Simulator:
 
     def delivered(self) -> int:
         """Return the number of packets received by their destinations."""
-        return sum(
-            processor.received is not None and processor.received.destination == processor.number
-            for processor in self.processors
-        )
+        return sum(processor.received is not None for processor in self.processors)
 
     def lost(self) -> list[int]:
         """Return the packets that are in no buffer of any processor."""
-        held = {packet for _, packet in self._held()}
-        return [packet for packet in range(self.network.n) if packet not in held]
+        return sorted({*range(self.network.n)} - {packet for _, packet in self.held})
 
     def _held(self) -> Counter[Hold]:
         return Counter(
@@ -78,20 +74,19 @@ class Simulator:
         """Execute a slot: all send, the couplers propagate, all listen."""
         self.slots += 1
         delivered = self.delivered()
-        self.sends, self.listens = [], []
-        used: list[Coupler] = []
+        self.sends, self.listens, self.couplers = [], [], defaultdict(Coupler)
         for processor in self.processors:
             order = phase.send(processor)
             if order is not None:
-                used += self._put(processor, *order)
-        self._count_collisions(phase, used)
+                self._put(processor, *order)
+        self._count_collisions(phase)
         for processor in self.processors:
             group = phase.listen(processor)
             if group is not None:
                 self.listens.append((processor.number, group))
-                self._listen(phase, processor, self.couplers[processor.group][group])
-        for coupler in used:
-            coupler.messages.clear()
+                message = self.couplers[processor.group, group].propagate()
+                if message is not None:
+                    self._hear(phase, processor, message)
         if self.delivered() > delivered:
             self.last_delivery = self.slots
         if not self.pending():
@@ -100,10 +95,7 @@ class Simulator:
         self.peak = max(self.peak, *(len(owner.packets_held()) for owner in self.processors))
         self.held_before, self.held = self.held, self._held()
 
-    def _listen(self, phase: ProcessorPhase, processor: Processor, coupler: Coupler) -> None:
-        message = coupler.propagate()
-        if message is None:
-            return
+    def _hear(self, phase: ProcessorPhase, processor: Processor, message: Message) -> None:
         try:
             phase.hear(processor, message)
         except BufferFull:
@@ -111,22 +103,18 @@ class Simulator:
             detail = f"packet {message.packet.source} finds its buffers full"
             raise RuleViolation(self.slots, processor.number, Rule.BUFFERS, detail) from None
 
-    def _put(
-        self, processor: Processor, groups: Collection[int], message: Message
-    ) -> list[Coupler]:
+    def _put(self, processor: Processor, groups: Collection[int], message: Message) -> None:
         packet = None if message.packet is None else message.packet.source
         self.sends.append((processor.number, sorted(groups), message.kind, packet))
         self.messages += 1
         if message.kind != "packet":
             self.control_bits = max(self.control_bits, message.bits)
-        couplers = [self.couplers[group][processor.group] for group in groups]
-        for coupler in couplers:
-            coupler.send(message)
-        return couplers
+        for group in groups:
+            self.couplers[group, processor.group].send(message)
 
-    def _count_collisions(self, phase: ProcessorPhase, used: list[Coupler]) -> None:
-        hit = {id(coupler): len(coupler.messages) for coupler in used}
-        collided = [count for count in hit.values() if count > 1]
+    def _count_collisions(self, phase: ProcessorPhase) -> None:
+        counts = [len(coupler.messages) for coupler in self.couplers.values()]
+        collided = [count for count in counts if count > 1]
         self.collisions += len(collided)
         self.destroyed += sum(collided)
         if collided and not phase.may_conflict:
@@ -134,7 +122,7 @@ class Simulator:
                 (sender, group)
                 for sender, groups, _, _ in self.sends
                 for group in groups
-                if len(self.couplers[group][sender // self.network.d].messages) > 1
+                if len(self.couplers[group, sender // self.network.d].messages) > 1
             )
             detail = f"its message to group {group} met another"
             raise RuleViolation(self.slots, sender, Rule.CONFLICT_FREE, detail)
@@ -163,8 +151,7 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
                 return
             pending = network.n - simulator.delivered()
             simulator.slot(phase)
-            step = len(survivors)
-            event = Event(simulator.slots, phase.name, step, pending, simulator.records)
+            event = Event(simulator.slots, phase.name, len(survivors), pending, simulator.records)
             for observe in observers:
                 observe(event)
                 if isinstance(observe, TraceWriter):
@@ -178,10 +165,6 @@ def execute(instance: Instance, observers: Sequence[Observer] = ()) -> Outcome:
         survivors.append(network.n - simulator.delivered())
     if simulator.slots and not survivors:  # all packets started at their destinations
         survivors.append(network.n - simulator.delivered())
-    return _outcome(simulator, survivors)
-
-
-def _outcome(simulator: Simulator, survivors: Sequence[int]) -> Outcome:
     lost = simulator.lost()
     return Outcome(
         slots=simulator.slots,

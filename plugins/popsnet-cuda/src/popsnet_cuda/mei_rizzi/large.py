@@ -11,8 +11,8 @@ from popsnet.engines.fused.arrays import U64
 from popsnet.engines.fused.kernel import LargeRun, StepReport
 from popsnet.engines.fused.mei_rizzi import MeiRizziKernel
 from popsnet.engines.fused.mei_rizzi.large import RESIDUE
+from popsnet.engines.fused.mei_rizzi.layout import LOG
 from popsnet.engines.fused.mei_rizzi.passes import SLOTS_PER_STEP
-from popsnet.engines.fused.mei_rizzi.resident import LOG
 from popsnet.engines.fused.team import Team
 from popsnet.experiment.experiment import Instance
 from popsnet.model.coins import Coins

@@ -13,22 +13,18 @@ import numpy as np
 
 from popsnet.base.compiled import compiled
 from popsnet.engines.fused.arrays import U8, U16, U32, record_type
-from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziWorkspace
+from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziLogRow, MeiRizziWorkspace
 
 _FREE = np.uint32(0)
 _ALONE, _UNHEARD = np.uint8(1), np.uint8(0x40)
 
 
-class DeferredLogRow(Protocol):
-    """A step in the log: messages alone on couplers of slots 1 and 2, and those that are heard."""
+class DeferredLogRow(MeiRizziLogRow, Protocol):
+    """A step in the log: messages alone on couplers of slots 1 and 2, and those that are heard.
 
-    undelivered: int
-    sent: int
-    survivors: int
-    """Of slot 1."""
-    collisions: int
-    slots: int
-    """In the last step, with the slots of kind 5 after it."""
+    The slots of the last step are with those of kind 5 after it.
+    """
+
     alone: int
     heard: int
     """In slot 2."""

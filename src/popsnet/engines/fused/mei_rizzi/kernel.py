@@ -13,6 +13,7 @@ from popsnet.engines.fused.kernel import RESIDENT, CompiledRuns, Kernel, LargeRu
 from popsnet.engines.fused.mei_rizzi import deferred, resident
 from popsnet.engines.fused.mei_rizzi.large import RESIDUE, Partition, PartitionedRun, listed
 from popsnet.engines.fused.mei_rizzi.layout import (
+    LOG,
     MeiRizziLayout,
     MeiRizziProgram,
     MeiRizziWorkspace,
@@ -27,7 +28,7 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
     """The variants ``published``, for d = g, and ``idealized``."""
 
     runs: ClassVar = CompiledRuns(
-        resident.LOG, partial(resident.route_runs, None), partial(resident.summarize, None)
+        LOG, partial(resident.route_runs, None), partial(resident.summarize, None)
     )
 
     @cached_property
@@ -62,7 +63,7 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
     def large_run_bytes(self, threads: int, keyed: bool) -> int:
         """Return the memory of a large run on this many threads."""
         residues = 0 if keyed else self.network.n * RESIDUE.itemsize
-        return Partition.of(self.layout, threads).bytes + residues
+        return Partition(self.layout, threads).bytes + residues
 
     def workspace(self, stop: U8) -> MeiRizziWorkspace:
         """Return the memory of a thread that executes whole runs."""
@@ -76,9 +77,7 @@ class MeiRizziKernel(Kernel[MeiRizziWorkspace]):
             "shuffled": (CHUNK, u32),
             "codes": (n + SPARE, u32),
             "sizes": (layout.blocks, np.int64),
-            "taking": (spare, u32),
-            "taken": (spare, u32),
-            "couplers": (spare, u32),
+            **dict.fromkeys(("taking", "taken", "couplers"), (spare, u32)),
             "drawn": (spare, layout.entry_type),
             "first": (layout.row_words, u64),
             "entries": (layout.g * layout.g + spare, layout.entry_type),

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from popsnet.engines.fused.arrays import I64, U16, U64, Table, allocate, size_of
 from popsnet.engines.fused.kernel import KeyedRounds, LargeRun, StepReport
 from popsnet.engines.fused.mei_rizzi import partitioned
-from popsnet.engines.fused.mei_rizzi.layout import MeiRizziLayout, MeiRizziProgram
+from popsnet.engines.fused.mei_rizzi.layout import LOG, MeiRizziLayout, MeiRizziProgram
 from popsnet.engines.fused.mei_rizzi.passes import FLAGS, SLOTS_PER_STEP, SPARE
-from popsnet.engines.fused.mei_rizzi.resident import LOG
 from popsnet.engines.fused.team import GAP, Team
 from popsnet.experiment.experiment import Instance
 
@@ -51,7 +48,7 @@ _SECONDS_TO_WAIT = 1e-4
 
 def listed(layout: MeiRizziLayout) -> bool:
     """Return whether the codes of pending packets are kept, in 32 bits each."""
-    return layout.d * layout.g <= _LISTED and layout.code_bits <= 32
+    return layout.d * layout.g <= _LISTED and layout.number_bits + layout.group_bits <= 32
 
 
 def rounds_needed(g: int) -> int:
@@ -65,46 +62,26 @@ def rounds_needed(g: int) -> int:
     return rounds
 
 
-@dataclass(frozen=True)
 class Partition:
-    """The division of a run into parts and buckets, and the arrays that it needs."""
+    """The division of a run into parts and buckets for threads, and the arrays that it needs."""
 
-    layout: MeiRizziLayout
-    threads: int
-    rounds: int
-    codes: bool
-    """Whether there is a list of codes."""
-    span: int
-    """Intermediate groups of a round."""
-    cell_bits: int
-    bucket_count: int
-    batches: int
-    cuts: I64
-    """The first block of each part, and the end."""
-
-    @classmethod
-    def of(cls, layout: MeiRizziLayout, threads: int) -> Partition:
-        """Divide a run among threads."""
-        rounds = rounds_needed(layout.g)
-        span = -(-layout.g // rounds)
+    def __init__(self, layout: MeiRizziLayout, threads: int) -> None:
+        self.layout, self.threads, self.rounds = layout, threads, rounds_needed(layout.g)
+        self.codes = listed(layout)
+        """Whether there is a list of codes."""
+        self.span = -(-layout.g // self.rounds)
+        """Intermediate groups of a round."""
         table_bits = min(max(2 * layout.group_bits - 7, _FEWEST_BITS), _MOST_BITS)
         shift = max(table_bits - layout.group_bits, 0)  # more, so that buckets are not too many
-        group_shift = min(shift, (span - 1).bit_length())
-        batches = -(-layout.blocks // layout.batch)
+        group_shift = min(shift, (self.span - 1).bit_length())
+        self.cell_bits = group_shift + layout.group_bits
+        self.bucket_count = -(-self.span // 2**group_shift)
+        self.batches = -(-layout.blocks // layout.batch)
         parts = min(layout.d * layout.g // _MOST_IN_A_PART, _MOST_PARTS)
-        parts = min(max(parts, _PARTS_PER_THREAD * threads, _FEWEST_PARTS), batches)
-        cuts = [batches * part // parts * layout.batch for part in range(parts)]
-        return cls(
-            layout=layout,
-            threads=threads,
-            rounds=rounds,
-            codes=listed(layout),
-            span=span,
-            cell_bits=group_shift + layout.group_bits,
-            bucket_count=-(-span // 2**group_shift),
-            batches=batches,
-            cuts=np.array([*cuts, layout.blocks]),
-        )
+        parts = min(max(parts, _PARTS_PER_THREAD * threads, _FEWEST_PARTS), self.batches)
+        cuts = [self.batches * part // parts * layout.batch for part in range(parts)]
+        self.cuts: I64 = np.array([*cuts, layout.blocks])
+        """The first block of each part, and the end."""
 
     @property
     def bytes(self) -> int:
@@ -139,10 +116,8 @@ class Partition:
         return {
             "numbers": (64 * -(-size // 64) + SPARE, u32),
             "taking": (size + 1, u32),
-            "taken": (size + SPARE, u32),
-            "couplers": (size + SPARE, u32),
-            "drawn": (size + SPARE, entry),
-            "survivors": (size + SPARE, entry),
+            **dict.fromkeys(("taken", "couplers"), (size + SPARE, u32)),
+            **dict.fromkeys(("drawn", "survivors"), (size + SPARE, entry)),
             "scattered": (size + SPARE if entry is u32 else 0, u32),
             "flags": (FLAGS, np.uint8),
             "first": (self.layout.row_words, np.uint64),
@@ -156,7 +131,7 @@ class PartitionedRun(LargeRun):
     def __init__(self, layout: MeiRizziLayout, program: MeiRizziProgram, team: Team) -> None:
         super().__init__(layout.d * layout.g, layout.g, RESIDUE.type, team)
         self.layout, self.program = layout, program
-        self.parted = parted = Partition.of(layout, team.size)
+        self.parted = parted = Partition(layout, team.size)
         count, threads, width = parted.bucket_count, range(team.size), parted.widths()[:, None]
         firsts = np.concatenate([[0], np.cumsum(width * count)])
         starts = firsts[:-1, None] + width * np.arange(count + GAP)
@@ -197,10 +172,8 @@ class PartitionedRun(LargeRun):
         )  # fmt: skip
 
         def work_on(t: int) -> None:
-            work = partial(
-                partitioned.do_pieces, self.layout, packets, self.buckets, self.workspaces[t]
-            )
-            while work(plan, t) == partitioned.WAITING:
+            fixed = self.layout, packets, self.buckets, self.workspaces[t]
+            while partitioned.do_pieces(*fixed, plan, t) == partitioned.WAITING:
                 time.sleep(_SECONDS_TO_WAIT)
 
         step = first
@@ -211,9 +184,8 @@ class PartitionedRun(LargeRun):
                     undelivered, step = int(row["undelivered"]), step + 1
                     yield row
                 report(int(done), int(SLOTS_PER_STEP * done), undelivered)
-            yield from self._rows(
-                step, int(self.shared[partitioned.DONE]) // pieces, first, undelivered
-            )
+            end = int(self.shared[partitioned.DONE]) // pieces
+            yield from self._rows(step, end, first, undelivered)
         finally:
             self.shared[partitioned.STOP] = 1
 
@@ -236,9 +208,8 @@ class PartitionedRun(LargeRun):
         words = self.bits.shape[1]
         self.bits[:] = _first_bits(size, words)
         self.bits[-1] = _first_bits(n - (blocks - 1) * size, words)
-        return partitioned.PartitionedPackets(
-            self.codes, self.sizes, self.bits.reshape(-1), residues, keyed
-        )
+        fixed = self.codes, self.sizes, self.bits.reshape(-1)
+        return partitioned.PartitionedPackets(*fixed, residues, keyed)
 
 
 def _first_bits(count: int, words: int) -> U64:

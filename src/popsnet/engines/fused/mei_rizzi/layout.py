@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64
+from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, record_type
 from popsnet.engines.fused.kernel import as_purposes
 from popsnet.model.network import Network
 from popsnet.programs.routers.mei_rizzi import INTERMEDIATE_GROUP, participation
@@ -16,6 +16,20 @@ _BLOCK, _LARGE_BLOCK = 2**14, 2**15
 _MANY = 2**20
 """The most packets of a run on one thread. Up to sixteen times as many, names are short, so that 32
 bits hold a coupler of a bucket and a name."""
+
+
+class MeiRizziLogRow(Protocol):
+    """A step in the log."""
+
+    undelivered: int
+    sent: int
+    survivors: int
+    """Of slot 1."""
+    collisions: int
+    slots: int
+
+
+LOG = record_type(MeiRizziLogRow)
 
 
 class MeiRizziLayout(NamedTuple):
@@ -67,11 +81,6 @@ class MeiRizziLayout(NamedTuple):
     def blocks(self) -> int:
         """The blocks of the network. The last may have fewer rows."""
         return -(-self.g // self.rows)
-
-    @property
-    def code_bits(self) -> int:
-        """Bits of a code."""
-        return self.number_bits + self.group_bits
 
     @property
     def entry_type(self) -> type[np.uint32] | type[np.uint64]:

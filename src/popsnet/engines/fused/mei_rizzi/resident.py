@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from popsnet.base.compiled import compiled
 from popsnet.base.splitmix import origin, step_key
-from popsnet.engines.fused.arrays import I64, Records, record_type
+from popsnet.engines.fused.arrays import I64, Records
 from popsnet.engines.fused.kernel import RunSequence, begin_run
 from popsnet.engines.fused.mei_rizzi import deferred, passes
 from popsnet.engines.fused.mei_rizzi.layout import (
@@ -17,20 +15,6 @@ from popsnet.engines.fused.mei_rizzi.layout import (
     MeiRizziWorkspace,
 )
 from popsnet.engines.fused.mei_rizzi.passes import SLOTS_PER_STEP
-
-
-class MeiRizziLogRow(Protocol):
-    """A step in the log."""
-
-    undelivered: int
-    sent: int
-    survivors: int
-    """Of slot 1."""
-    collisions: int
-    slots: int
-
-
-LOG = record_type(MeiRizziLogRow)
 
 
 @compiled

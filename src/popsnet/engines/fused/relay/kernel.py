@@ -61,16 +61,14 @@ class RelayKernel(Kernel[stages.RelayMemory]):
     @property
     def workspace_bytes(self) -> int:
         """The memory of a workspace."""
-        packets = packets_table(self.layout, self.program, self.network.n)
-        return self._lists + sum(map(size_of, (packets, _SHUFFLED, self._public, self._work)))
+        return self.large_run_bytes(threads=1, keyed=False) + size_of(_SHUFFLED)
 
     def large_run_bytes(self, threads: int, keyed: bool) -> int:
         """Return the memory of a large run on this many threads."""
-        packets = packets_table(self.layout, self.program, 0 if keyed else self.network.n)
+        fixed, stored = (self.layout, self.program), 0 if keyed else self.network.n
+        shared = size_of(packets_table(*fixed, stored)) + size_of(stages.public_table(*fixed))
         working = min(threads, self.layout.blocks)  # the memory of others is never touched
-        return (
-            self._lists + size_of(packets) + size_of(self._public) + working * size_of(self._work)
-        )
+        return self._lists + shared + working * size_of(workspace_table(*fixed))
 
     @cached_property
     def _lists(self) -> int:
@@ -90,29 +88,13 @@ class RelayKernel(Kernel[stages.RelayMemory]):
             left = stage.left(network, left)
         return int(most)
 
-    @property
-    def _public(self) -> Table:
-        return stages.public_table(self.layout, self.program)
-
-    @property
-    def _work(self) -> Table:
-        return workspace_table(self.layout, self.program)
-
     def workspace(self, stop: U8) -> stages.RelayMemory:
         """Return the memory of a thread that executes whole runs."""
-        layout, program = self.layout, self.program
-        packets = allocate(
-            RelayPackets,
-            packets_table(layout, program, self.network.n),
-            keyed=KeyedRounds.of(KeyedPermutation(1, Coins(0))),
-        )
-        return allocate(
-            stages.RelayMemory,
-            _SHUFFLED,
-            packets=packets,
-            work=RelayWorkspace.of(layout, program, stop),
-            public=stages.PublicState.of(layout, program),
-        )
+        fixed, keyed = (self.layout, self.program), KeyedRounds.of(KeyedPermutation(1, Coins(0)))
+        packets = allocate(RelayPackets, packets_table(*fixed, self.network.n), keyed=keyed)
+        work = allocate(RelayWorkspace, workspace_table(*fixed), stop=stop)
+        public = allocate(stages.PublicState, stages.public_table(*fixed))
+        return allocate(stages.RelayMemory, _SHUFFLED, packets=packets, work=work, public=public)
 
     def load(self, work: stages.RelayMemory, instance: Instance) -> None:
         """Put a permutation into a workspace."""

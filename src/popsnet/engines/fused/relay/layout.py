@@ -10,17 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from popsnet.engines.fused.arrays import (
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    Records,
-    Table,
-    allocate,
-    record_type,
-)
+from popsnet.engines.fused.arrays import I64, U8, U16, U32, U64, Records, Table, record_type
 from popsnet.engines.fused.bits import divisor_of
 from popsnet.engines.fused.kernel import KeyedRounds
 from popsnet.engines.fused.relay.program import Stages
@@ -135,8 +125,7 @@ def packets_table(layout: RelayLayout, program: Stages, stored: int) -> Table:
     """Return the arrays of packets, of which this many destinations are stored: all or none."""
     words = layout.blocks * layout.words
     return {
-        "pending": (words, np.uint64),
-        "undelivered": (words, np.uint64),
+        **dict.fromkeys(("pending", "undelivered"), (words, np.uint64)),
         "ahead": (words * program.marks, np.uint64),
         "destination": (stored, np.uint32),
     }
@@ -166,11 +155,6 @@ class RelayWorkspace(NamedTuple):
     unused: Records  # a tally of attempts that are made again
     stop: U8  # set by another thread to end the work early
 
-    @classmethod
-    def of(cls, layout: RelayLayout, program: Stages, stop: U8) -> RelayWorkspace:
-        """Return the memory of one thread."""
-        return allocate(cls, workspace_table(layout, program), stop=stop)
-
 
 def workspace_table(layout: RelayLayout, program: Stages) -> Table:
     """Return the arrays of a workspace."""
@@ -184,8 +168,7 @@ def workspace_table(layout: RelayLayout, program: Stages) -> Table:
         "table": (sets * program.widest, np.uint8),
         "room": (sets * layout.k, np.uint32),
         "acked": (sets, np.uint16),
-        "early": (spare * program.marks, np.uint32),
-        "early_cells": (spare * program.marks, np.uint32),
+        **dict.fromkeys(("early", "early_cells"), (spare * program.marks, np.uint32)),
         "earliest": (sets if program.marks > 0 else 0, np.uint32),
         "removed": (layout.words, np.uint64),
         "used": (2 << spare.bit_length() if layout.d < layout.g else 0, np.uint64),

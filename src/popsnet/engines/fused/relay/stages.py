@@ -27,6 +27,7 @@ from popsnet.engines.fused.relay.layout import (
     RelayPlaces,
     RelayTally,
     RelayWorkspace,
+    workspace_table,
 )
 from popsnet.engines.fused.relay.marked import RelayEcho, marked
 from popsnet.engines.fused.relay.park import Windows, park
@@ -114,11 +115,6 @@ class PublicState(NamedTuple):
     groups: Records  # for the global OR
     state: Records  # one record
     tally: Records  # one record, of the whole run
-
-    @classmethod
-    def of(cls, layout: RelayLayout, program: Stages) -> PublicState:
-        """Return the memory for runs on a network."""
-        return allocate(cls, public_table(layout, program))
 
 
 def public_table(layout: RelayLayout, program: Stages) -> Table:
@@ -348,8 +344,9 @@ class DividedRun(LargeRun):
     def __init__(self, layout: RelayLayout, program: Stages, team: Team) -> None:
         super().__init__(layout.d * layout.g, layout.d * layout.g, np.uint32, team)
         self.layout, self.program, threads = layout, program, range(team.size)
-        self.public = PublicState.of(layout, program)
-        self.workspaces = [RelayWorkspace.of(layout, program, team.stop) for _ in threads]
+        self.public = allocate(PublicState, public_table(layout, program))
+        table = workspace_table(layout, program)
+        self.workspaces = [allocate(RelayWorkspace, table, stop=team.stop) for _ in threads]
         words = layout.blocks * layout.words
         self.bits = np.zeros((2, words), dtype=np.uint64)
         self.ahead = np.zeros(words * program.marks, dtype=np.uint64)

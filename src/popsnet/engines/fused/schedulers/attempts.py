@@ -87,9 +87,10 @@ class Tries(NamedTuple):
 
 def chances_of(opening: Opening, patience: Patience) -> Chances:
     """Return when sources with this patience try packets again."""
-    purposes = np.array([opening.purpose(f"retry {place}") for place in range(patience.window)])
-    empty = np.empty_like(purposes)
-    return Chances(opening.private, purposes, empty, patience.most, patience.fixed)
+    names = (f"retry {place}" for place in range(patience.window))
+    private, *numbers = opening.coins("private", *names)
+    purposes = np.array(numbers)
+    return Chances(private, purposes, np.empty_like(purposes), patience.most, patience.fixed)
 
 
 def new_tries(n: int) -> Tries:

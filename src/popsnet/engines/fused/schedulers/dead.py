@@ -47,14 +47,11 @@ def dead_parts(faults: TrafficFaults) -> DeadParts:
     """Return the dead parts of a run."""
     network, live, parts = faults.network, faults.live, faults.active.faults
     g, classes = network.g, network.g * min(network.d, network.channels)
-    couplers = np.full((g, g), _NEVER)
-    for to, by, slot in parts.dead("couplers"):
-        couplers[to, by] = min(couplers[to, by], slot)
     has_fixes = faults.known and faults.paths == "three hops"
     return DeadParts(
-        couplers=couplers,
-        sends=_ends(network.n, (*parts.transmitters, *parts.processors)),
-        hears=_ends(network.n, (*parts.receivers, *parts.processors)),
+        couplers=_ends((g, g), parts.dead("couplers")),
+        sends=_ends((network.n,), (*parts.transmitters, *parts.processors)),
+        hears=_ends((network.n,), (*parts.receivers, *parts.processors)),
         meets=np.full((network.n, 2), -1, dtype=np.int32),
         is_known=faults.known,
         blocked=~live.couplers,
@@ -63,10 +60,11 @@ def dead_parts(faults: TrafficFaults) -> DeadParts:
     )
 
 
-def _ends(n: int, dead: Sequence[tuple[int, int]]) -> I64:
-    ends = np.full(n, _NEVER)
-    for processor, slot in dead:
-        ends[processor] = min(ends[processor], slot)
+def _ends(shape: tuple[int, ...], dead: Sequence[tuple[int, ...]]) -> I64:
+    """Return the first slot in which each part is dead."""
+    ends = np.full(shape, _NEVER)
+    for *part, slot in dead:
+        ends[tuple(part)] = min(ends[tuple(part)], slot)
     return ends
 
 

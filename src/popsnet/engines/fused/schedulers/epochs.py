@@ -56,9 +56,8 @@ class Epochs(SchedulerSession):
             self._opening.network, rows[:, packets.SOURCE], rows[:, packets.DESTINATION]
         )
         schedule, dead = make_two_hops(demand), self._opening.dead
-        self._slots.extend(
-            schedule.messages if dead is None else around(schedule, demand, dead.live)
-        )
+        slots = schedule.messages if dead is None else around(schedule, demand, dead.live)
+        self._slots.extend(slots)
 
     def _send(self, t: int, slot: Messages, log: LogBuffers) -> int:
         """Execute a slot of the schedule, and return the number of its messages."""

@@ -72,8 +72,7 @@ class Hop3(SchedulerSession):
         d, g = opening.network.d, opening.network.g
         turns = -(-d // g)
         self._layout = Layout(d, d + 1, turns, np.zeros(CHUNK, dtype=np.int32))
-        purposes = opening.purpose("keeper"), opening.purpose("rotation")
-        self._draws = Draws(opening.public, *purposes)
+        self._draws = Draws(*opening.coins("public", "keeper", "rotation"))
         self._relayed = lists.new_lists(d + 1 + 2 * turns * g)
 
     def execute(self, block: Block, log: LogBuffers) -> None:

@@ -42,9 +42,9 @@ class Ideal(SchedulerSession):
         super().__init__(opening)
         window = 1 if opening.variant == "fifo" else 1 << 62
         wait = int(opening.variant) if opening.variant.isdecimal() else 0
-        purposes = opening.purpose("start"), opening.purpose("step")
         self._couplers = new_couplers(opening.network.d, opening.network.g)
-        self._order = Order(opening.public, *purposes, window, wait)
+        coins = opening.coins("public", "start", "step")
+        self._order = Order._make([*coins, window, wait])
 
     @staticmethod
     def has_variant(variant: str) -> bool:

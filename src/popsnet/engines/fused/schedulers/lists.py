@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.base.compiled import compiled
+from popsnet.engines.fused.arrays import with_more
 from popsnet.engines.fused.schedulers.packets import KernelState
 from popsnet.model.network import I32, I64
 
@@ -58,14 +59,9 @@ def with_chunks(lists: Lists, packets: int) -> Lists:
     top = int(lists.top[0])
     if top >= needed:
         return lists
-    chunks = size + max(needed - top, size // 2)
-    rows = np.empty((chunks * CHUNK, 4), dtype=np.int32)
-    rows[: len(lists.rows)] = lists.rows
-    after, free = np.empty(chunks, dtype=np.int32), np.empty(chunks, dtype=np.int32)
-    after[:size] = lists.after
-    more = chunks - size
-    free[:more] = np.arange(chunks - 1, size - 1, -1)
-    free[more : more + top] = lists.free[:top]
+    more = max(needed - top, size // 2)
+    rows, after = with_more(lists.rows, more * CHUNK), with_more(lists.after, more)
+    free = np.append(np.arange(size + more - 1, size - 1, -1, dtype=np.int32), lists.free)
     lists.top[0] = more + top
     return lists._replace(rows=rows, after=after, free=free)
 

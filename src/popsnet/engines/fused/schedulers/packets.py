@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popsnet.base.compiled import compiled
+from popsnet.engines.fused.arrays import with_more
 from popsnet.engines.fused.bits import lowest_bit
 from popsnet.model.frame import Frame
 from popsnet.model.network import I32, I64, U64, Network
@@ -94,7 +95,7 @@ def new_state(network: Network, buffer: int) -> KernelState:
     """Return the arrays of a session without packets."""
     n, d, g = network.n, network.d, network.g
     frame, processors = Frame(network), np.arange(n, dtype=np.int32)
-    group, index = processors // np.int32(d), processors % np.int32(d)
+    group, index = np.divmod(processors, np.int32(d))
     no_rows = np.empty(0, dtype=np.int32)
     return KernelState(
         d=d, g=g, channels=network.channels, buffer=buffer, group=group, indices=index,
@@ -104,7 +105,7 @@ def new_state(network: Network, buffer: int) -> KernelState:
         held=_zeros(n), transit=_zeros(n), head=_zeros(n) - 1, tail=_zeros(n) - 1,
         last=np.full(n, -1, dtype=np.int64), counters=np.zeros(10, dtype=np.int64),
         nodes=_zeros(n), stripes=_zeros(n), keys=_zeros(n), joining=_zeros(n), sent=_zeros(n + 1),
-        hops=_zeros(n), senders=_zeros(n), coming=_zeros(4 * n).reshape(n, 4),
+        hops=_zeros(n), senders=_zeros(n), coming=np.zeros((n, 4), np.int32),
         events=np.zeros((n + 1, 4), dtype=np.int32),
         words=np.zeros((n >> 6) + 1, dtype=np.uint64), places=_zeros(n),
     )  # fmt: skip
@@ -117,31 +118,24 @@ def _zeros(n: int) -> I32:
 def new_buffers(slots: int, deliveries: int, arrivals: int, lost: int) -> LogBuffers:
     """Return arrays for the log of a block with at most this many of everything."""
     source, destination, hops = (np.empty(deliveries, dtype=np.int32) for _ in range(3))
-    return LogBuffers(
-        np.zeros((7, slots), dtype=np.int32), np.zeros(slots, dtype=np.int64),
-        np.empty(deliveries, dtype=np.int64), source, destination, hops,
-        np.empty(arrivals, dtype=np.int64), np.empty((lost, 3), dtype=np.int64),
-    )  # fmt: skip
+    counts, ends = np.zeros((7, slots), dtype=np.int32), np.zeros(slots, dtype=np.int64)
+    arrival, refused = np.empty(deliveries, dtype=np.int64), np.empty(arrivals, dtype=np.int64)
+    lost_rows = np.empty((lost, 3), dtype=np.int64)
+    return LogBuffers(counts, ends, arrival, source, destination, hops, refused, lost_rows)
 
 
 def with_room(state: KernelState, arrivals: int, most: int) -> KernelState:
     """Return a state with free rows for the arrivals of a block, at most ``most`` in a slot."""
     if len(state.nodes) < most:
-        nodes, stripes, keys, joining = (_zeros(most) for _ in range(4))
-        coming = _zeros(4 * most).reshape(most, 4)
-        state = state._replace(
-            nodes=nodes, stripes=stripes, keys=keys, joining=joining, coming=coming
-        )
+        nodes, stripes, keys, joining = np.zeros((4, most), dtype=np.int32)
+        state = state._replace(nodes=nodes, stripes=stripes, keys=keys, joining=joining)
+        state = state._replace(coming=np.zeros((most, 4), dtype=np.int32))
     size, top = len(state.pool), int(state.counters[FREE])
     if top >= arrivals:
         return state
     more = max(arrivals - top, size // 2, 64)
-    pool = np.empty((size + more, 4), dtype=np.int32)
-    pool[:size] = state.pool
-    fails, free = np.zeros(size + more, dtype=np.int32), np.empty(size + more, dtype=np.int32)
-    fails[:size] = state.fails
-    free[:more] = np.arange(size + more - 1, size - 1, -1)
-    free[more : more + top] = state.free[:top]
+    pool, fails = with_more(state.pool, more), np.append(state.fails, _zeros(more))
+    free = np.append(np.arange(size + more - 1, size - 1, -1, dtype=np.int32), state.free)
     state.counters[FREE] = more + top
     return state._replace(pool=pool, fails=fails, free=free)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,19 +32,9 @@ class Opening:
     dead: TrafficFaults | None = None
     """The dead parts, None if there are none."""
 
-    @property
-    def public(self) -> np.uint64:
-        """The seed of the public coins."""
-        return np.uint64(Coins(self.seed).key("public", 0))
-
-    @property
-    def private(self) -> np.uint64:
-        """The seed of the private coins."""
-        return np.uint64(Coins(self.seed).key("private", 0))
-
-    def purpose(self, name: str) -> np.uint64:
-        """Return the number of a purpose of coins."""
-        return np.uint64(number_of(name))
+    def coins(self, owner: str, *purposes: str) -> tuple[Any, ...]:
+        """Return the seed of the public or the private coins, and the numbers of purposes."""
+        return tuple(map(np.uint64, [Coins(self.seed).key(owner, 0), *map(number_of, purposes)]))
 
 
 NOTHING: frozenset[str] = frozenset()

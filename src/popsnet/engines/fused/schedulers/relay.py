@@ -57,8 +57,8 @@ class Relay(SchedulerSession):
         self._chances = attempts.chances_of(opening, relay_patience(n))
         active, is_active, through, heard, delivers = np.zeros((5, n), dtype=np.int32)
         size, shift, plan = (np.zeros(size, dtype=np.int64) for size in (1, g, 9))
-        coins = opening.public, opening.purpose("place")
-        self._cycle = Cycle(*coins, active, is_active, size, shift, through, heard, plan, delivers)
+        arrays = active, is_active, size, shift, through, heard, plan, delivers
+        self._cycle = Cycle._make([*opening.coins("public", "place"), *arrays])
 
     def execute(self, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block, and write the log."""

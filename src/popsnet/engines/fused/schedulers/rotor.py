@@ -8,20 +8,12 @@ import numpy as np
 
 from popsnet.base.compiled import compiled
 from popsnet.base.splitmix import step_key
-from popsnet.engines.fused.schedulers import packets
+from popsnet.engines.fused.arrays import with_more
+from popsnet.engines.fused.schedulers import lists, packets
 from popsnet.engines.fused.schedulers.dead import DeadParts, can_pass_on, lose, meet
 from popsnet.engines.fused.schedulers.frame import frame_slot, reduced, turn_of, wrapped
 from popsnet.engines.fused.schedulers.heads import LOW, find, home, look_at, put_back, remove, widen
-from popsnet.engines.fused.schedulers.lists import (
-    FROM,
-    KEY,
-    SINCE,
-    TO,
-    Lists,
-    new_lists,
-    take,
-    with_chunks,
-)
+from popsnet.engines.fused.schedulers.lists import FROM, KEY, SINCE, TO, Lists
 from popsnet.engines.fused.schedulers.packets import KernelState, LogBuffers
 from popsnet.engines.fused.schedulers.register import Opening
 from popsnet.engines.fused.schedulers.segments import Segments, enlarge, new_segments, settled
@@ -76,19 +68,20 @@ class Rotor(SchedulerSession):
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
         n = opening.network.n
-        none = np.full(n, -1, dtype=np.int32)
         rows, counts = np.empty((0, 3), dtype=np.int32), np.array([-1, 0])
+        head, tail = np.full((2, n), -1, dtype=np.int32)
         records, others = np.empty((n + 1, 2), np.int32), np.empty((4, n + 1), np.int32)
-        spread = NonEmptyQueues(rows, none, none.copy(), counts)
-        self._queues = RotorQueues(new_segments(n, 2), new_lists(n), spread)
+        spread = NonEmptyQueues(rows, head, tail, counts)
+        self._queues = RotorQueues(new_segments(n, 2), lists.new_lists(n), spread)
         self._scratch = ScratchRows(records, *others)
-        self._coins = opening.public, opening.purpose("keeper")
+        self._coins = opening.coins("public", "keeper")
 
     def execute(self, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block, and write the log."""
         state, scratch, (own, relayed, spread) = self.state, self._scratch, self._queues
         spread = _with_room(spread, len(block.sources))
-        relayed = with_chunks(relayed, int(state.counters[packets.OWN]) + len(block.sources))
+        room = int(state.counters[packets.OWN]) + len(block.sources)
+        relayed = lists.with_chunks(relayed, room)
         if len(scratch.classes) < len(state.nodes):
             longer, classes, noted = (np.empty_like(state.nodes) for _ in range(3))
             self._scratch = scratch._replace(longer=longer, classes=classes, noted=noted)
@@ -101,8 +94,7 @@ def _with_room(queues: NonEmptyQueues, arrivals: int) -> NonEmptyQueues:
     size, used = len(queues.rows), int(queues.counts[1])
     if size - used >= arrivals:
         return queues
-    rows = np.empty((max(used + arrivals, size + size // 2, 64), 3), np.int32)
-    rows[:size] = queues.rows
+    rows = with_more(queues.rows, max(used + arrivals - size, size // 2, 64 - size))
     rows[size:, 1] = np.arange(size + 1, len(rows) + 1)
     rows[-1, 1] = queues.counts[0]
     queues.counts[0] = size
@@ -140,7 +132,7 @@ def _advance(
         u, key = t % len(held), step_key(public, keeper, t)
         if dead is not None:
             meet(t, u, state, dead)
-        first = take(relayed, u, t, state, 0)
+        first = lists.take(relayed, u, t, state, 0)
         for q in range(first):
             transit[events[q, KEY]] -= 1
         second, stay, two = _take_own(t, u, first, own, state, scratch)

@@ -38,13 +38,11 @@ class Segments(NamedTuple):
 
 def new_segments(stripes: int, columns: int) -> Segments:
     """Return segments without queues."""
-    meta = np.full(1 + _SIZES, -1, dtype=np.int64)
+    records, tails = np.empty((64, columns), dtype=np.int32), np.empty(64, dtype=np.int32)
+    base, meta = np.zeros(stripes, dtype=np.int64), np.full(1 + _SIZES, -1, dtype=np.int64)
+    sizes, used = np.zeros((2, stripes), dtype=np.int32)
     meta[0] = 0
-    return Segments(
-        np.empty((64, columns), dtype=np.int32), np.empty(64, dtype=np.int32),
-        np.zeros(stripes, dtype=np.int64), np.zeros(stripes, dtype=np.int32),
-        np.zeros(stripes, dtype=np.int32), meta,
-    )  # fmt: skip
+    return Segments(records, tails, base, sizes, used, meta)
 
 
 def settled(segments: Segments, grown: Segments) -> Segments:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.engines.fused.schedulers import packets
 from popsnet.engines.fused.schedulers.dead import dead_parts
@@ -15,8 +16,6 @@ from popsnet.engines.log import FaultLog, Log
 from popsnet.model.network import I32, I64, Bools
 from popsnet.programs.scheduler import DEAD
 from popsnet.workloads.block import Block
-
-Numbers = TypeVar("Numbers", I32, I64)
 
 
 class SchedulerSession(ABC):
@@ -54,8 +53,9 @@ class SchedulerSession(ABC):
         block, dead = _plain(block), self._opening.dead
         if dead is None:
             return self._run(block)[0]
-        slots = block.begin + np.repeat(np.arange(block.slots), np.diff(block.starts))
-        unreachable = dead.unreachable_packets(slots, block.sources, block.destinations)
+        slots = np.repeat(np.arange(block.slots), np.diff(block.starts))
+        ends = block.sources, block.destinations
+        unreachable = dead.unreachable_packets(block.begin + slots, *ends)
         rows, offered = np.flatnonzero(unreachable), np.arange(len(unreachable))
         if dead.known:
             offered = np.flatnonzero(~unreachable)
@@ -66,10 +66,9 @@ class SchedulerSession(ABC):
             gone = dead.unreachable_packets(*lost.T)
             when, flows = when[~gone], flows[~gone]
             log = _without(log, dead.unreachable_packets(log.arrival, log.source, log.destination))
-        by_slot = np.searchsorted(block.starts, refused, side="right") - 1
         unheard = int(self.state.counters[packets.UNHEARD])
         faults = FaultLog(rows, flows.astype(np.int32), 0, 0, unheard)
-        log = log._replace(refused=_counted(by_slot, block.slots), refused_rows=refused)
+        log = log._replace(refused=_counted(slots[refused], block.slots), refused_rows=refused)
         return log._replace(lost=_counted(when, block.slots), faults=faults)
 
     def _run(self, block: Block) -> tuple[Log, I64]:
@@ -87,14 +86,12 @@ class SchedulerSession(ABC):
         counters[packets.MOST_RELAYED] = state.transit.max()
         self.execute(block, log)
         m = int(counters[packets.DELIVERED])
-        refused, lost, messages, collisions, destroyed, own, relayed = log.counts
-        block_log = Log(
-            refused, lost, messages, collisions, destroyed, own, relayed, log.ends,
-            _cut(log.arrival, m), _cut(log.source, m), _cut(log.destination, m),
-            _cut(log.hops, m), log.refused_rows[: counters[packets.REFUSED]].copy(),
-            int(counters[packets.MOST_OWN]), int(counters[packets.MOST_RELAYED]),
-        )  # fmt: skip
-        return block_log, log.lost[: counters[packets.LOST_ROWS]]
+        of_packets = log.arrival, log.source, log.destination, log.hops
+        refused_rows = log.refused_rows[: counters[packets.REFUSED]].copy()
+        most_held = int(counters[packets.MOST_OWN]), int(counters[packets.MOST_RELAYED])
+        cut = [_cut(column, m) for column in of_packets]
+        parts = [*log.counts, log.ends, *cut, refused_rows, *most_held, None]
+        return Log._make(parts), log.lost[: counters[packets.LOST_ROWS]]
 
     def close(self) -> None:
         """Free the memory of the session."""
@@ -103,15 +100,12 @@ class SchedulerSession(ABC):
 
 def _plain(block: Block) -> Block:
     """Return a block with the types that kernels are compiled for."""
-    return Block(
-        int(block.begin),
-        np.require(block.starts, dtype=np.int64, requirements=("C", "W")),
-        np.require(block.sources, dtype=np.int32, requirements=("C", "W")),
-        np.require(block.destinations, dtype=np.int32, requirements=("C", "W")),
-    )
+    begin, starts, *ends = block
+    sources, destinations = (np.require(some, np.int32, ("C", "W")) for some in ends)
+    return Block(int(begin), np.require(starts, np.int64, ("C", "W")), sources, destinations)
 
 
-def _cut(array: Numbers, m: int) -> Numbers:
+def _cut(array: npt.NDArray[Any], m: int) -> npt.NDArray[Any]:
     """Return the first entries, and free the memory of the others if these are many."""
     return array[:m] if 2 * m > len(array) else array[:m].copy()
 

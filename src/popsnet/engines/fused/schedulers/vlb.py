@@ -24,7 +24,7 @@ class Vlb(SchedulerSession):
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
         self._relayed = new_lists(opening.network.n)
-        self._coins = opening.public, opening.purpose("keeper")
+        self._coins = opening.coins("public", "keeper")
 
     def execute(self, block: Block, log: LogBuffers) -> None:
         """Execute the slots of a block, and write the log."""
