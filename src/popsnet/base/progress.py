@@ -58,12 +58,7 @@ def patient_progress(
             "give a function of the amount done and the total, or False."
         )
     done_before = 0
-    quiet = callable(progress) or progress is False
-    with (
-        nullcontext()
-        if quiet
-        else _display(escape_controls(what, lines=False), total, progress) as show
-    ):
+    with _display(escape_controls(what, lines=False), total, progress) as show:
 
         def update(done: int | None = None, detail: str = "") -> None:
             nonlocal done_before
@@ -94,6 +89,8 @@ class _Detail:
 def _display(
     what: str, total: int | None, progress: Progress
 ) -> AbstractContextManager[_Show | None]:
+    if callable(progress) or progress is False:
+        return nullcontext()
     if sys.stderr is not None and sys.stderr.isatty():
         return _bar(what, total)
     if "ipykernel" in sys.modules:

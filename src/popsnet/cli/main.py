@@ -172,11 +172,12 @@ def _of_system_exit(end: SystemExit) -> int:
 def _of_os_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.BROKEN_PIPE
-    if error.filename is None and _is_of_output(error):
-        _complain(f"The output could not be written: {error.strerror}.")
-        return ExitCode.CANNOT_WRITE
-    _complain(str(error))
-    return ExitCode.CANNOT_WRITE if _is_of_output(error) else ExitCode.BAD_INPUT
+    if not _is_of_output(error):
+        _complain(str(error))
+        return ExitCode.BAD_INPUT
+    is_named = error.filename is not None
+    _complain(str(error) if is_named else f"The output could not be written: {error.strerror}.")
+    return ExitCode.CANNOT_WRITE
 
 
 def _is_of_output(error: BaseException) -> bool:
@@ -187,9 +188,7 @@ def _is_of_output(error: BaseException) -> bool:
 
 
 def _lacks_room(error: BaseException | None) -> bool:
-    while error is not None and not _is_of_output(error):
-        error = error.__cause__
-    return error is not None
+    return error is not None and (_is_of_output(error) or _lacks_room(error.__cause__))
 
 
 def _interrupted() -> int:
@@ -222,17 +221,11 @@ def _complain(text: str, most: int = 1_500) -> None:
 _as_python_does = warnings.formatwarning
 
 
-def _worded(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    line: str | None = None,
-) -> str:
+def _worded(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
     """Return what a warning says; where popsnet gives it is of no use."""
     if category.__module__.startswith("popsnet."):
         return f"Warning: {message}\n"
-    return _as_python_does(message, category, filename, lineno, line)
+    return _as_python_does(message, category, *place, **line)
 
 
 def _open_closed_streams() -> None:
