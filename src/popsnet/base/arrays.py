@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -16,6 +17,11 @@ from popsnet.base.errors import InputError
 
 _loading = Lock()
 _ATTEMPTS = 3
+
+
+def digest(data: bytes) -> str:
+    """Return the digest by which an array or the content of a file is known."""
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 @contextmanager

@@ -10,13 +10,12 @@ readings are the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.arrays import named_errors
+from popsnet.base.arrays import digest, named_errors
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.tables import FileTable, table_of
 from popsnet.base.tables.reading import require_suffix
@@ -100,8 +99,8 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
     """
     if isinstance(matrix, str | Path):
         path = Path(matrix)
-        table, digest = _read(path)
-        name = f"matrix{path.suffix.lower()}:{digest}"
+        table, data = _read(path)
+        name = f"matrix{path.suffix.lower()}:{digest(data)}"
         return Matrix(network, name, str(path.resolve()), values=_scaled(table, network))
     try:
         array = None if np.ma.isMaskedArray(matrix) else np.asarray(matrix)
@@ -110,7 +109,7 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
     if array is None or array.ndim == 0 or array.dtype.kind not in "iuf":
         raise wrong("matrix", f"{matrix!r:.60}")("give a file, or a square array of numbers.")
     values = _scaled(FileTable(Path("matrix"), array), network)
-    return Matrix(network, f"matrix:{_digest(array.astype('<f8').tobytes())}", values=values)
+    return Matrix(network, f"matrix:{digest(array.astype('<f8').tobytes())}", values=values)
 
 
 def _scaled(table: FileTable, network: Network) -> F64:
@@ -141,8 +140,8 @@ def _require_shape(shape: tuple[int, ...], network: Network, origin: Path) -> No
         )
 
 
-def _read(path: Path) -> tuple[FileTable, str]:
-    """Read a matrix and the digest of its file."""
+def _read(path: Path) -> tuple[FileTable, bytes]:
+    """Read a matrix, and return the bytes of its file too."""
     require_suffix(path, "the name of a matrix of rates")
     with named_errors(path, InputError):
         data = path.read_bytes()
@@ -153,8 +152,4 @@ def _read(path: Path) -> tuple[FileTable, str]:
             "matrix, with a row for every source and a column for every destination."
         )
     table.require_order()
-    return table, _digest(data)
-
-
-def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+    return table, data
