@@ -119,7 +119,9 @@ def _run() -> int:
         code = int(app(prog_name="popsnet", standalone_mode=False) or ExitCode.DONE)
         return signals.exit_code() if code == ExitCode.INTERRUPTED else code
     except SystemExit as end:
-        return _of_system_exit(end)
+        if isinstance(end.__context__, BrokenPipeError):
+            return ExitCode.BROKEN_PIPE
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
     except Exception as error:
         return _interrupted() if signals.was_interrupted() else _of_error(error)
 
@@ -161,12 +163,6 @@ def _of_usage_error(error: Exception) -> int:
         say(context.get_usage())
         say(f"Help: {context.command_path} --help")
     return ExitCode.BAD_INPUT
-
-
-def _of_system_exit(end: SystemExit) -> int:
-    if isinstance(end.__context__, BrokenPipeError):
-        return ExitCode.BROKEN_PIPE
-    return end.code if isinstance(end.code, int) else int(bool(end.code))
 
 
 def _of_os_error(error: OSError) -> int:

@@ -260,9 +260,8 @@ def _curves(
 
 def _drawn(curves: LoadCurves, figure: opt.FigureOptions | None, timing: Timing | None) -> Report:
     report = curves.report(timing)
-    if figure is None:
-        return report
-    if all(point.delay.mean is None or point.verdict == "unstable" for point in curves.results):
+    is_stable = [p.delay.mean is not None and p.verdict != "unstable" for p in curves.results]
+    if figure and not any(is_stable):
         return report.plus("No figure is written: every point is unstable.")
     return with_figure(
         report, figure, lambda: popsnet.plots.draw_load_curves(curves.results, timing)

@@ -247,9 +247,8 @@ class PowerBudget(Reported):
             Fact("available_db", link.available),
             *(Fact(key, value) for key, value in asdict(design).items()),
         )
-        left = (
-            f"{abs(design.left_db):.2f} dB" if abs(design.left_db) >= 0.005 else "less than 0.01 dB"
-        )
+        size = abs(design.left_db)
+        left = f"{size:.2f} dB" if size >= 0.005 else "less than 0.01 dB"
         closes = f"OK: the budget closes, with {left} to spare."
         verdict = closes if design.closes else f"FAILED: {left} are missing."
         both = [asdict(self.architecture(kind)) for kind in get_args(Transmitters)]

@@ -143,7 +143,7 @@ def _require_shape(shape: tuple[int, ...], network: Network, origin: Path) -> No
 def _read(path: Path) -> tuple[FileTable, bytes]:
     """Read a matrix, and return the bytes of its file too."""
     require_suffix(path, "the name of a matrix of rates")
-    with named_errors(path, InputError):
+    with named_errors(path):
         data = path.read_bytes()
     table = table_of(path, data)
     if table.names is not None:

@@ -139,7 +139,7 @@ def read_packet_list(path: str | Path, network: Network) -> PacketList:
         raise InputError(
             f"{path}: a list of packets must be a file that ends in {', '.join(TEXTS)}."
         )
-    with named_errors(path, InputError):
+    with named_errors(path):
         data = path.read_bytes()
     table = table_of(path, data, has_labels=False)
     rows = _fitting(table, _columns(table), network)

@@ -116,7 +116,7 @@ def read_table(path: Path, has_labels: bool = True) -> FileTable:
     (('source', 'destination', 'amount'), [[0, 1, 1500], [2, 0, 64]])
     """
     require_suffix(path)
-    with named_errors(path, InputError):
+    with named_errors(path):
         return table_of(path, path.read_bytes(), has_labels)
 
 

@@ -299,9 +299,7 @@ class _Signs:
             return
         where, plain = sign
         decimal, whole = plain.replace(",", "."), re.sub("[.,]", "", plain)
-        cure = (
-            "write it with a decimal point, or without a comma"
-            if comma
-            else f"write {whole} without a separator, or the decimal with a 0 at its end"
-        )
+        cure = f"write {whole} without a separator, or the decimal with a 0 at its end"
+        if comma:
+            cure = "write it with a decimal point, or without a comma"
         raise InputError(f"{where}: {plain!r} could be {decimal} or {whole}; {cure}.")
