@@ -121,15 +121,10 @@ def _bar(what: str, total: int | None) -> Iterator[_Show]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    bar = Bar(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[detail]}", markup=False),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    what_for = TextColumn("{task.description}", markup=False)
+    beside = TextColumn("{task.fields[detail]}", markup=False)
+    columns = SpinnerColumn(), what_for, BarColumn(), beside, TimeElapsedColumn()
+    bar = Bar(*columns, console=Console(stderr=True), transient=True)
     length = None if total == 1 else total
     task, next_update = bar.add_task(what, total=length, detail=_Detail("")), 0.0
 

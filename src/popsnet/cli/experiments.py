@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600}
 
 
-def _seconds(time: str | None) -> float | None:
+def _seconds(time: str) -> float:
     """Return the seconds of a time such as 90, 90s, 10min or 2h."""
-    if time is None:
-        return None
     match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
     if match is None or float(match[1]) <= 0:
         raise InputError(f"--time-limit {time}: give a time such as 90s, 10min or 2h.")
@@ -114,7 +112,7 @@ def sweep(
 
     if max_runs is not None and precision is None:
         raise InputError("--max-runs needs --precision.")
-    seconds = _seconds(time_limit)
+    seconds = None if time_limit is None else _seconds(time_limit)
     require_workers(workers)
     if cluster is not None and workers is not None:
         raise InputError("--workers and --cluster: a cluster has its own workers. Give only one.")

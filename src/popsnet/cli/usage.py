@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import typer
@@ -46,10 +47,9 @@ class Command(TyperCommand):
         flags = {str(option.name): option.opts[0] for option in options}
         others = {_IN_THE_LIBRARY[name]: flags[name] for name in flags.keys() & _IN_THE_LIBRARY}
         output.flags.set(others | flags)
-        args = self._with_sizes(ctx, args)
-        typed = list(args)
+        typed = self._with_sizes(ctx, args)
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, list(typed))
         except typer.BadParameter as error:
             values, more, _ = self.make_parser(ctx).parse_args(args=typed)
             if more and (now := new_spelling("argument", "FILE", _words_of(ctx))):
@@ -80,12 +80,11 @@ class Command(TyperCommand):
         if not any(set(re.findall(r"\w+", param.metavar or "")) & {*_SIZES} for param in params):
             return list(args)
         flags = {name for p in params if getattr(p, "is_flag", False) for name in p.opts}
-        sized = list(args)
-        for place, argument in enumerate(args):
-            before = args[place - 1] if place else ""
-            is_value = before.startswith("-") and before not in flags and "=" not in before
-            if _LIKE_NUMBERS.fullmatch(argument) and not (is_value and len(before) > 1):
-                sized[place] = f" {argument}"
+        sized = []
+        for before, argument in pairwise(["", *args]):
+            is_option = before.startswith("-") and before not in flags and "=" not in before
+            is_size = _LIKE_NUMBERS.fullmatch(argument) and not (is_option and len(before) > 1)
+            sized.append(f" {argument}" if is_size else argument)
         return sized
 
 

@@ -76,8 +76,7 @@ class Uniform(Pattern):
     def flows(self) -> F64:
         """Return 1/(n - 1) for all pairs of different processors."""
         n = self.network.n
-        rates: F64 = (1 - np.eye(n)) / (n - 1)
-        return rates
+        return (1 - np.eye(n)) / (n - 1)
 
     def rates(self) -> Rates:
         """Return d(d - 1)/(n - 1) within each group and d²/(n - 1) between any two."""

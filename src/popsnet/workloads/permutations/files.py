@@ -152,8 +152,7 @@ def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> I32:
     >>> require_permutation(np.array([2, 0, 1]), 3, "permutation")
     array([2, 0, 1], dtype=int32)
     """
-    fault = _fault(values, n)
-    if fault:
+    if fault := _fault(values, n):
         raise PermutationError(f"{origin} {fault}")
     return values.astype(np.int32)
 
