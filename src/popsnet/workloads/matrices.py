@@ -114,7 +114,13 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
 
 def _scaled(table: FileTable, network: Network) -> F64:
     """Return the rates scaled to a mean of one packet per processor and slot."""
-    _require_shape(table.values.shape, network, table.path)
+    n, g, shape = network.n, network.g, table.values.shape
+    if shape not in ((n, n), (g, g)):
+        raise InputError(
+            f"{table.path} has shape {' × '.join(map(str, shape))}; a matrix of rates on {network} "
+            f"is {n} × {n}, a row and a column for every processor"
+            + (f", or {g} × {g}, for every group." if g < n else ".")
+        )
     rates = table.values.astype(np.float64)
     wrong = np.argwhere(~(np.isfinite(rates) & (rates >= 0)))
     if len(wrong):
@@ -126,18 +132,8 @@ def _scaled(table: FileTable, network: Network) -> F64:
     if not (largest := rates.max()) > 0:
         raise InputError(f"{table.path} has no rate above 0; give at least one.")
     rates /= largest  # so that sums cannot overflow
-    rates *= network.n / rates.sum()
+    rates *= n / rates.sum()
     return rates
-
-
-def _require_shape(shape: tuple[int, ...], network: Network, origin: Path) -> None:
-    n, g = network.n, network.g
-    if shape not in ((n, n), (g, g)):
-        raise InputError(
-            f"{origin} has shape {' × '.join(map(str, shape))}; a matrix of rates on {network} is "
-            f"{n} × {n}, a row and a column for every processor"
-            + (f", or {g} × {g}, for every group." if g < n else ".")
-        )
 
 
 def _read(path: Path) -> tuple[FileTable, bytes]:

@@ -22,7 +22,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -339,8 +339,7 @@ class Fit:
     aicc: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Solution:
+class _Solution(NamedTuple):
     """The best coefficients for some τ²."""
 
     coefficients: Numbers

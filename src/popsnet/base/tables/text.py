@@ -256,7 +256,7 @@ def _decimal(path: Path, row: Row, k: int, separator: str, signs: _Signs) -> flo
     where = f"{path}, line {row.line}, column {k + 1}"
     is_local = separator in ";\t"  # where a comma is a decimal comma
     if _POINT.fullmatch(cell) or (is_local and _COMMA.fullmatch(cell)):
-        if sign := "," if "," in cell else "." if "." in cell else "":
+        if sign := next((sign for sign in ",." if sign in cell), ""):
             signs.seen.setdefault(sign, (where, cell.strip()))
             signs.is_clear |= not (is_local and _THOUSANDS.fullmatch(cell))
     elif not cell.strip():
