@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -18,24 +19,27 @@ _loading = Lock()
 _ATTEMPTS = 3
 
 
+def digest(data: bytes) -> str:
+    """Return the digest by which an array or the content of a file is known."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
 @contextmanager
-def named_errors(path: Path, refuse: type[InputError]) -> Iterator[None]:
-    """Raise ``refuse`` for a file that cannot be read."""
+def named_errors(path: Path) -> Iterator[None]:
+    """Refuse a file that cannot be read."""
     try:
         yield
     except OSError as error:
-        raise refuse(f"{path} cannot be read: {error.strerror}.") from error
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def read_npy(path: Path, refuse: type[InputError] = InputError) -> npt.NDArray[Any]:
+def read_npy(path: Path) -> npt.NDArray[Any]:
     """Read the one array of a ``.npy`` file."""
     with path.open("rb") as file:
-        return load_npy(path, file, refuse)
+        return load_npy(path, file)
 
 
-def load_npy(
-    path: Path, file: IO[bytes], refuse: type[InputError] = InputError
-) -> npt.NDArray[Any]:
+def load_npy(path: Path, file: IO[bytes]) -> npt.NDArray[Any]:
     """Read the one array of a ``.npy`` file that is open.
 
     NumPy parses the header of a file as Python. Python 3.11 counts the nesting depth of the parser
@@ -54,9 +58,11 @@ def load_npy(
             raise
         except Exception as error:  # a damaged file makes NumPy raise almost anything
             if not isinstance(error, SystemError) or attempt == _ATTEMPTS:
-                raise refuse(
+                raise InputError(
                     f"{path} is not a complete .npy file of numbers. Write it with numpy.save."
                 ) from error
     if not isinstance(loaded, np.ndarray):
-        raise refuse(f"{path} is an archive of arrays; give a .npy file, which holds one array.")
+        raise InputError(
+            f"{path} is an archive of arrays; give a .npy file, which holds one array."
+        )
     return loaded

@@ -409,10 +409,7 @@ class RuleViolation(PopsnetError):
 
     def __init__(self, slot: int, processor: int, rule: Rule, detail: str) -> None:
         super().__init__(f"slot {slot}, processor {processor}: {detail} (rule: {rule})")
-        self.slot = slot
-        self.processor = processor
-        self.rule = rule
-        self.detail = detail
+        self.slot, self.processor, self.rule, self.detail = slot, processor, rule, detail
 
     def __reduce__(self) -> tuple[type[RuleViolation], tuple[int, int, Rule, str]]:
         """Return what another process needs to make the same exception."""

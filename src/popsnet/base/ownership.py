@@ -35,18 +35,20 @@ def open_private_folder(path: Path) -> Path:
     """
     path = Path(os.path.realpath(path))
     for parent in reversed(path.parents):
-        _require_fixed(parent, _status(parent))
-    status = _status(path)
-    _require_owner(path, status)
-    if CHECKED and status.st_mode & 0o077:
-        mode = stat.S_IMODE(status.st_mode)
+        mode = _mode(parent)
+        if CHECKED and mode & 0o022 and not mode & stat.S_ISVTX:  # its content can be replaced
+            raise NotPrivate(
+                f"{parent} can be written to by other users (mode {mode:o}; chmod go-w closes it)"
+            )
+    mode = _mode(path)
+    if CHECKED and mode & 0o077:
         raise NotPrivate(f"{path} is open to other users (mode {mode:o}; chmod go= closes it)")
     _require_contents(path)
     return path
 
 
-def _status(folder: Path) -> os.stat_result:
-    """Create a folder if it is missing; say what it is then."""
+def _mode(folder: Path) -> int:
+    """Create a folder if it is missing, refuse another user's, and return its permissions."""
     try:
         status = folder.lstat()
     except FileNotFoundError:
@@ -55,19 +57,8 @@ def _status(folder: Path) -> os.stat_result:
         status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    return status
-
-
-def _require_fixed(folder: Path, status: os.stat_result) -> None:
-    """Refuse a folder in which another user could replace what belongs to this one."""
-    if not CHECKED:
-        return
     _require_owner(folder, status)
-    mode = stat.S_IMODE(status.st_mode)
-    if mode & 0o022 and not mode & stat.S_ISVTX:
-        raise NotPrivate(
-            f"{folder} can be written to by other users (mode {mode:o}; chmod go-w closes it)"
-        )
+    return stat.S_IMODE(status.st_mode)
 
 
 def _require_owner(path: Path | str, status: os.stat_result) -> None:

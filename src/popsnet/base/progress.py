@@ -58,12 +58,7 @@ def patient_progress(
             "give a function of the amount done and the total, or False."
         )
     done_before = 0
-    quiet = callable(progress) or progress is False
-    with (
-        nullcontext()
-        if quiet
-        else _display(escape_controls(what, lines=False), total, progress) as show
-    ):
+    with _display(escape_controls(what, lines=False), total, progress) as show:
 
         def update(done: int | None = None, detail: str = "") -> None:
             nonlocal done_before
@@ -94,6 +89,8 @@ class _Detail:
 def _display(
     what: str, total: int | None, progress: Progress
 ) -> AbstractContextManager[_Show | None]:
+    if callable(progress) or progress is False:
+        return nullcontext()
     if sys.stderr is not None and sys.stderr.isatty():
         return _bar(what, total)
     if "ipykernel" in sys.modules:
@@ -124,15 +121,10 @@ def _bar(what: str, total: int | None) -> Iterator[_Show]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    bar = Bar(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[detail]}", markup=False),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    what_for = TextColumn("{task.description}", markup=False)
+    beside = TextColumn("{task.fields[detail]}", markup=False)
+    columns = SpinnerColumn(), what_for, BarColumn(), beside, TimeElapsedColumn()
+    bar = Bar(*columns, console=Console(stderr=True), transient=True)
     length = None if total == 1 else total
     task, next_update = bar.add_task(what, total=length, detail=_Detail("")), 0.0
 

@@ -17,7 +17,6 @@ from popsnet.base.errors import InputError, wrong
 from popsnet.base.files import require_writable
 from popsnet.base.report import Column, Fact, Report, Table, plural
 from popsnet.cli import options as opt
-from popsnet.cli.options import STORE, Cluster, Figure, FigureOptions
 from popsnet.cli.output import Interruption, for_people, print_parts, reporting, with_figure
 from popsnet.cli.output import show as show_table
 
@@ -29,10 +28,8 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600}
 
 
-def _seconds(time: str | None) -> float | None:
+def _seconds(time: str) -> float:
     """Return the seconds of a time such as 90, 90s, 10min or 2h."""
-    if time is None:
-        return None
     match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*(s|min|h|)", time.strip())
     if match is None or float(match[1]) <= 0:
         raise InputError(f"--time-limit {time}: give a time such as 90s, 10min or 2h.")
@@ -77,13 +74,13 @@ def _require_usable(store: Path) -> None:
 @reporting
 def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml")],
-    store: Path = STORE,
+    store: Path = opt.STORE,
     workers: int | None = None,
     precision: Annotated[str | None, typer.Option(metavar="SHARE")] = None,
     max_runs: int | None = None,
     time_limit: Annotated[str | None, typer.Option(metavar="TIME")] = None,
     part: Annotated[str | None, typer.Option(metavar="I/N")] = None,
-    cluster: Cluster = None,
+    cluster: opt.Cluster = None,
 ) -> Report:
     """Run the experiments of a file, except for what the store has already.
 
@@ -115,7 +112,7 @@ def sweep(
 
     if max_runs is not None and precision is None:
         raise InputError("--max-runs needs --precision.")
-    seconds = _seconds(time_limit)
+    seconds = None if time_limit is None else _seconds(time_limit)
     require_workers(workers)
     if cluster is not None and workers is not None:
         raise InputError("--workers and --cluster: a cluster has its own workers. Give only one.")
@@ -150,7 +147,7 @@ def paper(
     runs: int | None = None,
     max_n: int | None = None,
     full: bool = False,
-    cluster: Cluster = None,
+    cluster: opt.Cluster = None,
 ) -> Report:
     """Reproduce the paper's tables and figures, with verdicts; skip finished runs.
 
@@ -257,7 +254,7 @@ Only = Annotated["Selection", FilterOptions]
 
 @results.command("list")
 @reporting
-def list_(only: Only, store: Path = STORE) -> Report:
+def list_(only: Only, store: Path = opt.STORE) -> Report:
     """List experiments with their runs and means, and points of traffic.
 
     Example: popsnet results list --store results.sqlite
@@ -268,7 +265,7 @@ def list_(only: Only, store: Path = STORE) -> Report:
 
 @results.command()
 @reporting
-def show(experiment: str, store: Path = STORE) -> Report:
+def show(experiment: str, store: Path = opt.STORE) -> Report:
     """Show one experiment: what it is, its results, when and where it was run.
 
     Example: popsnet results show EXPERIMENT --store results.sqlite
@@ -288,10 +285,10 @@ def show(experiment: str, store: Path = STORE) -> Report:
 @reporting
 def plot(
     only: Only,
-    figure: Figure = None,
+    figure: opt.Figure = None,
     x: str | None = None,
     measure: str | None = None,
-    store: Path = STORE,
+    store: Path = opt.STORE,
 ) -> Report:
     """Draw means with 95 % intervals: one line per router, or per scheduler.
 
@@ -324,7 +321,7 @@ def plot(
 
 
 def _plot_delays(
-    results: Store, only: Selection, x: str | None, figure: FigureOptions | None
+    results: Store, only: Selection, x: str | None, figure: opt.FigureOptions | None
 ) -> Report:
     """Draw delays of points of traffic against the load."""
     from popsnet.plots.traffic import draw_load_curves
@@ -343,7 +340,7 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE")],
     per_run: bool = False,
     traffic: bool = False,
-    store: Path = STORE,
+    store: Path = opt.STORE,
 ) -> Report:
     """Write a table with one row per experiment, one row per run, or one per point of traffic.
 
@@ -391,7 +388,7 @@ def export(
 @results.command()
 @reporting
 def drop(
-    only: Only, older_versions: bool = False, yes: bool = False, store: Path = STORE
+    only: Only, older_versions: bool = False, yes: bool = False, store: Path = opt.STORE
 ) -> Report:
     """Remove experiments and points of traffic with all their results, after a question.
 
@@ -437,7 +434,7 @@ def drop(
 @results.command()
 @reporting
 def merge(
-    others: Annotated[list[Path], typer.Argument(metavar="OTHER...")], store: Path = STORE
+    others: Annotated[list[Path], typer.Argument(metavar="OTHER...")], store: Path = opt.STORE
 ) -> Report:
     """Add the results of other stores; results that contradict each other are an error.
 
@@ -501,7 +498,7 @@ def rescue(
 @reporting
 def verify(
     context: typer.Context,
-    store: Path = STORE,
+    store: Path = opt.STORE,
     shards: int = 5,
     seed: int | None = None,
     every: Annotated[bool, typer.Option("--all")] = False,

@@ -59,7 +59,7 @@ def theory(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExactOptions(opt.Keywords):
+class ExactOptions(opt.Keywords, opt.RouterOptions):
     """A tiny network, and what is solved.
 
     Parameters
@@ -76,10 +76,7 @@ class ExactOptions(opt.Keywords):
         List at most this many steps.
     """
 
-    d: int
-    g: int
     router: str = "mei-rizzi"
-    variant: str | None = None
     permutation: opt.Permutation = "random"
     all_packets: bool = False
     upto: int | None = None
@@ -265,7 +262,7 @@ def rigid(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConflictFreeOptions(opt.Keywords):
+class ConflictFreeOptions(opt.Keywords, opt.RouterOptions):
     """A router, and the permutations on which it runs.
 
     Parameters
@@ -280,10 +277,7 @@ class ConflictFreeOptions(opt.Keywords):
         Random seed of the permutations for n > 6.
     """
 
-    d: int
-    g: int
     router: opt.Router = "direct"
-    variant: str | None = None
     slots: int | None = None
     allow: int = 1
     runs: int | None = None

@@ -119,7 +119,9 @@ def _run() -> int:
         code = int(app(prog_name="popsnet", standalone_mode=False) or ExitCode.DONE)
         return signals.exit_code() if code == ExitCode.INTERRUPTED else code
     except SystemExit as end:
-        return _of_system_exit(end)
+        if isinstance(end.__context__, BrokenPipeError):
+            return ExitCode.BROKEN_PIPE
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
     except Exception as error:
         return _interrupted() if signals.was_interrupted() else _of_error(error)
 
@@ -163,20 +165,15 @@ def _of_usage_error(error: Exception) -> int:
     return ExitCode.BAD_INPUT
 
 
-def _of_system_exit(end: SystemExit) -> int:
-    if isinstance(end.__context__, BrokenPipeError):
-        return ExitCode.BROKEN_PIPE
-    return end.code if isinstance(end.code, int) else int(bool(end.code))
-
-
 def _of_os_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.BROKEN_PIPE
-    if error.filename is None and _is_of_output(error):
-        _complain(f"The output could not be written: {error.strerror}.")
-        return ExitCode.CANNOT_WRITE
-    _complain(str(error))
-    return ExitCode.CANNOT_WRITE if _is_of_output(error) else ExitCode.BAD_INPUT
+    if not _is_of_output(error):
+        _complain(str(error))
+        return ExitCode.BAD_INPUT
+    is_named = error.filename is not None
+    _complain(str(error) if is_named else f"The output could not be written: {error.strerror}.")
+    return ExitCode.CANNOT_WRITE
 
 
 def _is_of_output(error: BaseException) -> bool:
@@ -187,9 +184,7 @@ def _is_of_output(error: BaseException) -> bool:
 
 
 def _lacks_room(error: BaseException | None) -> bool:
-    while error is not None and not _is_of_output(error):
-        error = error.__cause__
-    return error is not None
+    return error is not None and (_is_of_output(error) or _lacks_room(error.__cause__))
 
 
 def _interrupted() -> int:
@@ -222,17 +217,11 @@ def _complain(text: str, most: int = 1_500) -> None:
 _as_python_does = warnings.formatwarning
 
 
-def _worded(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    line: str | None = None,
-) -> str:
+def _worded(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
     """Return what a warning says; where popsnet gives it is of no use."""
     if category.__module__.startswith("popsnet."):
         return f"Warning: {message}\n"
-    return _as_python_does(message, category, filename, lineno, line)
+    return _as_python_does(message, category, *place, **line)
 
 
 def _open_closed_streams() -> None:

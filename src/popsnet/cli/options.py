@@ -253,17 +253,6 @@ def require_page(path: Path | None) -> Path | None:
     return require_file(path)
 
 
-def refuse_table(path: Path) -> None:
-    """Refuse a table, which is easily mistaken for a trace."""
-    from popsnet.base.tables.reading import SUFFIXES
-
-    if path.suffix.lower() in SUFFIXES:
-        raise InputError(
-            f"{path} is a table and not a trace. If it has a schedule, give D and G before it; "
-            "popsnet schedule and popsnet route write a trace with --trace."
-        )
-
-
 _NUMBER = re.compile(r"\s?-?[0-9]+")
 
 
@@ -276,16 +265,18 @@ def network_and_files(what: Sequence[str]) -> tuple[tuple[int, int] | None, list
             f"{' '.join(what)}: give D and G, two numbers, or the names of traces; a file that is "
             f"called {number} is ./{number}."
         )
-    from popsnet.base.tables.reading import require_suffix
+    from popsnet.base.tables.reading import SUFFIXES, require_suffix
 
     names = [Path(name) for name in what[2 * any(are) :]]
-    if not any(are):
-        for path in names:
-            refuse_table(path)
-        return None, names
     for path in names:
-        require_suffix(path, "the name of a schedule")
-    return (int(what[0]), int(what[1])), names
+        if any(are):
+            require_suffix(path, "the name of a schedule")
+        elif path.suffix.lower() in SUFFIXES:  # easily mistaken for a trace
+            raise InputError(
+                f"{path} is a table and not a trace. If it has a schedule, give D and G before it; "
+                "popsnet schedule and popsnet route write a trace with --trace."
+            )
+    return (int(what[0]), int(what[1])) if any(are) else None, names
 
 
 complete_router = _completing("programs.router", "all_routers")
@@ -468,9 +459,8 @@ class RunOptions(Keywords):
     def keywords(self) -> dict[str, Any]:
         """Return the keywords of :func:`popsnet.route` and other functions of the library."""
         keywords = super().keywords()
-        ways = {"--packets": self.packets, "--matrix": self.matrix}
-        if self.permutation != "random":
-            ways = {"--permutation": Path(self.permutation), **ways}
+        is_named = self.permutation != "random"
+        ways = {"--permutation": is_named, "--packets": self.packets, "--matrix": self.matrix}
         names = [name for name, value in ways.items() if value]
         if len(names) > 1:
             raise InputError(f"{' and '.join(names)} each give the packets to send; give only one.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, redirect_stdout, suppress
@@ -86,9 +87,8 @@ def reporting(command: Command) -> Callable[..., None]:
             say(message)
             raise typer.Exit(signals.exit_code())
         if report is not None and not report.ok:
-            for text in (report.verdict if for_machines else "", report.cure):
-                if text:
-                    say(text)
+            for text in filter(None, (report.verdict * for_machines, report.cure)):
+                say(text)
             raise typer.Exit(ExitCode.FAILED)
 
     own += _FormOptions.parameters()
@@ -166,10 +166,7 @@ def in_flags(text: str, parameter: str = "", others: Iterable[str] = ()) -> str:
     for name in options.keys() & {*others}:
         text = text.replace(f"{name} = True", options[name])
         text = text.replace(f"{name} = ", f"{options[name]} ")
-        while (quoted := f"{name}='") in text:
-            before, _, after = text.partition(quoted)
-            value, _, rest = after.partition("'")
-            text = f"{before}{options[name]} {value}{rest}"
+        text = re.sub(f"{name}='([^']*)'", rf"{options[name]} \1", text)
     return text
 
 

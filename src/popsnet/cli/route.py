@@ -13,9 +13,6 @@ from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
 from popsnet.cli.output import Interruption, reporting, with_trace
 
-_CHOOSING = {"survive", "detect"}
-"""Options that choose a variant."""
-
 _SURVIVE = "survive"
 """The variant of --survive."""
 
@@ -72,7 +69,7 @@ class RouteOptions(opt.RoutedOptions, AlgorithmOptions):
                 "how many packets of a demand are for it; leave it out."
             )
         keywords = replace(self, variant=self.chosen, schedule=None).keywords()
-        keywords = {name: value for name, value in keywords.items() if name not in _CHOOSING}
+        del keywords["survive"], keywords["detect"]  # they chose the variant
         experiment = experiment_of(keywords.pop("d"), **keywords)
         if not self.detect:
             return experiment

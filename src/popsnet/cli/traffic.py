@@ -234,10 +234,8 @@ def _point(
     try:
         result = popsnet.simulate(experiment, trace=trace, **how)
     except KeyboardInterrupt as stop:
-        part = getattr(stop, "result", None)
-        message = "Interrupted before anything was measured."
-        if part is None:
-            raise Interruption(message) from None
+        if (part := getattr(stop, "result", None)) is None:
+            raise Interruption("Interrupted before anything was measured.") from None
         raise Interruption("Interrupted: the result is of a part.", part.report(timing)) from None
     return with_trace(result.report(timing), trace)
 
@@ -262,9 +260,8 @@ def _curves(
 
 def _drawn(curves: LoadCurves, figure: opt.FigureOptions | None, timing: Timing | None) -> Report:
     report = curves.report(timing)
-    if figure is None:
-        return report
-    if all(point.delay.mean is None or point.verdict == "unstable" for point in curves.results):
+    is_stable = [p.delay.mean is not None and p.verdict != "unstable" for p in curves.results]
+    if figure and not any(is_stable):
         return report.plus("No figure is written: every point is unstable.")
     return with_figure(
         report, figure, lambda: popsnet.plots.draw_load_curves(curves.results, timing)
@@ -279,8 +276,7 @@ def _saturation(points: list[TrafficExperiment], engine: str, timing: Timing | N
     except KeyboardInterrupt as stop:
         partial = getattr(stop, "saturations", Saturations({}))
         finished = len(partial.brackets.keys() - set(partial.unfinished))
-        done = f"{finished} of {plural(len(points), 'scheduler')}"
-        message = f"Interrupted: {done} finished."
+        message = f"Interrupted: {finished} of {plural(len(points), 'scheduler')} finished."
         raise Interruption(message, partial.report(timing) if partial.brackets else None) from None
 
 

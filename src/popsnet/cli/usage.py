@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import typer
@@ -46,14 +47,17 @@ class Command(TyperCommand):
         flags = {str(option.name): option.opts[0] for option in options}
         others = {_IN_THE_LIBRARY[name]: flags[name] for name in flags.keys() & _IN_THE_LIBRARY}
         output.flags.set(others | flags)
-        args = self._with_sizes(ctx, args)
-        typed = list(args)
+        typed = self._with_sizes(ctx, args)
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, list(typed))
         except typer.BadParameter as error:
-            if more := self.make_parser(ctx).parse_args(args=list(typed))[1]:
-                _refuse_argument(words_of(ctx), more)
-            _refuse_number(error, self._values(ctx, typed))
+            values, more, _ = self.make_parser(ctx).parse_args(args=typed)
+            if more and (now := new_spelling("argument", "FILE", _words_of(ctx))):
+                raise InputError(
+                    f"{ctx.command_path} takes no arguments; what was FILE is now {now}: give "
+                    f"--out {more[0]}."
+                ) from None
+            _refuse_number(error, values)
             raise
         except Exception as error:
             _refuse_option(ctx, error, typed)
@@ -66,9 +70,9 @@ class Command(TyperCommand):
         arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
         *others, last = [p.metavar or p.name for p in arguments] or ["no arguments"]
         takes = f"{', '.join(others)} and {last}" if others else last
-        words, typed = words_of(ctx), ", ".join(map(repr, more))
+        typed = ", ".join(map(repr, more))
         many = "is one too many" if len(more) == 1 else "are too many"
-        raise InputError(f"popsnet {words} takes {takes}; {typed} {many}.")
+        raise InputError(f"{ctx.command_path} takes {takes}; {typed} {many}.")
 
     def _with_sizes(self, ctx: Any, args: Sequence[str]) -> list[str]:
         """Return the arguments with a space before negative sizes, which keeps them apart."""
@@ -76,18 +80,12 @@ class Command(TyperCommand):
         if not any(set(re.findall(r"\w+", param.metavar or "")) & {*_SIZES} for param in params):
             return list(args)
         flags = {name for p in params if getattr(p, "is_flag", False) for name in p.opts}
-        sized = list(args)
-        for place, argument in enumerate(args):
-            before = args[place - 1] if place else ""
-            is_value = before.startswith("-") and before not in flags and "=" not in before
-            if _LIKE_NUMBERS.fullmatch(argument) and not (is_value and len(before) > 1):
-                sized[place] = f" {argument}"
+        sized = []
+        for before, argument in pairwise(["", *args]):
+            is_option = before.startswith("-") and before not in flags and "=" not in before
+            is_size = _LIKE_NUMBERS.fullmatch(argument) and not (is_option and len(before) > 1)
+            sized.append(f" {argument}" if is_size else argument)
         return sized
-
-    def _values(self, ctx: Any, args: list[str]) -> dict[str, Any]:
-        """Return what was typed for each parameter."""
-        values: dict[str, Any] = self.make_parser(ctx).parse_args(args=args)[0]
-        return values
 
 
 class Group(TyperGroup):
@@ -112,25 +110,18 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _refuse(self, ctx: Any, name: str) -> NoReturn:
+        program, known = ctx.command_path, self.list_commands(ctx)
         if re.fullmatch(r"-?\d\S*", name):
-            program, known = f"popsnet {words_of(ctx)}".strip(), self.list_commands(ctx)
             raise InputError(f"{program} needs a command first: {', '.join(known)}.")
-        words = f"{words_of(ctx)} {name}".strip()
-        prefix, known = f"{words_of(ctx)} ".lstrip(), self.list_commands(ctx)
-        meant = _MEANT.get(words)
-        if meant is None and (close := closest(name, known)):
-            meant = prefix + close
-        cure = f"Did you mean popsnet {meant}?" if meant else f"Give one of: {', '.join(known)}."
+        words = f"{_words_of(ctx)} {name}".strip()
+        meant = _MEANT.get(words) or closest(name, known)
+        cure = f"Did you mean {program} {meant}?" if meant else f"Give one of: {', '.join(known)}."
         raise InputError(f"There is no command {words!r}. {cure}")
 
 
-def words_of(ctx: Any) -> str:
+def _words_of(ctx: Any) -> str:
     """Return the words of a command, without those of the program."""
-    words = [str(ctx.info_name or "")] if ctx.parent is not None else []
-    while ctx.parent is not None and ctx.parent.parent is not None:
-        ctx = ctx.parent
-        words.insert(0, str(ctx.info_name or ""))
-    return " ".join(words)
+    return str(ctx.command_path).partition(" ")[2]
 
 
 def _without_types(parameters: list[Any]) -> list[Any]:
@@ -140,22 +131,14 @@ def _without_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def _refuse_argument(words: str, more: Sequence[str]) -> None:
-    """Refuse an argument that is an option now."""
-    if now := new_spelling("argument", "FILE", words):
-        raise InputError(
-            f"popsnet {words} takes no arguments; what was FILE is now {now}: give --out {more[0]}."
-        )
-
-
 def _refuse_option(ctx: Any, error: Any, typed: Sequence[str] = ()) -> None:
     """Refuse an option that does not exist, if that is what is wrong."""
     if not hasattr(error, "possibilities"):
         return
     known = [name for param in ctx.command.get_params(ctx) for name in param.opts]
-    where, option = f"popsnet {words_of(ctx)}".strip(), error.option_name
+    where, option = ctx.command_path, error.option_name
     _, _, value = " ".join(typed).replace("=", " ").partition(f"{option} ")
-    if new := new_spelling("option", option, words_of(ctx), value.partition(" ")[0]):
+    if new := new_spelling("option", option, _words_of(ctx), value.partition(" ")[0]):
         raise InputError(f"{where} has no option {option}. It is now {new}.")
     meant = closest(option, known)
     cure = f" Did you mean {meant}?" if meant else ""
@@ -187,7 +170,7 @@ def _refuse_number(error: typer.BadParameter, typed: dict[str, Any]) -> None:
     if re.fullmatch(r"\d+\s*[x×,*]\s*\d+", text) and name == "D":
         cure = f" Give two numbers, as in {' '.join(re.findall(r'[0-9]+', text))}."
     elif param.param_type_name == "argument" and error.ctx:
-        words = [words_of(error.ctx), *error.ctx.command.collect_usage_pieces(error.ctx)[1:]]
-        cure = f" Write popsnet {' '.join(words)}."
+        pieces = error.ctx.command.collect_usage_pieces(error.ctx)[1:]
+        cure = f" Write {' '.join([error.ctx.command_path, *pieces])}."
     equals = "" if name.startswith("-") else " ="
     raise InputError(f"{name}{equals} {text!r} is not {what}.{cure}")

@@ -151,8 +151,10 @@ def demo(out: Annotated[Path | None, _page] = None, no_open: bool = False) -> Re
     out
         Write the page to this file (default: demo.html in a new temporary folder).
     """
+    from tempfile import mkdtemp
+
     page, runs = _runs()
-    path = _temporary() if out is None else out
+    path = Path(mkdtemp(prefix="popsnet-")) / "demo.html" if out is None else out
     page.save(path)
     opened = for_people() and not no_open and open_in_browser(path)
     return _report(page, runs, path, opened)
@@ -181,12 +183,6 @@ def _runs() -> tuple[Page, Sequence[Run]]:
             runs.append(write_trace(experiment, 0, file, engine=ENGINES["objects"]))
             recordings.append(Recording.of(file.getvalue()))
     return Page.of(recordings), runs
-
-
-def _temporary() -> Path:
-    from tempfile import mkdtemp
-
-    return Path(mkdtemp(prefix="popsnet-")) / "demo.html"
 
 
 def _report(page: Page, runs: Sequence[Run], path: Path, opened: bool) -> Report:

@@ -247,20 +247,18 @@ class PowerBudget(Reported):
             Fact("available_db", link.available),
             *(Fact(key, value) for key, value in asdict(design).items()),
         )
-        left = (
-            f"{abs(design.left_db):.2f} dB" if abs(design.left_db) >= 0.005 else "less than 0.01 dB"
-        )
+        size = abs(design.left_db)
+        left = f"{size:.2f} dB" if size >= 0.005 else "less than 0.01 dB"
         closes = f"OK: the budget closes, with {left} to spare."
         verdict = closes if design.closes else f"FAILED: {left} are missing."
         both = [asdict(self.architecture(kind)) for kind in get_args(Transmitters)]
-        tables = (
+        parts: tuple[Table | str, ...] = (
             Table("architectures", "Both ways to reach g couplers", _COLUMNS, both),
             Table("losses", "Loss", _LOSS_COLUMNS, self._losses()),
             Table("figures", "Figures", _FIGURE_COLUMNS, self._figures()),
+            *self._notes(),
         )
-        notes, named = self._notes(), ("transmitters",)
-        parts: tuple[Table | str, ...] = (*tables, *notes)
-        same = about(network)
+        named, same = ("transmitters",), about(network)
         return Report(title, facts, parts, verdict, design.closes, self._cure(), named, same)
 
     def in_short(self) -> str:
@@ -272,13 +270,10 @@ class PowerBudget(Reported):
     def _losses(self) -> list[dict[str, Any]]:
         """Return the parts of the loss of the architecture that is judged."""
         link, d, g = self.link, self.network.d, self.network.g
-        rows = [
-            {"part": f"{d:,} × {d:,} star", "loss_db": link.splitting(d)},
-            {"part": "connectors", "loss_db": link.connectors},
-        ]
-        if self.transmitters == "one":
-            rows.insert(0, {"part": f"1 × {g:,} splitter", "loss_db": link.splitting(g)})
-        return rows
+        is_split = self.transmitters == "one"
+        parts = {f"1 × {g:,} splitter": link.splitting(g)} if is_split else {}
+        parts |= {f"{d:,} × {d:,} star": link.splitting(d), "connectors": link.connectors}
+        return [{"part": part, "loss_db": loss} for part, loss in parts.items()]
 
     def _figures(self) -> list[dict[str, Any]]:
         rows = []

@@ -61,12 +61,9 @@ def timing_facts(timing: Timing, rule: Propagation) -> tuple[Fact, Fact]:
 
 def timing_notes(timing: Timing, *rules: str) -> tuple[str, ...]:
     """Return the timing in words, and rules of propagation if there is any."""
-    if not timing.propagation_slots:
-        return timing.notes()
-    return (
-        *timing.notes(),
-        *(f"Propagation, computed and not simulated: {rule}." for rule in rules),
-    )
+    shown = rules if timing.propagation_slots else ()
+    notes = (f"Propagation, computed and not simulated: {rule}." for rule in shown)
+    return (*timing.notes(), *notes)
 
 
 def with_elapsed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from importlib.resources import files
 from math import ceil
@@ -207,8 +207,8 @@ class Timing:
             "payload_bytes": None if bits is None else bits / 8,
             "propagation_slots": self.propagation_slots,
             "bases": {
-                name: {"kind": basis.kind, "text": basis.text, "address": basis.address}
-                for name, basis in ((name, self.basis(name)) for name in _FIELDS)
+                name: asdict(self.basis(name))
+                for name in _FIELDS
                 if getattr(self, name) is not None
             },
         }

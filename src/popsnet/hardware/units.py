@@ -115,31 +115,27 @@ class Dimension:
         return float(value)
 
     def _of_text(self, name: str, text: str) -> float:
+        refuse = wrong(name, text[:40])
         match = _QUANTITY.fullmatch(text.strip())
         if match is None:
-            raise wrong(name, text[:40])(f"this is not a quantity; give {self._wanted}.")
-        if len(match[1]) > _MOST_DIGITS:
-            raise wrong(name, text[:40])(
-                f"at most {_MOST_DIGITS} characters are read as a number; give {self._wanted}."
-            )
-        number, unit = Fraction(match[1].replace("−", "-")), match[2]
+            raise refuse(f"this is not a quantity; give {self._wanted}.")
+        digits, unit = match.groups()
+        if len(digits) > _MOST_DIGITS:
+            most = f"at most {_MOST_DIGITS} characters are read as a number"
+            raise refuse(f"{most}; give {self._wanted}.")
         if not unit:
-            raise wrong(name, text[:40])(f"it has no unit; give {self._wanted}.")
+            raise refuse(f"it has no unit; give {self._wanted}.")
         if unit not in self.units:
-            raise wrong(name, text[:40])(
-                f"{unit[:20]!r} is not a unit of {self.noun}.{did_you_mean(unit, self.units)} Give "
-                f"{self._wanted}."
-            )
-        if self.logarithmic and unit != self.base:
-            return self._of_watts(name, text, number * self.units[unit])
-        return self._in_range(name, text, number * self.units[unit])
-
-    def _of_watts(self, name: str, text: str, watts: Fraction) -> float:
-        if watts <= 0:
-            raise wrong(name, text[:40])("a power in watts must be above 0.")
-        if not _LEAST_WATTS <= watts <= 1 / _LEAST_WATTS:  # before a logarithm of a float
+            meant = did_you_mean(unit, self.units)
+            raise refuse(f"{unit[:20]!r} is not a unit of {self.noun}.{meant} Give {self._wanted}.")
+        value = Fraction(digits.replace("−", "-")) * self.units[unit]
+        if not self.logarithmic or unit == self.base:
+            return self._in_range(name, text, value)
+        if value <= 0:
+            raise refuse("a power in watts must be above 0.")
+        if not _LEAST_WATTS <= value <= 1 / _LEAST_WATTS:  # before a logarithm of a float
             return self._in_range(name, text, Fraction(2 * self.limits[1]))
-        return self._in_range(name, text, Fraction(10 * log10(watts * 1000)))
+        return self._in_range(name, text, Fraction(10 * log10(value * 1000)))
 
     @property
     def _wanted(self) -> str:
@@ -157,14 +153,10 @@ class Dimension:
         """
         if self.logarithmic or len(self.units) == 1:
             return f"{value:.{digits}g} {self.base}"
-        size = abs(Fraction(repr(float(value))))
-        units = {unit: factor for unit, factor in self.units.items() if unit in _SHOWN}
-        unit = next(iter(units))
-        for candidate, factor in units.items():
-            if size >= factor:
-                unit = candidate
-        number = float(Fraction(repr(float(value))) / units[unit])
-        return f"{_plain(number, digits)} {unit}"
+        exact = Fraction(repr(float(value)))
+        shown = [unit for unit in self.units if unit in _SHOWN]
+        unit = [shown[0], *(unit for unit in shown if self.units[unit] <= abs(exact))][-1]
+        return f"{_plain(float(exact / self.units[unit]), digits)} {unit}"
 
 
 def _plain(number: float, digits: int) -> str:

@@ -60,7 +60,7 @@ class Rates:
 
     @staticmethod
     def of(
-        *, source: float, destination: float, group_out: float, group_in: float,
+        *, source: float = 1, destination: float = 1, group_out: float, group_in: float,
         pairs: npt.ArrayLike, counts: npt.ArrayLike = 1,
     ) -> Rates:  # fmt: skip
         """Return rates, given those of all pairs of groups and how many pairs have each.

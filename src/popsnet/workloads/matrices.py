@@ -10,13 +10,12 @@ readings are the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from popsnet.base.arrays import named_errors
+from popsnet.base.arrays import digest, named_errors
 from popsnet.base.errors import InputError, wrong
 from popsnet.base.tables import FileTable, table_of
 from popsnet.base.tables.reading import require_suffix
@@ -100,8 +99,8 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
     """
     if isinstance(matrix, str | Path):
         path = Path(matrix)
-        table, digest = _read(path)
-        name = f"matrix{path.suffix.lower()}:{digest}"
+        table, data = _read(path)
+        name = f"matrix{path.suffix.lower()}:{digest(data)}"
         return Matrix(network, name, str(path.resolve()), values=_scaled(table, network))
     try:
         array = None if np.ma.isMaskedArray(matrix) else np.asarray(matrix)
@@ -110,12 +109,18 @@ def resolve_matrix(matrix: str | Path | npt.ArrayLike, network: Network) -> Matr
     if array is None or array.ndim == 0 or array.dtype.kind not in "iuf":
         raise wrong("matrix", f"{matrix!r:.60}")("give a file, or a square array of numbers.")
     values = _scaled(FileTable(Path("matrix"), array), network)
-    return Matrix(network, f"matrix:{_digest(array.astype('<f8').tobytes())}", values=values)
+    return Matrix(network, f"matrix:{digest(array.astype('<f8').tobytes())}", values=values)
 
 
 def _scaled(table: FileTable, network: Network) -> F64:
     """Return the rates scaled to a mean of one packet per processor and slot."""
-    _require_shape(table.values.shape, network, table.path)
+    n, g, shape = network.n, network.g, table.values.shape
+    if shape not in ((n, n), (g, g)):
+        raise InputError(
+            f"{table.path} has shape {' × '.join(map(str, shape))}; a matrix of rates on {network} "
+            f"is {n} × {n}, a row and a column for every processor"
+            + (f", or {g} × {g}, for every group." if g < n else ".")
+        )
     rates = table.values.astype(np.float64)
     wrong = np.argwhere(~(np.isfinite(rates) & (rates >= 0)))
     if len(wrong):
@@ -127,24 +132,14 @@ def _scaled(table: FileTable, network: Network) -> F64:
     if not (largest := rates.max()) > 0:
         raise InputError(f"{table.path} has no rate above 0; give at least one.")
     rates /= largest  # so that sums cannot overflow
-    rates *= network.n / rates.sum()
+    rates *= n / rates.sum()
     return rates
 
 
-def _require_shape(shape: tuple[int, ...], network: Network, origin: Path) -> None:
-    n, g = network.n, network.g
-    if shape not in ((n, n), (g, g)):
-        raise InputError(
-            f"{origin} has shape {' × '.join(map(str, shape))}; a matrix of rates on {network} is "
-            f"{n} × {n}, a row and a column for every processor"
-            + (f", or {g} × {g}, for every group." if g < n else ".")
-        )
-
-
-def _read(path: Path) -> tuple[FileTable, str]:
-    """Read a matrix and the digest of its file."""
+def _read(path: Path) -> tuple[FileTable, bytes]:
+    """Read a matrix, and return the bytes of its file too."""
     require_suffix(path, "the name of a matrix of rates")
-    with named_errors(path, InputError):
+    with named_errors(path):
         data = path.read_bytes()
     table = table_of(path, data)
     if table.names is not None:
@@ -153,8 +148,4 @@ def _read(path: Path) -> tuple[FileTable, str]:
             "matrix, with a row for every source and a column for every destination."
         )
     table.require_order()
-    return table, _digest(data)
-
-
-def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+    return table, data

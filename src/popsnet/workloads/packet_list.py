@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
-from popsnet.base.arrays import named_errors
+from popsnet.base.arrays import digest, named_errors
 from popsnet.base.errors import InputError, as_path
 from popsnet.base.tables import FileTable, table_of
 from popsnet.base.tables.reading import TEXTS
@@ -140,15 +139,14 @@ def read_packet_list(path: str | Path, network: Network) -> PacketList:
         raise InputError(
             f"{path}: a list of packets must be a file that ends in {', '.join(TEXTS)}."
         )
-    with named_errors(path, InputError):
+    with named_errors(path):
         data = path.read_bytes()
     table = table_of(path, data, has_labels=False)
     rows = _fitting(table, _columns(table), network)
     slot, source, destination, packets = rows[:, np.lexsort((rows[1], rows[0]))]  # stable
     ends = np.concatenate(([0], np.cumsum(packets)))
-    name = f"list.csv:{blake2b(data, digest_size=16).hexdigest()}"
     return PacketList(
-        network, name, str(path.resolve()), slot, source.astype(np.int32),
+        network, f"list.csv:{digest(data)}", str(path.resolve()), slot, source.astype(np.int32),
         destination.astype(np.int32), ends,
     )  # fmt: skip
 

@@ -76,16 +76,13 @@ class Uniform(Pattern):
     def flows(self) -> F64:
         """Return 1/(n - 1) for all pairs of different processors."""
         n = self.network.n
-        rates: F64 = (1 - np.eye(n)) / (n - 1)
-        return rates
+        return (1 - np.eye(n)) / (n - 1)
 
     def rates(self) -> Rates:
         """Return d(d - 1)/(n - 1) within each group and d²/(n - 1) between any two."""
         d, g, others = self.network.d, self.network.g, self.network.n - 1
         pairs = [d * (d - 1) / others, d * d / others]
-        return Rates.of(
-            source=1, destination=1, group_out=d, group_in=d, pairs=pairs, counts=[g, g * (g - 1)]
-        )
+        return Rates.of(group_out=d, group_in=d, pairs=pairs, counts=[g, g * (g - 1)])
 
 
 class UniformWithSelf(Pattern):
@@ -103,7 +100,7 @@ class UniformWithSelf(Pattern):
     def rates(self) -> Rates:
         """Return d²/n from every group to every group."""
         d, g = self.network.d, self.network.g
-        return Rates.of(source=1, destination=1, group_out=d, group_in=d, pairs=d / g, counts=g * g)
+        return Rates.of(group_out=d, group_in=d, pairs=d / g, counts=g * g)
 
 
 class GroupShift(Pattern):
@@ -121,7 +118,7 @@ class GroupShift(Pattern):
     def rates(self) -> Rates:
         """Return d from every group to the next."""
         d, g = self.network.d, self.network.g
-        return Rates.of(source=1, destination=1, group_out=d, group_in=d, pairs=d, counts=g)
+        return Rates.of(group_out=d, group_in=d, pairs=d, counts=g)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,7 +143,7 @@ class ToOne(Pattern):
         d, g = self.network.d, self.network.g
         codes = self.network.processors.astype(np.int64) // d * g + self.destinations // d
         pairs = np.unique(codes, return_counts=True)[1]
-        return Rates.of(source=1, destination=1, group_out=d, group_in=d, pairs=pairs)
+        return Rates.of(group_out=d, group_in=d, pairs=pairs)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -198,8 +195,8 @@ class Hotspot(Pattern):
         to_cold = (n - hot - 1) * of_cold + hot * of_hot if hot < n else 0
         to_hot = (n - hot) * (cold + of_cold) + (hot - 1) * (warm + of_hot)
         return Rates.of(
-            source=1, destination=max(to_hot, to_cold), group_out=d,
-            group_in=into.max(), pairs=np.concatenate((between.ravel(), within)),
+            destination=max(to_hot, to_cold), group_out=d, group_in=into.max(),
+            pairs=np.concatenate((between.ravel(), within)),
             counts=np.concatenate((counts.ravel(), groups)),
         )  # fmt: skip
 
@@ -373,6 +370,11 @@ def resolve_pattern(
     if isinstance(pattern, str):
         word, _, values = pattern.partition(":")
         if word in _MAKERS:
+            if network.n == 1 and (pattern == "uniform" or word not in _PLAIN):
+                raise wrong("pattern", f"{pattern!r:.60}")(
+                    "a network of one processor has no other one to send to; use "
+                    "'uniform-with-self'."
+                )
             return _MAKERS[word](network, pattern, values, seed)
         _require_known(pattern)
     resolved = resolve_permutation(pattern, network)
@@ -408,8 +410,6 @@ def _plain(network: Network, text: str, values: str, seed: int) -> Pattern:
     name, colon, _ = text.partition(":")
     if colon:
         raise wrong("pattern", f"{text!r:.60}")(f"{name} takes no value; give {name!r}.")
-    if name == "uniform":
-        _require_others(network, text)
     if name == "group-shift" and network.g == 1:
         raise wrong("pattern", "'group-shift'")(
             f"{network} has no next group; use 'uniform', or a network of at least two groups."
@@ -418,7 +418,6 @@ def _plain(network: Network, text: str, values: str, seed: int) -> Pattern:
 
 
 def _hotspot(network: Network, text: str, values: str, seed: int) -> Pattern:
-    _require_others(network, text)
     number, _, part = values.partition(":")
     hot = _number(text, number, network.n, "the number of hot processors")
     try:
@@ -435,13 +434,11 @@ def _hotspot(network: Network, text: str, values: str, seed: int) -> Pattern:
 
 
 def _incast(network: Network, text: str, values: str, seed: int) -> Pattern:
-    _require_others(network, text)
     senders = _number(text, values, network.n - 1, "the number of senders")
     return Incast(network, f"incast:{senders}", senders=senders)
 
 
 def _gravity(network: Network, text: str, values: str, seed: int) -> Pattern:
-    _require_others(network, text)
     if text == "gravity":
         return Gravity(network, text, coins=Coins(seed))
     own = _number(text, values, 2**64 - 1, "the seed of the weights", least=0)
@@ -454,13 +451,6 @@ _MAKERS: dict[str, Callable[[Network, str, str, int], Pattern]] = {
     "incast": _incast,
     "gravity": _gravity,
 }
-
-
-def _require_others(network: Network, text: str) -> None:
-    if network.n == 1:
-        raise wrong("pattern", f"{text!r:.60}")(
-            "a network of one processor has no other one to send to; use 'uniform-with-self'."
-        )
 
 
 def _number(text: str, digits: str, most: int, meaning: str, least: int = 1) -> int:

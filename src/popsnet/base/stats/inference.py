@@ -22,8 +22,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log, pi, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -147,9 +146,7 @@ def summarize_counts(histogram: Mapping[int, int]) -> Summary:
     """Summarize a sample given as a histogram, which maps values to their frequencies."""
     values = _values(histogram)
     runs, total, squares = (_power_sum(histogram, power) for power in (0, 1, 2))
-    sd = None
-    if runs > 1:
-        sd = math.sqrt((runs * squares - total**2) / (runs * (runs - 1)))
+    sd = math.sqrt((runs * squares - total**2) / (runs * (runs - 1))) if runs > 1 else None
     return Summary(total / runs, sd, values[0], values[-1])
 
 
@@ -342,8 +339,7 @@ class Fit:
     aicc: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Solution:
+class _Solution(NamedTuple):
     """The best coefficients for some τ²."""
 
     coefficients: Numbers
@@ -381,7 +377,7 @@ def fit(design: npt.ArrayLike, values: npt.ArrayLike, errors: npt.ArrayLike) -> 
     rss, chi2 = (float((off**2).sum()) for off in (best.residuals, sharp.residuals / s))
     aicc = 2 * parameters - 2 * best.log_likelihood + correction
     estimates, spreads = (tuple(part.tolist()) for part in (best.coefficients, spread))
-    return Fit(estimates, spreads, sqrt(variance), rss, chi2, count - coefficients, aicc)
+    return Fit(estimates, spreads, math.sqrt(variance), rss, chi2, count - coefficients, aicc)
 
 
 def akaike_weights(aicc: Sequence[float]) -> list[float]:
@@ -397,7 +393,7 @@ def _solve(x: Numbers, y: Numbers, s: Numbers, variance: float) -> _Solution:
     covariance: Numbers = np.linalg.inv(x.T * weights @ x).astype(np.float64)
     coefficients = covariance @ (x.T * weights @ y)
     residuals = y - x @ coefficients
-    likelihood = (np.log(weights) - weights * residuals**2 - log(2 * pi)).sum() / 2
+    likelihood = (np.log(weights) - weights * residuals**2 - math.log(2 * math.pi)).sum() / 2
     return _Solution(coefficients, covariance, residuals, float(likelihood))
 
 

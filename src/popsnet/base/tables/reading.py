@@ -16,7 +16,7 @@ import numpy.typing as npt
 from popsnet.base.arrays import load_npy, named_errors
 from popsnet.base.errors import InputError, how_to_install
 from popsnet.base.tables.table import LARGEST, FileTable, name_in_list, names_of_list
-from popsnet.base.tables.text import Head, can_be_heading, find_head, number_test, read_any, split
+from popsnet.base.tables.text import can_be_heading, find_head, number_test, read_any, split
 
 _MARK = b"\xef\xbb\xbf"
 _BEGINNING = 2**14
@@ -25,60 +25,45 @@ _BEGINNING = 2**14
 
 def read_plain(path: Path, data: bytes, has_labels: bool = True) -> FileTable | None:
     """Read a plain text, or return None."""
-    beginning = _beginning(data)
-    if beginning is None:
-        return None
-    head, heading, line, begin = beginning
-    end = data.find(b"\n", begin)
-    first = data[begin : len(data) if end < 0 else end].decode("ascii", "replace").strip()
-    cells = split(first, head.separator)
-    if len(heading) not in (0, len(cells)):
-        return None
-    values = _parse(data, begin, head.separator, len(cells))
-    if values is None or not len(values):
-        return None
-    names = names_of_list(heading)
-    columns = list(range(len(cells)))
-    if names:
-        columns = [k for k in columns if names[k]]
-        heading = [heading[k] for k in columns]
-        values = values if len(columns) == len(cells) else values[:, columns]
-    elif heading and has_labels and (not heading[0] or len(cells) == len(values) + 1):
-        return None  # labels of rows, which may be numbers
-    return FileTable(
-        path, values, tuple(heading) if heading else None, None, range(line, line + len(values)),
-        [k + 1 for k in columns], not data.endswith((b"\n", b"\r")),
-    )  # fmt: skip
-
-
-def _beginning(data: bytes) -> tuple[Head, list[str], int, int] | None:
-    """Return the first row, the heading, and the line and the place of the first numbers."""
-    skipped = len(_MARK) if data.startswith(_MARK) else 0
-    begin = data[skipped : skipped + _BEGINNING]
-    if not begin.isascii() or b"\r" in begin.rstrip(b"\r").replace(b"\r\n", b""):
+    plain = data.removeprefix(_MARK).replace(b"\r\n", b"\n")
+    begin = plain[:_BEGINNING]
+    if not begin.isascii() or b"\r" in begin:
         return None
     head = find_head(begin.decode("ascii"))
     if head.first.count('"') % 2:
         return None
-    place, line = skipped, head.lines
-    for _ in range(head.lines):
-        place = data.find(b"\n", place) + 1
     reader = csv.reader([head.first], delimiter=head.separator, skipinitialspace=True)
-    cells = [cell.strip() for cell in next(reader, [])]
-    are_numbers = list(map(number_test(head.separator), cells))
+    heading = [cell.strip() for cell in next(reader, [])]
+    are_numbers = list(map(number_test(head.separator), heading))
     if all(are_numbers) and '"' not in head.first:
-        return head, [], line + 1, place
-    if any(are_numbers) or not can_be_heading(cells):
+        heading = []
+    elif any(are_numbers) or not can_be_heading(heading):
         return None
-    place = data.find(b"\n", place) + 1
-    return (head, cells, line + 2, place) if place else None
+    above = head.lines + bool(heading)
+    body = plain.split(b"\n", above)[-1].rstrip()
+    first = body.partition(b"\n")[0].decode("ascii", "replace")
+    width = len(split(first.strip(), head.separator))
+    if len(heading) not in (0, width):
+        return None
+    values = _parse(body, head.separator, width)
+    if values is None:
+        return None
+    names, columns = names_of_list(heading), list(range(width))
+    if names:
+        columns = [k for k in columns if names[k]]
+        heading = [heading[k] for k in columns]
+        values = values if len(columns) == width else values[:, columns]
+    elif heading and has_labels and (not heading[0] or width == len(values) + 1):
+        return None  # labels of rows, which may be numbers
+    return FileTable(
+        path, values, tuple(heading) if heading else None, None,
+        range(above + 1, above + 1 + len(values)), [k + 1 for k in columns],
+        not data.endswith((b"\n", b"\r")),
+    )  # fmt: skip
 
 
-def _parse(
-    data: bytes, begin: int, separator: str, columns: int
-) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:
-    """Return the numbers from a place on, or None if something else is there."""
-    body = data[begin:].replace(b"\r\n", b"\n").rstrip()
+def _parse(body: bytes, separator: str, columns: int) -> npt.NDArray[Any] | None:
+    """Return the numbers of lines, or None if something else is there."""
     if not body or body.translate(None, f"+-. 0123456789\n{separator}".encode()):
         return None
     kind: type = np.float64 if b"." in body else np.int64
@@ -131,7 +116,7 @@ def read_table(path: Path, has_labels: bool = True) -> FileTable:
     (('source', 'destination', 'amount'), [[0, 1, 1500], [2, 0, 64]])
     """
     require_suffix(path)
-    with named_errors(path, InputError):
+    with named_errors(path):
         return table_of(path, path.read_bytes(), has_labels)
 
 

@@ -254,21 +254,17 @@ def _numbers(path: Path, body: list[Row], cols: Sequence[int], separator: str) -
 def _decimal(path: Path, row: Row, k: int, separator: str, signs: _Signs) -> float:
     cell = row.cells[k]
     where = f"{path}, line {row.line}, column {k + 1}"
-    if _POINT.fullmatch(cell):
-        if "." in cell:
-            signs.point = signs.point or (where, cell)
-            could_be_thousands = separator in ";\t" and _THOUSANDS.fullmatch(cell)
-            signs.is_clear = signs.is_clear or not could_be_thousands
-    elif separator in ";\t" and _COMMA.fullmatch(cell):
-        signs.comma = signs.comma or (where, cell)
-        signs.is_clear = signs.is_clear or not _THOUSANDS.fullmatch(cell)
-        cell = cell.replace(",", ".")
+    is_local = separator in ";\t"  # where a comma is a decimal comma
+    if _POINT.fullmatch(cell) or (is_local and _COMMA.fullmatch(cell)):
+        if sign := next((sign for sign in ",." if sign in cell), ""):
+            signs.seen.setdefault(sign, (where, cell.strip()))
+            signs.is_clear |= not (is_local and _THOUSANDS.fullmatch(cell))
     elif not cell.strip():
         raise InputError(f"{where} is empty; write a number, 0 for nothing.")
     else:
         cure = _cure(cell, separator)
         raise InputError(f"{where}: {cell!r:.60} is not a number{cure}.")
-    number = float(cell)
+    number = float(cell.replace(",", "."))
     if not np.isfinite(number):
         raise InputError(f"{where}: {cell.strip()!r:.60} is too large for a number.")
     return number
@@ -288,27 +284,22 @@ class _Signs:
     """The decimal signs of a file, which must not be separators of thousands."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.point: tuple[str, str] | None = None
-        self.comma: tuple[str, str] | None = None
-        self.is_clear = False
+        self.path, self.is_clear = path, False
+        self.seen: dict[str, tuple[str, str]] = {}  # the place and the cell of the first of each
 
     def require_clear(self) -> None:
-        if self.comma is not None and self.point is not None:
-            where, cell = self.comma
+        comma, point = self.seen.get(","), self.seen.get(".")
+        if comma and point:
             raise InputError(
-                f"{where}: {cell.strip()!r} has a comma, and {self.point[1].strip()!r} in "
-                f"{self.point[0].removeprefix(f'{self.path}, ')} a point; a file must have one "
-                "kind of decimal sign, and no separators of thousands."
+                f"{comma[0]}: {comma[1]!r} has a comma, and {point[1]!r} in "
+                f"{point[0].removeprefix(f'{self.path}, ')} a point; a file must have one kind of "
+                "decimal sign, and no separators of thousands."
             )
-        sign = self.comma or self.point
-        if sign is None or self.is_clear:
+        if self.is_clear or not (sign := comma or point):
             return
-        where, plain = sign[0], sign[1].strip()
+        where, plain = sign
         decimal, whole = plain.replace(",", "."), re.sub("[.,]", "", plain)
-        cure = (
-            "write it with a decimal point, or without a comma"
-            if self.comma
-            else f"write {whole} without a separator, or the decimal with a 0 at its end"
-        )
+        cure = f"write {whole} without a separator, or the decimal with a 0 at its end"
+        if comma:
+            cure = "write it with a decimal point, or without a comma"
         raise InputError(f"{where}: {plain!r} could be {decimal} or {whole}; {cure}.")

@@ -446,7 +446,7 @@ def read_keys(path: Path, n: int) -> Values:
     array([3, 1, 2])
     """
     values: npt.NDArray[Any]
-    with named_errors(path, InputError):
+    with named_errors(path):
         if path.suffix.lower() == ".npy":
             values = read_npy(path)
         else:

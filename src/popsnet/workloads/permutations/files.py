@@ -57,8 +57,11 @@ def read_permutation(path: Path, n: int) -> I32:
     array([2, 1, 0], dtype=int32)
     """
     _require_suffix(path)
-    with named_errors(path, PermutationError):
-        values = _READERS[path.suffix.lower()](path)
+    try:
+        with named_errors(path):
+            values = _READERS[path.suffix.lower()](path)
+    except ValueError as error:
+        raise PermutationError(str(error)) from error
     return require_permutation(values, n, str(path))
 
 
@@ -149,8 +152,7 @@ def require_permutation(values: npt.NDArray[Any], n: int, origin: str) -> I32:
     >>> require_permutation(np.array([2, 0, 1]), 3, "permutation")
     array([2, 0, 1], dtype=int32)
     """
-    fault = _fault(values, n)
-    if fault:
+    if fault := _fault(values, n):
         raise PermutationError(f"{origin} {fault}")
     return values.astype(np.int32)
 
@@ -190,40 +192,37 @@ def _read_json(path: Path) -> npt.NDArray[Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise PermutationError(f"{path} is not a complete JSON file ({error}).") from error
+        raise InputError(f"{path} is not a complete JSON file ({error}).") from error
     if isinstance(data, dict):
         data = data.get("destination")
     if not isinstance(data, list):
-        raise PermutationError(
+        raise InputError(
             f"{path} does not contain a list of destinations; give [1, 0, …] or "
             '{"destination": [1, 0, …]}.'
         )
     for i, value in enumerate(data):
         if type(value) is not int:
-            raise PermutationError(f"{path}: entry {i} is {value!r}, not an integer.")
+            raise InputError(f"{path}: entry {i} is {value!r}, not an integer.")
     try:
         return np.array(data, dtype=np.int64)
     except OverflowError:
-        raise PermutationError(
+        raise InputError(
             f"{path} contains a number that is too large; destinations are less than n."
         ) from None
 
 
 def _read_csv(path: Path) -> I64:
     """Read one column, of destinations, or two; an index without a name is one of sources."""
-    try:
-        table, columns = read_table(path), list[I64]()
-        if table.rows is not None:
-            columns.append(np.array(table.rows).astype(np.int64))
-        for k, column in enumerate(table.values.T):
-            where = partial(table.where, column=k)
-            columns.append(require_integers(column, where, "sources and destinations are."))
-    except (InputError, ValueError) as error:
-        raise PermutationError(str(error)) from error
+    table, columns = read_table(path), list[I64]()
+    if table.rows is not None:
+        columns.append(np.array(table.rows).astype(np.int64))
+    for k, column in enumerate(table.values.T):
+        where = partial(table.where, column=k)
+        columns.append(require_integers(column, where, "sources and destinations are."))
     if len(columns) == 1:
         return columns[0]
     if len(columns) != 2:
-        raise PermutationError(
+        raise InputError(
             f"{path} has {len(columns)} columns; give one (destination) or two (source, "
             "destination) in every row."
         )
@@ -236,13 +235,10 @@ def _by_source(table: FileTable, source: I64, destination: I64) -> I64:
     is_wrong = (source < 0) | (source >= len(source)) | ~np.isin(np.arange(len(source)), first)
     if is_wrong.any():
         i = int(np.argmax(is_wrong))
-        is_known = 0 <= source[i] < len(source)
-        fault = (
-            f"source {source[i]} has a packet already"
-            if is_known
-            else f"there is no source {source[i]}"
-        )
-        raise PermutationError(
+        fault = f"there is no source {source[i]}"
+        if 0 <= source[i] < len(source):
+            fault = f"source {source[i]} has a packet already"
+        raise InputError(
             f"{table.where(i)}: {fault}; the first column is the source and must contain each of "
             f"0 to {len(source) - 1} once."
         )
@@ -252,7 +248,7 @@ def _by_source(table: FileTable, source: I64, destination: I64) -> I64:
 
 
 _READERS: dict[str, Callable[[Path], npt.NDArray[Any]]] = {
-    ".npy": partial(read_npy, refuse=PermutationError),
+    ".npy": read_npy,
     ".csv": _read_csv,
     ".json": _read_json,
 }

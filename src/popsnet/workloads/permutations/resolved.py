@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from popsnet.base.arrays import digest
 from popsnet.base.errors import PermutationError, abbreviated, require_text, unknown, wrong
 from popsnet.base.report import plural
 from popsnet.model.coins import Coins
@@ -266,8 +266,8 @@ def _of_array(permutation: npt.ArrayLike, network: Network) -> ResolvedPermutati
     values = _require_rows(array, network.n, "permutation")
     values.flags.writeable = False
     shape = f"{len(values)} rows".encode() if values.ndim == 2 else b""
-    digest = _digest(shape + values.astype("<i4").tobytes())
-    return ResolvedPermutation(f"array:{digest}", given=values)
+    data = shape + values.astype("<i4").tobytes()
+    return ResolvedPermutation(f"array:{digest(data)}", given=values)
 
 
 def _require_rows(values: npt.NDArray[Any], n: int, origin: str) -> Array:
@@ -288,13 +288,7 @@ def _require_rows(values: npt.NDArray[Any], n: int, origin: str) -> Array:
 def _of_file(path: Path, network: Network) -> ResolvedPermutation:
     values = read_permutation(path, network.n)
     values.flags.writeable = False
-    digest = _digest(path.read_bytes())
+    name = f"file{path.suffix.lower()}:{digest(path.read_bytes())}"
     if (values != read_permutation(path, network.n)).any():
         raise PermutationError(f"{path} changed while it was being read; try again.")
-    return ResolvedPermutation(
-        f"file{path.suffix.lower()}:{digest}", str(path.resolve()), given=values
-    )
-
-
-def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+    return ResolvedPermutation(name, str(path.resolve()), given=values)
