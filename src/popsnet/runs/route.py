@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.errors import InputError, as_path, unexpected, wrong
-from popsnet.base.files import require_writable
+from popsnet.base.files import require_writable, write_whole
 from popsnet.base.progress import Progress, Update, patient_progress
 from popsnet.base.spellings import renamed
 from popsnet.engines import Outcomes, choose_engine
@@ -22,7 +22,7 @@ from popsnet.model.network import Network, network_of
 from popsnet.programs.router import Route, Router
 from popsnet.programs.schedules.demand import Demand
 from popsnet.runs.demands import with_demand
-from popsnet.runs.run import Runs, require_traceable, run_traced
+from popsnet.runs.run import Runs, require_traceable, write_trace
 from popsnet.trace import Event, Observer
 
 
@@ -182,7 +182,8 @@ def route(
         watching = [shown_by(report), *observers] if shown else observers
         try:
             if trace is not None:
-                run = run_traced(experiment, numbers[0], Path(trace), watching, chosen)
+                with write_whole(Path(trace)) as file:
+                    run = write_trace(experiment, numbers[0], file, watching, chosen)
                 done, seconds = [Outcomes.of([run.outcome])], [np.array([run.seconds])]
             else:
                 with chosen.open(experiment, threads) as session:

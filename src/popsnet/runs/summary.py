@@ -83,10 +83,14 @@ class RunsSummary(Reported, dict[str, Summary]):
         records = runs.to_records()
         if timing is not None:
             add_times(records, runs, timing)
+        bounds = [fact.value for fact in facts if fact.key == "lower_bound"]
+        bound = "Lower bound for any schedule of these packets: {:,} slots"
+        lost = f"{int(runs.lost.sum()):,} lost{_named(runs)}"
+        verdict, cure = verdict_of(runs, lost, f"{self.capped:,}"), cure_of([runs])
+        ok, same = not runs.failed, about_experiment(experiment)
+        report = Report(title, facts, (), verdict, ok, cure, ("max_steps",), same)
         tables = Table("outcomes", "", (), records), *steps, self._table()
-        parts: tuple[Table | str, ...] = (*tables, *_bound(facts))
-        ends, same = (self._verdict, not runs.failed, cure_of([runs])), about_experiment(experiment)
-        report = Report(title, facts, parts, *ends, ("max_steps",), same)
+        report = report.plus(*tables, *map(bound.format, bounds))
         return report if timing is None else with_times(report, runs, timing)
 
     def _table(self) -> Table:
@@ -102,12 +106,6 @@ class RunsSummary(Reported, dict[str, Summary]):
         mean = Column("mean", show=lambda row: f"{least}{row['mean']:,.2f}")
         spread = Column("sd"), Column("min", kind="integer"), Column("max", show=longest)
         return Table("summary", "", (label, mean, *spread), rows)
-
-    @property
-    def _verdict(self) -> str:
-        runs = self._runs
-        lost = f"{int(runs.lost.sum()):,} lost{_named(runs)}"
-        return verdict_of(runs, lost, f"{self.capped:,}")
 
 
 def about_experiment(experiment: Experiment) -> dict[str, object]:
@@ -238,11 +236,6 @@ def facts_of_demand(experiment: Experiment) -> list[Fact]:
     if demand is None or experiment.faults:
         return sizes_of(demand)
     return [*sizes_of(demand), Fact("lower_bound", lower_bound(demand))]
-
-
-def _bound(facts: Iterable[Fact]) -> list[str]:
-    bounds = (fact.value for fact in facts if fact.key == "lower_bound")
-    return [f"Lower bound for any schedule of these packets: {bound:,} slots" for bound in bounds]
 
 
 def cure_of(results: Iterable[Runs]) -> str:
