@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import InputError, as_path, unexpected, wrong
 from popsnet.base.files import require_writable, write_whole
-from popsnet.base.progress import Progress, Update, patient_progress
+from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.spellings import renamed
 from popsnet.engines import Outcomes, choose_engine
 from popsnet.experiment.experiment import Experiment, whole_number
@@ -178,8 +178,13 @@ def route(
 
     what = f"{experiment.router} on {experiment.network}"
     with patient_progress(what, runs, progress) as report:
+
+        def observe(event: Event) -> None:
+            where = f"step {event.step + 1}, slot {event.slot:,}"
+            report(detail=f"{where}, {event.pending:,} packets pending")
+
         shown = not callable(progress) and progress is not False
-        watching = [shown_by(report), *observers] if shown else observers
+        watching = [observe, *observers] if shown else observers
         try:
             if trace is not None:
                 with write_whole(Path(trace)) as file:
@@ -238,13 +243,3 @@ def _timed(blocks: Iterable[Outcomes]) -> Iterator[tuple[Outcomes, npt.NDArray[n
     for block in blocks:
         yield block, np.full(len(block), (time.perf_counter() - begin) / max(len(block), 1))
         begin = time.perf_counter()
-
-
-def shown_by(report: Update) -> Observer:
-    """Return an observer that shows how far the present run is."""
-
-    def observe(event: Event) -> None:
-        where = f"step {event.step + 1}, slot {event.slot:,}"
-        report(detail=f"{where}, {event.pending:,} packets pending")
-
-    return observe

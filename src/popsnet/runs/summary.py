@@ -9,14 +9,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 import popsnet
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.stats.inference import Summary
 from popsnet.hardware import Timing
 from popsnet.model.faults import Faults
-from popsnet.model.network import about
+from popsnet.model.network import I64, about
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.slots_needed import lower_bound
 from popsnet.runs.times import add_times, with_times
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from popsnet.runs.distribution import RunsDistribution
     from popsnet.runs.run import Runs
 
-I64 = npt.NDArray[np.int64]
 Columns = dict[str, Any]
 
 

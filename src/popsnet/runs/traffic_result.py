@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import popsnet
@@ -18,6 +18,9 @@ from popsnet.runs.verdict import Kind, Verdict
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 """The percentiles of the delay that are kept."""
+
+_BATCHES = ("batches", "lag1", "independent")
+"""What is told of the batches of the interval."""
 
 ONE_HOP = "pairs"
 """The bound that holds for one hop only."""
@@ -127,15 +130,11 @@ class Delay:
         if not counts.delivered:
             return cls()
         mean = counts.delay / counts.delivered
-        p50, p90, p95, p99, p999 = map(window.percentile, SHARES.values())
-        whole = cls(mean, None, p50, p90, p95, p99, p999, counts.longest)
-        if means is None:
-            return whole
-        interval = mean - means.half_width, mean + means.half_width
-        return replace(
-            whole, interval=interval, batches=means.batches, lag1=means.lag1,
-            independent=means.independent,
-        )  # fmt: skip
+        known: dict[str, Any] = {name: window.percentile(SHARES[name]) for name in SHARES}
+        if means is not None:
+            known["interval"] = mean - means.half_width, mean + means.half_width
+            known |= {name: getattr(means, name) for name in _BATCHES}
+        return cls(mean=mean, max=counts.longest, **known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,7 +485,7 @@ class TrafficResult(Reported, Plotted):
 
     def _facts(self, timing: Timing | None) -> tuple[Fact, ...]:
         setting = self.setting
-        batches = {name: getattr(self.delay, name) for name in ("batches", "lag1", "independent")}
+        batches = {name: getattr(self.delay, name) for name in _BATCHES}
         held, worst, parts = self.buffers, self.worst, self.to_dict()
         return (
             *facts_of(setting, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),

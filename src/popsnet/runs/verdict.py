@@ -121,7 +121,7 @@ def _fitted(x: F64, y: F64) -> Slope:
     return Slope(slope, float(stdtr(freedom, -slope / error)), most)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunConditions:
     """What the measures of a window do not tell, and a verdict depends on.
 
@@ -302,9 +302,8 @@ def _doubt(window: Window, seen: RunConditions) -> str:
     if growth.per_slot > CERTAIN_GROWTH and growth.p < LEVEL:
         return f"The backlog grew by {growth.per_slot:.1%} of the arrivals."
     if growth.most > CLEAR_GROWTH:
-        start = "" if seen.is_warm else "The warm-up seems too short, and the backlog "
-        most = f"{growth.most:.1%} of the arrivals"
-        return f"{start or 'The backlog '}may have grown by up to {most}."
+        backlog = "The backlog" if seen.is_warm else "The warm-up seems too short, and the backlog"
+        return f"{backlog} may have grown by up to {growth.most:.1%} of the arrivals."
     if reason := _behind(window):
         return reason
     delay = window.delays()
