@@ -130,19 +130,16 @@ def page_of(*runs: Run | Experiment | ScheduleCheck | Path | str) -> tuple[Page,
     rows: list[dict[str, object]] = []
     room, stopped = MOST_TEXT, list[int]()
     for entry, trace in zip(runs, traces, strict=True):
-        if isinstance(entry, ScheduleCheck):
-            assert trace is not None
-            recording, row = trace, _row_of_check(entry.result, entry.name)
-        elif isinstance(entry, Path | str):
-            assert trace is not None
-            recording, row = trace, _checked(Path(entry))
-        else:
+        if isinstance(entry, Run | Experiment):
             run, recording = (
                 (entry, recorded(entry, room)) if isinstance(entry, Run) else record(entry, 0, room)
             )
             row = _row(run.experiment, run.outcome)
             most = run.experiment.max_steps
             stopped += [most] if run.outcome.capped and run.steps >= most else []
+        else:
+            assert trace is not None
+            recording, row = trace, _row_of_check(entry)
         room -= len(recording.text)
         recordings.append(recording)
         rows.append(row)
@@ -213,15 +210,15 @@ def _row(of: Experiment | TraceCheck, result: Outcome | TraceCheck) -> dict[str,
     return {**whose, **seeds, "packets": of.packets, **counts, **of_faults}
 
 
-def _checked(path: Path) -> dict[str, object]:
-    """Check a trace in a file, and refuse one that is torn."""
-    with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
-        return _row_of_check(check_trace(path, update), str(path))
-
-
-def _row_of_check(check: TraceCheck, name: str) -> dict[str, object]:
+def _row_of_check(entry: ScheduleCheck | Path | str) -> dict[str, object]:
+    """Return the row of a schedule that was checked; check a trace, and refuse one that is torn."""
+    if isinstance(entry, ScheduleCheck):
+        check, name = entry.result, entry.name
+    else:
+        path = Path(entry)
+        with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
+            check, name = check_trace(path, update), str(path)
     return _row(check, check) | {
-        "packets": check.packets,
         **({"held": check.held, "refused": check.refused} if check.traffic else {}),
         "lost": len(check.lost) if check.tells_holdings else None,
         "trace": name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
@@ -192,11 +192,14 @@ def route(
                 done, seconds = [Outcomes.of([run.outcome])], [np.array([run.seconds])]
             else:
                 with chosen.open(experiment, threads) as session:
-                    for block, share in _timed(session.run(numbers, watching)):
+                    begin = time.perf_counter()
+                    for block in session.run(numbers, watching):
+                        share = (time.perf_counter() - begin) / max(len(block), 1)
                         done.append(block)
-                        seconds.append(share)
+                        seconds.append(np.full(len(block), share))
                         count += len(block)
                         report(count)
+                        begin = time.perf_counter()
         except KeyboardInterrupt as stop:
             result = finished()
             stop.runs = result  # type: ignore[attr-defined]
@@ -235,11 +238,3 @@ def experiment_of(network: Network | Experiment | int, g: int | None, **values: 
             "experiment.replaced(...)."
         )
     return network
-
-
-def _timed(blocks: Iterable[Outcomes]) -> Iterator[tuple[Outcomes, npt.NDArray[np.float64]]]:
-    """Yield outcomes of consecutive runs, and a share of their time for each."""
-    begin = time.perf_counter()
-    for block in blocks:
-        yield block, np.full(len(block), (time.perf_counter() - begin) / max(len(block), 1))
-        begin = time.perf_counter()
