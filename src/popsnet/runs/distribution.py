@@ -29,8 +29,7 @@ from popsnet.runs.route import ExperimentParameters, experiment_of, numbers_of, 
 from popsnet.runs.run import joined_engines, require_same_experiment
 from popsnet.runs.tally_file import TallyWriter, read_tallies, write_tallies
 from popsnet.runs.times import times_of
-from popsnet.theory import smallest_g
-from popsnet.theory.tails import square_fails
+from popsnet.theory.tails import smallest_g, square_fails
 from popsnet.trace import Event, Observer
 
 _MEASURES: tuple[Measure, Measure] = ("slots", "steps")

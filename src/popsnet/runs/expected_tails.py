@@ -13,8 +13,7 @@ from popsnet.base.progress import patient_progress
 from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.theory import steps_tail, sweeps_tail
-from popsnet.theory.exact import StepsDistribution, steps_distribution
-from popsnet.theory.exact.steps import LARGEST
+from popsnet.theory.exact.steps import LARGEST, StepsDistribution, steps_distribution
 from popsnet.theory.tails import square_fails, square_steps
 
 Measure: TypeAlias = Literal["slots", "steps"]

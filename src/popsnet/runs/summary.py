@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from popsnet.experiment.experiment import Experiment
     from popsnet.runs.distribution import RunsDistribution
-    from popsnet.runs.run import Runs
+    from popsnet.runs.run import Run, Runs
 
 Columns = dict[str, Any]
 
@@ -236,13 +236,13 @@ def facts_of_demand(experiment: Experiment) -> list[Fact]:
     return [*sizes_of(demand), Fact("lower_bound", lower_bound(demand))]
 
 
-def cure_of(results: Iterable[Runs]) -> str:
-    """Return what to do about runs that max_steps has stopped, the same for all of them."""
-    most, stopped = 0, 0
+def cure_of(results: Iterable[Run | Runs]) -> str:
+    """Return what to do about runs that max_steps has stopped, by the largest of them."""
+    stopped = Counter[int]()
     for runs in results:
         most = runs.experiment.max_steps
-        stopped += int((runs.capped & (runs.steps >= most)).sum())
-    return raise_max_steps(stopped, f"max_steps = {most}")
+        stopped[most] += int(np.sum(runs.capped & (runs.steps >= most)))
+    return raise_max_steps(stopped.total(), f"max_steps = {max(+stopped, default=0)}")
 
 
 def raise_max_steps(stopped: int, limit: str) -> str:
