@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from popsnet.base.errors import InputError, SizeError, wrong
 from popsnet.base.system import available_memory
 from popsnet.experiment.experiment import ResolvedDemand, named_after, seed_number
 from popsnet.model.coins import Coins
-from popsnet.model.network import I64, Network, require_network
+from popsnet.model.network import I64, Network
 from popsnet.programs.schedules import files
 from popsnet.programs.schedules.demand import Demand
 from popsnet.workloads.permutations import make_permutation, require_permutation
@@ -21,6 +22,15 @@ _BYTES_PER_PACKET = 250
 _TRACE_BYTES_PER_PACKET = 700
 _BYTES_PER_COUPLER = 150
 """For the arrays of matrices between groups: measured, rounded up."""
+
+
+class PacketParameters(TypedDict, total=False):
+    """The ways to give packets other than as a permutation, and the seed of a random one."""
+
+    packets: Demand | npt.ArrayLike | str | Path | None
+    matrix: npt.ArrayLike | str | Path | None
+    unit: float | None
+    permutation_seed: int | None
 
 
 class PacketInput(NamedTuple):
@@ -77,7 +87,6 @@ def read_packets(
     >>> read_packets(Network(2, 2), matrix=[[0, 3], [1, 0]]).packets
     4
     """
-    require_network(network)
     require_room(network, network.n, traced=False)
     sources = {name: value for name, value in sources.items() if value is not None}
     if len(sources) > 1:

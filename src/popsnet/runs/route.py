@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, get_type_hints
+from typing import Any, Unpack, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -20,22 +20,17 @@ from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.network import Network, network_of
 from popsnet.programs.router import Route, Router
-from popsnet.programs.schedules.demand import Demand
-from popsnet.runs.demands import with_demand
+from popsnet.runs.demands import PacketParameters, with_demand
 from popsnet.runs.run import Runs, require_traceable, write_trace
 from popsnet.trace import Event, Observer
 
 
-class IntactParameters(TypedDict, total=False):
+class IntactParameters(PacketParameters, total=False):
     """Parameters of experiments that differ in the router and in what does not work."""
 
     permutation: str | Path | npt.ArrayLike | None
     seed: int | None
-    permutation_seed: int | None
     max_steps: int | None
-    packets: Demand | npt.ArrayLike | str | Path | None
-    matrix: npt.ArrayLike | str | Path | None
-    unit: float | None
     fault_seed: int | None
     wavelengths: int | None
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ from popsnet.programs.schedules.linear_program import linear_bound, whole_slots
 from popsnet.programs.schedules.schedule import Schedule
 from popsnet.programs.schedules.shortest import Hops
 from popsnet.programs.schedules.slots_needed import lower_bound, matrix_bound
-from popsnet.runs.demands import PacketInput, read_packets, require_room
+from popsnet.runs.demands import PacketInput, PacketParameters, read_packets, require_room
 from popsnet.runs.route import require_known
 from popsnet.runs.run import trace_instance
 from popsnet.trace import Event, Observer
@@ -396,13 +396,9 @@ class Scheduled(Reported, Plotted):
         return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start, active)
 
 
-class ScheduledParameters(TypedDict, total=False):
+class ScheduledParameters(PacketParameters, total=False):
     """Other ways to give the packets of a schedule, and what is dead."""
 
-    packets: Demand | str | Path | npt.ArrayLike | None
-    matrix: str | Path | npt.ArrayLike | None
-    unit: float | None
-    permutation_seed: int | None
     faults: Faults | str | None
     fault_seed: int
 
