@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -466,9 +466,7 @@ def distribution(
         shown = not callable(progress) and progress is not False
         expected = expected_tails(experiment, exact=exact, shown=shown)
         nothing = {"numbers": (), "tally": Tally(), "capped_tally": Tally(), "undelivered": 0}
-        before: dict[str, Any] = {"engine": chosen.name, **nothing}
-        if writer is not None and writer.before is not None:
-            before = writer.before.runs
+        before = {"engine": chosen.name, **nothing, **({} if writer is None else writer.before)}
         result = RunsDistribution(experiment, confidence=confidence, expected=expected, **before)
         missing = _missing(numbers, result.numbers)
         if not missing:

@@ -122,18 +122,16 @@ def expected_tails(
         each = (1, 2 * network.blocks + 1) if variant == "S" else None
         fluid = _listed(network, sweeps_tail) if uniform and variant == "S" else ()
         return ExpectedTails(each, _exact(experiment, shown) if exact else None, True, fluid)
-    if router != "mei-rizzi" or not _steps_are_modelled(network, variant):
+    modelled = ["published", "idealized"]  # which take the steps that chain and limit describe
+    modelled += ["deferred"] if network.d % network.g == 0 else []
+    if router != "mei-rizzi" or variant not in modelled:
         return ExpectedTails()
-    five = variant != "deferred" or network.d == network.g
+    five, bound = variant != "deferred" or network.d == network.g, None
+    if network.d == network.g > 1:
+        bound = TailBound(square_steps(network.g), square_fails(network.g))
     chain = _exact(experiment, shown) if exact else None
     fluid = _listed(network, steps_tail) if uniform else ()
-    return ExpectedTails((0, 5) if five else None, chain, five, fluid, _bound(network))
-
-
-def _steps_are_modelled(network: Network, variant: str) -> bool:
-    """Whether a variant of mei-rizzi takes the steps of the one that chain and limit describe."""
-    whole = network.d % network.g == 0
-    return variant in ("published", "idealized") or (variant == "deferred" and whole)
+    return ExpectedTails((0, 5) if five else None, chain, five, fluid, bound)
 
 
 def _listed(network: Network, tail: Callable[[Network], Iterator[float]]) -> tuple[float, ...]:
@@ -141,12 +139,6 @@ def _listed(network: Network, tail: Callable[[Network], Iterator[float]]) -> tup
     if network.g == 1 or network.d > _MOST_STEPS * network.g:
         return ()  # the limit is for many groups, and takes steps in proportion to d/g
     return tuple(takewhile(lambda left: left > _SMALLEST, islice(tail(network), _MOST_STEPS)))
-
-
-def _bound(network: Network) -> TailBound | None:
-    if network.d != network.g or network.g == 1:
-        return None
-    return TailBound(square_steps(network.g), square_fails(network.g))
 
 
 def _exact(experiment: Experiment, shown: bool) -> StepsDistribution | None:

@@ -64,17 +64,14 @@ class ScheduleFaults:
 
     active: ActiveFaults
     """The dead parts, with the random ones drawn."""
+    parts: WorkingParts = field(repr=False)
+    """What works."""
     intact_slots: int
     """The slots of the schedule for the same packets if nothing is dead."""
     unreachable: npt.NDArray[np.int32]
     """The packets that no path leads to their destinations, in order."""
     path: str = "path"
     """The paths that were allowed, in words."""
-
-    @cached_property
-    def parts(self) -> WorkingParts:
-        """What works."""
-        return WorkingParts(self.active.network, self.active.faults)
 
     def facts(self, slots: int) -> tuple[Fact, ...]:
         """Return the facts of a report on a schedule with this many slots."""
@@ -523,7 +520,7 @@ def _made(
         demand = with_live_ends(demand, parts)
     made, unreachable, bound = make_detours(demand, intact, parts, hops=hops, seed=seed, free=free)
     path = _PATHS.get(hops, "path")
-    return demand, made, bound, ScheduleFaults(active, intact.slots, unreachable, path)
+    return demand, made, bound, ScheduleFaults(active, parts, intact.slots, unreachable, path)
 
 
 def active_faults(
