@@ -561,16 +561,12 @@ class Runs(Plotted, Sequence[Run]):
         return COLUMNS + (FaultCounts._fields if self.experiment.faults else ())
 
     def __repr__(self) -> str:
-        return f"<{plural(len(self), 'run')} of {self.experiment}{self._in_short()}>"
-
-    def _in_short(self) -> str:
-        if not len(self):
-            return ""
-        capped, missing = int(self.capped.sum()), self.undelivered
-        least = "at least " if capped else ""
-        text = f", {least}{self.slots.mean():.2f} slots on average"
-        text += f", {capped:,} capped" if capped else ""
-        return text + (f", {missing:,} packets not delivered" if missing else "")
+        text, capped, missing = "", int(self.capped.sum()), self.undelivered
+        if len(self):
+            text = f", {'at least ' * bool(capped)}{self.slots.mean():.2f} slots on average"
+            text += f", {capped:,} capped" * bool(capped)
+            text += f", {missing:,} packets not delivered" * bool(missing)
+        return f"<{plural(len(self), 'run')} of {self.experiment}{text}>"
 
     def _repr_html_(self) -> str:
         """Return the summary and a histogram of the slots, for a notebook."""
