@@ -72,17 +72,12 @@ def find_cut(means: npt.ArrayLike) -> Cut:
     y = np.asarray(means, np.float64)
     if len(y) < _LEAST:
         return Cut(len(y), True)
-    cut = int(np.argmin(_scores(y)[: 3 * len(y) // 4 + 1]))
-    return Cut(cut, cut > len(y) // 2)
-
-
-def _scores(y: F64) -> F64:
-    """Return the squared standard error of the mean of what remains after each cut."""
     centred = y - y.mean()
     left = len(y) - np.arange(len(y))
     sums, squares = (np.cumsum(part[::-1])[::-1] for part in (centred, centred**2))
-    scores: F64 = np.maximum(squares - sums**2 / left, 0.0) / left**2
-    return scores
+    scores = np.maximum(squares - sums**2 / left, 0.0) / left**2
+    cut = int(np.argmin(scores[: 3 * len(y) // 4 + 1]))
+    return Cut(cut, cut > len(y) // 2)
 
 
 MOST_SUMS = 2048
@@ -134,9 +129,7 @@ class Sums:
 
 def merged(sums: I64) -> I64:
     """Return the sums with neighbours added, and zeros behind them."""
-    half = np.zeros_like(sums)
-    half[: len(sums) // 2] = sums[0::2] + sums[1::2]
-    return half
+    return np.pad(sums[0::2] + sums[1::2], (0, len(sums) // 2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from popsnet.base.report import Column, Fact, Report, Row, Table
-from popsnet.base.report.table import NOTHING, ColumnKind
+from popsnet.base.report.table import NOTHING
 from popsnet.hardware import INTERLEAVED, ONE_HOP, Propagation, Timing
-from popsnet.hardware.shown import rate_column, shown_time, time_column, timing_notes
+from popsnet.hardware.shown import rate_column, shown_time, timing_notes
 from popsnet.programs.scheduler import all_schedulers
 
 if TYPE_CHECKING:
@@ -90,30 +90,36 @@ def point_rates(result: TrafficResult, timing: Timing) -> dict[str, float | None
     return {f"{name}_gbps": timing.gigabits(load, n) for name, load in loads.items()}
 
 
-def _spread(row: Row) -> str:
-    low, high = row["delay_low_ns"], row["delay_high_ns"]
-    return "–" if low is None else f"±{shown_time((high - low) / 2)}"
+def _shown_slots(slots: float) -> str:
+    return f"{slots:,}" if isinstance(slots, int) else f"{slots:,.2f}"
 
 
-def late_column(key: str, mean: str, kind: ColumnKind, text: Callable[[Any], str]) -> Column:
-    """Return the column of a percentile, which is infinite among undelivered packets."""
-    name = key.split("_")[1]
+def delay_columns(
+    *shares: str, unit: str = "", text: Callable[[Any], str] = _shown_slots
+) -> tuple[Column, ...]:
+    """Return the columns of the mean delay, its interval, and percentiles or the maximum.
 
-    def show(row: Row) -> str:
-        value = "∞" if row[key] is None else text(row[key])
-        return NOTHING if row[mean] is None else value
+    A percentile is infinite among undelivered packets.
+    """
 
-    return Column(key, {"p999": "p99.9"}.get(name, name), kind, show)
+    def spread(row: Row) -> str:
+        low, high = row[f"delay_low{unit}"], row[f"delay_high{unit}"]
+        return NOTHING if low is None else f"±{text((high - low) / 2)}"
+
+    def column(name: str) -> Column:
+        def show(row: Row) -> str:
+            value = row[f"delay_{name}{unit}"]
+            shown = "∞" if value is None else text(value)
+            return NOTHING if row[f"delay_mean{unit}"] is None else shown
+
+        return Column(f"delay_{name}{unit}", {"p999": "p99.9"}.get(name, name), show=show)
+
+    interval = Column(f"delay_high{unit}", "95 %", "text", spread)
+    return (column("mean"), interval, *map(column, shares))
 
 
-def _late(name: str) -> Column:
-    return late_column(f"delay_{name}_ns", "delay_mean_ns", "number", shown_time)
-
-
-_DELAYS = (time_column("delay_mean_ns", "mean"), Column("delay_high_ns", "95 %", "text", _spread))
 POINT_COLUMNS = (
-    *_DELAYS,
-    *(_late(name) for name in ("p50", "p90", "p99", "p999", "max")),
+    *delay_columns("p50", "p90", "p99", "p999", "max", unit="_ns", text=shown_time),
     rate_column("accepted_gbps", "Tb/s"),
 )
 """The columns of one point."""
@@ -121,18 +127,15 @@ POINT_COLUMNS = (
 CURVE_COLUMNS = (
     Column("scheduler_label", "scheduler", "text"),
     Column("load", show=lambda row: f"{row['load']:.4g}"),
-    *_DELAYS,
-    *(_late(name) for name in ("p50", "p99", "max")),
+    *delay_columns("p50", "p99", "max", unit="_ns", text=shown_time),
     rate_column("accepted_gbps", "Tb/s"),
 )
 """The columns of several points."""
 
 
-Rules: TypeAlias = Mapping[str, Propagation]
-"""The rules of propagation of schedulers, by name."""
-
-
-def with_rules(report: Report, timing: Timing, rules: Rules, *tables: Table) -> Report:
+def with_rules(
+    report: Report, timing: Timing, rules: Mapping[str, Propagation], *tables: Table
+) -> Report:
     """Return a report with the timing, the rule of every scheduler, and tables of times as well."""
     of_each = {name: rule.to_dict() for name, rule in rules.items()}
     facts = Fact("timing", timing.to_dict()), Fact("propagation", of_each)

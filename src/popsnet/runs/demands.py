@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -12,18 +12,25 @@ from popsnet.base.errors import InputError, SizeError, wrong
 from popsnet.base.system import available_memory
 from popsnet.experiment.experiment import ResolvedDemand, named_after, seed_number
 from popsnet.model.coins import Coins
-from popsnet.model.network import Network, require_network
+from popsnet.model.network import I64, Network
 from popsnet.programs.schedules import files
 from popsnet.programs.schedules.demand import Demand
 from popsnet.workloads.permutations import make_permutation, require_permutation
-
-I64 = npt.NDArray[np.int64]
 
 _BYTES_PER_PACKET = 250
 """To colour, order and execute a packet: measured, rounded up."""
 _TRACE_BYTES_PER_PACKET = 700
 _BYTES_PER_COUPLER = 150
 """For the arrays of matrices between groups: measured, rounded up."""
+
+
+class PacketParameters(TypedDict, total=False):
+    """The ways to give packets other than as a permutation, and the seed of a random one."""
+
+    packets: Demand | npt.ArrayLike | str | Path | None
+    matrix: npt.ArrayLike | str | Path | None
+    unit: float | None
+    permutation_seed: int | None
 
 
 class PacketInput(NamedTuple):
@@ -80,7 +87,6 @@ def read_packets(
     >>> read_packets(Network(2, 2), matrix=[[0, 3], [1, 0]]).packets
     4
     """
-    require_network(network)
     require_room(network, network.n, traced=False)
     sources = {name: value for name, value in sources.items() if value is not None}
     if len(sources) > 1:
@@ -98,7 +104,10 @@ def read_packets(
             return PacketInput(network, dealt, None, matrix.rounding)
         return PacketInput(network, None, matrix.counts, matrix.rounding)
     if isinstance(value, list | tuple):
-        value = _array(name, value)
+        try:
+            value = np.asarray(value)
+        except ValueError as error:
+            raise InputError(f"{name}: its rows must have the same length.") from error
     if name == "permutation" and (isinstance(value, Demand) or np.ndim(value) == 2):
         raise InputError(
             "permutation: a schedule is of one permutation, a row of n destinations. For a list of "
@@ -138,23 +147,15 @@ def _demand(network: Network, permutation_seed: int | None, value: Any) -> Deman
     return Demand.of_permutation(network, destination)
 
 
-def _array(name: str, value: Any) -> npt.NDArray[Any]:
-    """Return an array; refuse a list of rows that differ in length, which is none."""
-    try:
-        return np.asarray(value)
-    except ValueError as error:
-        raise InputError(f"{name}: its rows must have the same length.") from error
-
-
 def with_demand(network: Network, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters of an experiment, with ``packets`` or ``matrix`` made a demand.
 
     Here a text is the name of a file. ``unit`` is the amount of one packet. A permutation that is
     ``random``, as it is by default, may be there as well.
     """
-    ways = {name: value for name, value in parameters.items() if name in ("packets", "matrix")}
-    rest = {name: value for name, value in parameters.items() if name not in (*ways, "unit")}
-    unit = parameters.get("unit")
+    rest = dict(parameters)
+    unit = rest.pop("unit", None)
+    ways = {name: rest.pop(name) for name in parameters if name in ("packets", "matrix")}
     if not ways:
         _require_no_unit(unit)
         return rest

@@ -16,20 +16,20 @@ import numpy.typing as npt
 from popsnet.base.errors import InputError, as_path, wrong
 from popsnet.base.progress import Progress, duration, patient_progress
 from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of, plural
+from popsnet.base.report.table import NOTHING
 from popsnet.base.stats.inference import Summary, binomial_interval, summarize_counts
-from popsnet.engines import Engine, Session, TalliedRuns, Tally, choose_engine
+from popsnet.engines import Engine, Session, Tally, choose_engine
 from popsnet.experiment.experiment import Experiment
 from popsnet.hardware import Timing
 from popsnet.hardware.shown import time_column, timing_facts, timing_notes
-from popsnet.model.network import Network
+from popsnet.model.network import I64, Network
 from popsnet.runs import summary
 from popsnet.runs.expected_tails import ExpectedTails, Measure, expected_tails
 from popsnet.runs.route import ExperimentParameters, experiment_of, numbers_of, require_known
 from popsnet.runs.run import joined_engines, require_same_experiment
 from popsnet.runs.tally_file import TallyWriter, read_tallies, write_tallies
-from popsnet.runs.times import propagation_of, times_of
-from popsnet.theory import smallest_g
-from popsnet.theory.tails import square_fails
+from popsnet.runs.times import times_of
+from popsnet.theory.tails import smallest_g, square_fails
 from popsnet.trace import Event, Observer
 
 _MEASURES: tuple[Measure, Measure] = ("slots", "steps")
@@ -213,27 +213,25 @@ class RunsDistribution(Reported, Plotted):
         >>> none.probability, round(none.high, 5)
         (0.0, 0.00368)
         """
-        values, counts = _columns(self.tally.histograms[_known(measure)])
-        stopped, times = _columns(self.capped_tally.histograms[measure])
+        histogram = self.tally.histograms[_known(measure)]
+        capped = self.capped_tally.histograms[measure]
         if at_least is None:
-            wanted = np.append(values, values[-1] + 1)
-        else:
-            wanted = np.unique(np.asarray(at_least, dtype=np.int64))
-        reached = counts.sum() - _below(values, counts, wanted)
-        possible = reached + _below(stopped, times, wanted)
-        ended = Counter(self.tally.histograms[measure])
-        ended.subtract(self.capped_tally.histograms[measure])
+            at_least = [*histogram, max(histogram) + 1]
+        wanted = np.unique(np.asarray(at_least, dtype=np.int64))
+        reached = self.runs - _below(histogram, wanted)
+        possible = reached + _below(capped, wanted)
         low, _ = binomial_interval(reached, self.runs, self.confidence)
         _, high = binomial_interval(possible, self.runs, self.confidence)
         columns = (column.tolist() for column in (wanted, reached, possible, low, high))
         return [
             TailProbability(
-                least, ended[least], least_runs, perhaps, least_runs / self.runs, lowest, highest,
-                self.expected.exact_tail(measure, least),
-                self.expected.fluid_tail(measure, least),
-                self.expected.bounded_tail(measure, least),
+                at_least=least, runs=histogram[least] - capped[least], reached=some, possible=most,
+                probability=some / self.runs, low=lowest, high=highest,
+                exact=self.expected.exact_tail(measure, least),
+                fluid=self.expected.fluid_tail(measure, least),
+                bound=self.expected.bounded_tail(measure, least),
             )
-            for least, least_runs, perhaps, lowest, highest in zip(*columns, strict=True)
+            for least, some, most, lowest, highest in zip(*columns, strict=True)
         ]  # fmt: skip
 
     def __add__(self, other: RunsDistribution) -> RunsDistribution:
@@ -312,16 +310,20 @@ class RunsDistribution(Reported, Plotted):
             f"worst {least}{each.max:,}"
             for name, each in summaries.items()
         ]
-        tables = (self._table(measure) for measure in _MEASURES)
-        parts: tuple[Table | str, ...] = (*lines, *tables, *self._notes())
-        cure = summary.raise_max_steps(self._stopped, f"max_steps = {experiment.max_steps}")
-        ends, same = (self._verdict, not self.failed, cure), summary.about_experiment(experiment)
-        report = Report(title, facts, parts, *ends, ("max_steps",), same)
+        lost = f"{self.lost:,} lost" * bool(experiment.faults)
+        counted = ", which count as at least what they had when they were stopped"
+        verdict = summary.verdict_of(self, lost, f"{self.capped:,}{counted * bool(self.capped)}")
+        limit, steps = experiment.max_steps, self.capped_tally.steps
+        stopped = sum(runs for least, runs in steps.items() if least >= limit)
+        cure = summary.raise_max_steps(stopped, f"max_steps = {limit}")
+        ok, same = not self.failed, summary.about_experiment(experiment)
+        report = Report(title, facts, (), verdict, ok, cure, ("max_steps",), same)
+        report = report.plus(*lines, *map(self._table, _MEASURES), *self._notes())
         return report if timing is None else self._timed(report, timing)
 
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with the time of every number of slots."""
-        rows, rule = self.tail("slots"), propagation_of(self.experiment)
+        rows, rule = self.tail("slots"), self.experiment.resolved_variant.propagation
         times = times_of(self.experiment, timing, [row.at_least for row in rows])
         records = [
             {"at_least": row.at_least, "at_least_ns": time, "probability": row.probability}
@@ -341,15 +343,12 @@ class RunsDistribution(Reported, Plotted):
             Column("at_least", "at least", "integer"),
             Column("reached", "runs", "integer"),
             Column("probability", show=_share),
-            Column("low", f"{100 * self.confidence:g} % from", show=lambda row: _short(row.low)),
-            Column("high", "to", show=lambda row: _short(row.high)),
+            _column("low", f"{100 * self.confidence:g} % from"),
+            _column("high", "to"),
         ]
-        headings = {"exact": "exact", "fluid": "fluid limit", "bound": "bound"}
-        columns += [
-            _known_column(key, heading)
-            for key, heading in headings.items()
-            if any(getattr(row, key) is not None for row in rows)
-        ]
+        for key, heading in (("exact", ""), ("fluid", "fluid limit"), ("bound", "")):
+            if any(getattr(row, key) is not None for row in rows):
+                columns.append(_column(key, heading))
         title = f"Probability that a run takes at least this many {measure}"
         return Table(measure, title, tuple(columns), rows, folded=_FOLDED)
 
@@ -366,18 +365,6 @@ class RunsDistribution(Reported, Plotted):
                 f"most {bound.fails_at_most:.3g}{says}."
             )
         return notes
-
-    @property
-    def _stopped(self) -> int:
-        """The runs that max_steps stopped."""
-        most = self.experiment.max_steps
-        return sum(runs for steps, runs in self.capped_tally.steps.items() if steps >= most)
-
-    @property
-    def _verdict(self) -> str:
-        lost = f"{self.lost:,} lost" * bool(self.experiment.faults)
-        least = ", which count as at least what they had when they were stopped"
-        return summary.verdict_of(self, lost, f"{self.capped:,}{least * bool(self.capped)}")
 
 
 class DistributionParameters(ExperimentParameters, total=False):
@@ -478,10 +465,9 @@ def distribution(
         chosen = choose_engine(engine, experiment, runs=len(numbers), threads=threads)
         shown = not callable(progress) and progress is not False
         expected = expected_tails(experiment, exact=exact, shown=shown)
-        nothing = (), Tally(), Tally(), 0
-        result = RunsDistribution(experiment, chosen.name, *nothing, confidence, expected)
-        if writer is not None and writer.before is not None:
-            result = replace(result, **writer.before.runs)
+        nothing = {"numbers": (), "tally": Tally(), "capped_tally": Tally(), "undelivered": 0}
+        before = {"engine": chosen.name, **nothing, **({} if writer is None else writer.before)}
+        result = RunsDistribution(experiment, confidence=confidence, expected=expected, **before)
         missing = _missing(numbers, result.numbers)
         if not missing:
             return result
@@ -549,7 +535,13 @@ def _executed(
     with patient_progress(what, wanted, progress) as report:
 
         def words() -> str:
-            return _pace_in_words(result.runs - before, wanted, time.monotonic() - begin)
+            done, seconds = result.runs - before, time.monotonic() - begin
+            text = f"{done:,} of {wanted:,} runs"
+            if not done or seconds <= 0:
+                return text
+            rate = done / seconds
+            left = duration((wanted - done) / rate)
+            return f"{text}, {rate:,.{0 if rate >= 10 else 2}f} per second, {left} left"
 
         def observe(event: Event) -> None:
             report(detail=f"{words()}, step {event.step + 1}, slot {event.slot:,}")
@@ -557,8 +549,8 @@ def _executed(
         watching = [] if callable(progress) or progress is False else [observe]
         try:
             with engine.open(experiment, threads) as session:
-                for block, some, seconds in _blocks(session, missing, watching):
-                    result = _with_block(result, block, some, seconds)  # at once, or not at all
+                for part in _parts(result, session, missing, watching):
+                    result += part  # at once, or not at all
                     if writer is not None and writer.is_due():
                         writer.write(result)
                     report(result.runs - before, words())
@@ -576,26 +568,26 @@ def _executed(
     return result
 
 
-def _blocks(
-    session: Session, missing: Sequence[range], watching: Sequence[Observer]
-) -> Iterator[tuple[TalliedRuns, range, float]]:
-    """Yield blocks of runs, which of them they are, and how long they took."""
+def _parts(
+    like: RunsDistribution, session: Session, missing: Sequence[range], watching: Sequence[Observer]
+) -> Iterator[RunsDistribution]:
+    """Yield the distribution of each block of runs."""
     begin = time.perf_counter()
     for numbers in missing:
         left = numbers
         for block in session.tallies(numbers, watching):
+            some, left = left[: block.tally.runs], left[block.tally.runs :]
             now = time.perf_counter()
-            yield block, left[: block.tally.runs], now - begin
-            left, begin = left[block.tally.runs :], now
-
-
-def _pace_in_words(done: int, wanted: int, seconds: float) -> str:
-    words = f"{done:,} of {wanted:,} runs"
-    if not done or seconds <= 0:
-        return words
-    rate = done / seconds
-    left = duration((wanted - done) / rate)
-    return f"{words}, {rate:,.{0 if rate >= 10 else 2}f} per second, {left} left"
+            yield replace(
+                like,
+                numbers=(some,),
+                tally=block.tally,
+                capped_tally=block.capped,
+                undelivered=len(some) * like.experiment.packets - block.delivered,
+                seconds=now - begin,
+                fault_counts=block.fault_counts,
+            )
+            begin = now
 
 
 def _missing(wanted: range, parts: Sequence[range]) -> list[range]:
@@ -608,16 +600,6 @@ def _missing(wanted: range, parts: Sequence[range]) -> list[range]:
             missing.append(range(start, some.start))
         start = max(start, some.stop)
     return [*missing, range(start, wanted.stop)] if start < wanted.stop else missing
-
-
-def _with_block(
-    result: RunsDistribution, block: TalliedRuns, numbers: range, seconds: float
-) -> RunsDistribution:
-    """Return the distribution with some more runs."""
-    undelivered = len(numbers) * result.experiment.packets - block.delivered
-    counts = (numbers,), block.tally, block.capped, undelivered
-    rest = result.confidence, result.expected, seconds, block.fault_counts
-    return result + RunsDistribution(result.experiment, result.engine, *counts, *rest)
 
 
 def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, ...]:
@@ -644,23 +626,16 @@ def _known(measure: Measure) -> Measure:
     return measure
 
 
-def _columns(histogram: Counter[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the values of a histogram in ascending order, and their frequencies."""
-    values = sorted(histogram)
-    return np.array(values, np.int64), np.array([histogram[value] for value in values], np.int64)
-
-
-def _below(
-    values: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], limits: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _below(histogram: Counter[int], limits: I64) -> I64:
     """Return how many are below each limit."""
-    sums = np.concatenate([[0], counts.cumsum()])
-    below: npt.NDArray[np.int64] = sums[np.searchsorted(values, limits)]
+    values = sorted(histogram)
+    sums = np.cumsum([0, *(histogram[value] for value in values)])
+    below: I64 = sums[np.searchsorted(values, limits)]
     return below
 
 
 def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.4f}"
+    return NOTHING if value is None else f"{value:,.4f}"
 
 
 def _share(row: TailProbability) -> str:
@@ -668,15 +643,13 @@ def _share(row: TailProbability) -> str:
     return f"{'≥ ' * (row.possible > row.reached)}{_short(row.probability)}"
 
 
-def _short(probability: float) -> str:
+def _short(probability: float | None) -> str:
+    if probability is None:
+        return NOTHING
     if probability in (0, 1):
         return f"{probability:.0f}"
     return f"{probability:.6f}" if probability >= 0.001 else f"{probability:.2e}"
 
 
-def _known_column(key: str, heading: str) -> Column:
-    def show(row: TailProbability) -> str:
-        value = getattr(row, key)
-        return "–" if value is None else _short(value)
-
-    return Column(key, heading, show=show)
+def _column(key: str, heading: str) -> Column:
+    return Column(key, heading, show=lambda row: _short(getattr(row, key)))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, takewhile
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from popsnet.base.errors import InputError
 from popsnet.base.progress import patient_progress
 from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
 from popsnet.theory import steps_tail, sweeps_tail
-from popsnet.theory.exact import StepsDistribution, steps_distribution
-from popsnet.theory.exact.steps import LARGEST
+from popsnet.theory.exact.steps import LARGEST, StepsDistribution, steps_distribution
 from popsnet.theory.tails import square_fails, square_steps
 
 Measure: TypeAlias = Literal["slots", "steps"]
@@ -121,34 +120,25 @@ def expected_tails(
     uniform = experiment.permutation == "random"
     if router == "relay":
         each = (1, 2 * network.blocks + 1) if variant == "S" else None
-        fluid = _listed(network, "sweeps") if uniform and variant == "S" else ()
+        fluid = _listed(network, sweeps_tail) if uniform and variant == "S" else ()
         return ExpectedTails(each, _exact(experiment, shown) if exact else None, True, fluid)
-    if router != "mei-rizzi" or not _steps_are_modelled(network, variant):
+    modelled = ["published", "idealized"]  # which take the steps that chain and limit describe
+    modelled += ["deferred"] if network.d % network.g == 0 else []
+    if router != "mei-rizzi" or variant not in modelled:
         return ExpectedTails()
-    five = variant != "deferred" or network.d == network.g
+    five, bound = variant != "deferred" or network.d == network.g, None
+    if network.d == network.g > 1:
+        bound = TailBound(square_steps(network.g), square_fails(network.g))
     chain = _exact(experiment, shown) if exact else None
-    fluid = _listed(network, "steps") if uniform else ()
-    return ExpectedTails((0, 5) if five else None, chain, five, fluid, _bound(network))
+    fluid = _listed(network, steps_tail) if uniform else ()
+    return ExpectedTails((0, 5) if five else None, chain, five, fluid, bound)
 
 
-def _steps_are_modelled(network: Network, variant: str) -> bool:
-    """Whether a variant of mei-rizzi takes the steps of the one that chain and limit describe."""
-    whole = network.d % network.g == 0
-    return variant in ("published", "idealized") or (variant == "deferred" and whole)
-
-
-def _listed(network: Network, what: Literal["steps", "sweeps"]) -> tuple[float, ...]:
+def _listed(network: Network, tail: Callable[[Network], Iterator[float]]) -> tuple[float, ...]:
     """Return the fluid limit as far as it is not neglected."""
     if network.g == 1 or network.d > _MOST_STEPS * network.g:
         return ()  # the limit is for many groups, and takes steps in proportion to d/g
-    tail = steps_tail(network) if what == "steps" else sweeps_tail(network)
-    return tuple(takewhile(lambda left: left > _SMALLEST, islice(tail, _MOST_STEPS)))
-
-
-def _bound(network: Network) -> TailBound | None:
-    if network.d != network.g or network.g == 1:
-        return None
-    return TailBound(square_steps(network.g), square_fails(network.g))
+    return tuple(takewhile(lambda left: left > _SMALLEST, islice(tail(network), _MOST_STEPS)))
 
 
 def _exact(experiment: Experiment, shown: bool) -> StepsDistribution | None:
@@ -158,34 +148,27 @@ def _exact(experiment: Experiment, shown: bool) -> StepsDistribution | None:
         return None
     if experiment.permutation != "random":
         destination = tuple(experiment.destination(0).tolist())
-    schedule = experiment.variant if experiment.router == "relay" else None
-    chain = _Chain(network, experiment.router, destination, schedule)
-    with patient_progress(f"exact chain of {chain.router} on {network}", None, shown) as update:
+    router = experiment.router
+    schedule = experiment.variant if router == "relay" else None
+    chain = network, router, destination, schedule
+    if chain in _solved:
+        return _solved[chain]
+    if len(_solved) >= _MOST_SOLVED:
+        _solved.clear()
+    with patient_progress(f"exact chain of {router} on {network}", None, shown) as update:
+
+        def watch(known: int) -> None:
+            update(known, f"{known:,} transitions of states")
+
         try:
-            return _solved(chain, lambda known: update(known, f"{known:,} transitions of states"))
+            _solved[chain] = steps_distribution(
+                network, router, destination, schedule=schedule, progress=watch, left=_LEFT
+            )
         except InputError:
             return None
+    return _solved[chain]
 
 
-class _Chain(NamedTuple):
-    """What decides a chain."""
-
-    network: Network
-    router: str
-    destination: tuple[int, ...] | None
-    schedule: str | None
-
-
-_solved_before: dict[_Chain, StepsDistribution] = {}
+_solved: dict[tuple[object, ...], StepsDistribution] = {}
+"""Chains that were solved before."""
 _MOST_SOLVED = 16
-
-
-def _solved(chain: _Chain, progress: Callable[[int], None]) -> StepsDistribution:
-    if chain not in _solved_before:
-        if len(_solved_before) >= _MOST_SOLVED:
-            _solved_before.clear()
-        network, router, destination, schedule = chain
-        _solved_before[chain] = steps_distribution(
-            network, router, destination, schedule=schedule, progress=progress, left=_LEFT
-        )
-    return _solved_before[chain]

@@ -16,7 +16,7 @@ from popsnet.engines import Outcome, choose_engine
 from popsnet.experiment.experiment import Experiment
 from popsnet.runs.run import Run, Runs, require_traceable, write_trace
 from popsnet.runs.schedule_check import ScheduleCheck
-from popsnet.runs.summary import LABELS, raise_max_steps, seeds_of
+from popsnet.runs.summary import LABELS, cure_of, seeds_of
 from popsnet.trace import Event
 from popsnet.trace.checker import TraceCheck, check_trace
 from popsnet.trace.viewer import MOST_TEXT, Page, Recording, require_showable, too_long
@@ -128,32 +128,26 @@ def page_of(*runs: Run | Experiment | ScheduleCheck | Path | str) -> tuple[Page,
     _require_distinct([run for run in runs if isinstance(run, Experiment)])
     recordings: list[Recording] = []
     rows: list[dict[str, object]] = []
-    room, stopped = MOST_TEXT, list[int]()
+    room, played = MOST_TEXT, list[Run]()
     for entry, trace in zip(runs, traces, strict=True):
-        if isinstance(entry, ScheduleCheck):
-            assert trace is not None
-            recording, row = trace, _row_of_check(entry.result, entry.name)
-        elif isinstance(entry, Path | str):
-            assert trace is not None
-            recording, row = trace, _checked(Path(entry))
-        else:
+        if isinstance(entry, Run | Experiment):
             run, recording = (
                 (entry, recorded(entry, room)) if isinstance(entry, Run) else record(entry, 0, room)
             )
             row = _row(run.experiment, run.outcome)
-            most = run.experiment.max_steps
-            stopped += [most] if run.outcome.capped and run.steps >= most else []
+            played.append(run)
+        else:
+            assert trace is not None
+            recording, row = trace, _row_of_check(entry)
         room -= len(recording.text)
         recordings.append(recording)
         rows.append(row)
-    page, hidden = Page.of(recordings), set() if shown else {"trace"}
-    hidden |= set() if any("unreachable" in row for row in rows) else {"unreachable"}
-    columns = tuple(column for column in _COLUMNS if column.key not in hidden)
+    page = Page.of(recordings)
+    columns = tuple(column for column in _COLUMNS if any(column.key in row for row in rows))
     notes = (_violations(row) for row in rows if row.get("violation_count"))
     parts: tuple[Table | str, ...] = (Table("outcomes", "", columns, rows), *notes)
     title, facts = escape_controls(page.title, lines=False), (Fact("title", page.title),)
-    cure = raise_max_steps(len(stopped), f"max_steps = {max(stopped, default=0)}")
-    verdict = _verdict(rows)
+    cure, verdict = cure_of(played), _verdict(rows)
     same = {"popsnet_version": popsnet.__version__}
     return page, Report(title, facts, parts, verdict, not verdict, cure, ("max_steps",), same)
 
@@ -213,15 +207,15 @@ def _row(of: Experiment | TraceCheck, result: Outcome | TraceCheck) -> dict[str,
     return {**whose, **seeds, "packets": of.packets, **counts, **of_faults}
 
 
-def _checked(path: Path) -> dict[str, object]:
-    """Check a trace in a file, and refuse one that is torn."""
-    with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
-        return _row_of_check(check_trace(path, update), str(path))
-
-
-def _row_of_check(check: TraceCheck, name: str) -> dict[str, object]:
+def _row_of_check(entry: ScheduleCheck | Path | str) -> dict[str, object]:
+    """Return the row of a schedule that was checked; check a trace, and refuse one that is torn."""
+    if isinstance(entry, ScheduleCheck):
+        check, name = entry.result, entry.name
+    else:
+        path = Path(entry)
+        with patient_progress(f"checking {path.name}", path.stat().st_size) as update:
+            check, name = check_trace(path, update), str(path)
     return _row(check, check) | {
-        "packets": check.packets,
         **({"held": check.held, "refused": check.refused} if check.traffic else {}),
         "lost": len(check.lost) if check.tells_holdings else None,
         "trace": name,

@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, get_type_hints
+from typing import Any, Unpack, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.errors import InputError, as_path, unexpected, wrong
-from popsnet.base.files import require_writable
-from popsnet.base.progress import Progress, Update, patient_progress
+from popsnet.base.files import require_writable, write_whole
+from popsnet.base.progress import Progress, patient_progress
 from popsnet.base.spellings import renamed
 from popsnet.engines import Outcomes, choose_engine
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.faults import Faults
 from popsnet.model.network import Network, network_of
 from popsnet.programs.router import Route, Router
-from popsnet.programs.schedules.demand import Demand
-from popsnet.runs.demands import with_demand
-from popsnet.runs.run import Runs, require_traceable, run_traced
+from popsnet.runs.demands import PacketParameters, with_demand
+from popsnet.runs.run import Runs, require_traceable, write_trace
 from popsnet.trace import Event, Observer
 
 
-class IntactParameters(TypedDict, total=False):
+class IntactParameters(PacketParameters, total=False):
     """Parameters of experiments that differ in the router and in what does not work."""
 
     permutation: str | Path | npt.ArrayLike | None
     seed: int | None
-    permutation_seed: int | None
     max_steps: int | None
-    packets: Demand | npt.ArrayLike | str | Path | None
-    matrix: npt.ArrayLike | str | Path | None
-    unit: float | None
     fault_seed: int | None
     wavelengths: int | None
 
@@ -178,19 +173,28 @@ def route(
 
     what = f"{experiment.router} on {experiment.network}"
     with patient_progress(what, runs, progress) as report:
+
+        def observe(event: Event) -> None:
+            where = f"step {event.step + 1}, slot {event.slot:,}"
+            report(detail=f"{where}, {event.pending:,} packets pending")
+
         shown = not callable(progress) and progress is not False
-        watching = [shown_by(report), *observers] if shown else observers
+        watching = [observe, *observers] if shown else observers
         try:
             if trace is not None:
-                run = run_traced(experiment, numbers[0], Path(trace), watching, chosen)
+                with write_whole(Path(trace)) as file:
+                    run = write_trace(experiment, numbers[0], file, watching, chosen)
                 done, seconds = [Outcomes.of([run.outcome])], [np.array([run.seconds])]
             else:
                 with chosen.open(experiment, threads) as session:
-                    for block, share in _timed(session.run(numbers, watching)):
+                    begin = time.perf_counter()
+                    for block in session.run(numbers, watching):
+                        share = (time.perf_counter() - begin) / max(len(block), 1)
                         done.append(block)
-                        seconds.append(share)
+                        seconds.append(np.full(len(block), share))
                         count += len(block)
                         report(count)
+                        begin = time.perf_counter()
         except KeyboardInterrupt as stop:
             result = finished()
             stop.runs = result  # type: ignore[attr-defined]
@@ -229,21 +233,3 @@ def experiment_of(network: Network | Experiment | int, g: int | None, **values: 
             "experiment.replaced(...)."
         )
     return network
-
-
-def _timed(blocks: Iterable[Outcomes]) -> Iterator[tuple[Outcomes, npt.NDArray[np.float64]]]:
-    """Yield outcomes of consecutive runs, and a share of their time for each."""
-    begin = time.perf_counter()
-    for block in blocks:
-        yield block, np.full(len(block), (time.perf_counter() - begin) / max(len(block), 1))
-        begin = time.perf_counter()
-
-
-def shown_by(report: Update) -> Observer:
-    """Return an observer that shows how far the present run is."""
-
-    def observe(event: Event) -> None:
-        where = f"step {event.step + 1}, slot {event.slot:,}"
-        report(detail=f"{where}, {event.pending:,} packets pending")
-
-    return observe

@@ -6,7 +6,7 @@ import io
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, overload
@@ -124,7 +124,8 @@ class Run:
         >>> popsnet.check_trace(path).ok
         True
         """
-        run_traced(self.experiment, self.number, Path(path))
+        with write_whole(Path(path)) as file:
+            write_trace(self.experiment, self.number, file)
         return Path(path)
 
     def slot(self, number: int) -> RunSlot:
@@ -202,11 +203,9 @@ def write_trace(
     """Execute one run and write its trace, as it happens, to an open file."""
     require_traceable(experiment)
     begin, instance = time.perf_counter(), experiment.instance(number)
-
-    def execute(trace: Observer) -> Outcome:
-        return engine.execute(instance, [trace, *observers])
-
-    outcome = trace_instance(instance, experiment.seed, file, execute)
+    outcome = trace_instance(
+        instance, experiment.seed, file, lambda trace: engine.execute(instance, [trace, *observers])
+    )
     return Run(experiment, number, outcome, time.perf_counter() - begin)
 
 
@@ -226,18 +225,6 @@ def trace_instance(
     unreachable = 0 if outcome.faulty is None else outcome.faulty.unreachable
     trace.end(outcome.slots, outcome.delivered, outcome.lost_packets, unreachable=unreachable)
     return outcome
-
-
-def run_traced(
-    experiment: Experiment,
-    number: int,
-    path: Path,
-    observers: Sequence[Observer] = (),
-    engine: Engine = ENGINES["slots"],
-) -> Run:
-    """Execute one run and write its trace to a file, which appears when the run has ended."""
-    with write_whole(path) as file:
-        return write_trace(experiment, number, file, observers, engine)
 
 
 def require_same_experiment(first: Experiment, other: Experiment) -> None:
@@ -341,8 +328,8 @@ class Runs(Plotted, Sequence[Run]):
             number, seconds = self.numbers[place], float(self.seconds[place])
             return Run(self.experiment, number, self.outcomes.at(place), seconds)
         numbers = tuple(self.numbers[i] for i in places.tolist())
-        part = numbers, self.outcomes.take(places), self.seconds[places]
-        return Runs(self.experiment, self.engine, *part)
+        outcomes, times = self.outcomes.take(places), self.seconds[places]
+        return replace(self, numbers=numbers, outcomes=outcomes, seconds=times)
 
     def __iter__(self) -> Iterator[Run]:
         rest = zip(self.numbers, self.outcomes, self.seconds.tolist(), strict=True)
@@ -482,9 +469,8 @@ class Runs(Plotted, Sequence[Run]):
         """
         if not len(self):
             raise InputError("There are no runs to summarize; give at least one.")
-        absent = set(FaultCounts._fields) - set(self._names)
-        names = [name for name in LABELS if self._known(name) is not None and name not in absent]
-        figures = {name: summarize_array(self.outcomes.column(name)) for name in names}
+        known = (name for name in LABELS if name in self._names and self._known(name) is not None)
+        figures = {name: summarize_array(self.outcomes.column(name)) for name in known}
         return RunsSummary(self, figures)
 
     def report(self, timing: Timing | None = None) -> Report:
@@ -575,16 +561,12 @@ class Runs(Plotted, Sequence[Run]):
         return COLUMNS + (FaultCounts._fields if self.experiment.faults else ())
 
     def __repr__(self) -> str:
-        return f"<{plural(len(self), 'run')} of {self.experiment}{self._in_short()}>"
-
-    def _in_short(self) -> str:
-        if not len(self):
-            return ""
-        capped, missing = int(self.capped.sum()), self.undelivered
-        least = "at least " if capped else ""
-        text = f", {least}{self.slots.mean():.2f} slots on average"
-        text += f", {capped:,} capped" if capped else ""
-        return text + (f", {missing:,} packets not delivered" if missing else "")
+        text, capped, missing = "", int(self.capped.sum()), self.undelivered
+        if len(self):
+            text = f", {'at least ' * bool(capped)}{self.slots.mean():.2f} slots on average"
+            text += f", {capped:,} capped" * bool(capped)
+            text += f", {missing:,} packets not delivered" * bool(missing)
+        return f"<{plural(len(self), 'run')} of {self.experiment}{text}>"
 
     def _repr_html_(self) -> str:
         """Return the summary and a histogram of the slots, for a notebook."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from popsnet.hardware.shown import shown_rate, with_elapsed
 from popsnet.model.coins import Coins
 from popsnet.model.faults import ActiveFaults, Faults, WorkingParts
 from popsnet.model.faults.faults import PARTS, faults_of
-from popsnet.model.network import Network, about, on_network, require_network
+from popsnet.model.network import I64, Network, about, on_network, require_network
 from popsnet.programs.router import get_router
 from popsnet.programs.schedules import shortest
 from popsnet.programs.schedules.demand import Demand
@@ -36,17 +36,13 @@ from popsnet.programs.schedules.linear_program import linear_bound, whole_slots
 from popsnet.programs.schedules.schedule import Schedule
 from popsnet.programs.schedules.shortest import Hops
 from popsnet.programs.schedules.slots_needed import lower_bound, matrix_bound
-from popsnet.runs.demands import PacketInput, read_packets, require_room
+from popsnet.runs.demands import PacketInput, PacketParameters, read_packets, require_room
 from popsnet.runs.route import require_known
 from popsnet.runs.run import trace_instance
 from popsnet.trace import Event, Observer
 
 if TYPE_CHECKING:
     import pandas as pd
-
-I64 = npt.NDArray[np.int64]
-
-_Made: TypeAlias = tuple[Demand, Schedule, int]
 
 _ROUTER = "offline"
 _VARIANT = "standard"
@@ -68,17 +64,14 @@ class ScheduleFaults:
 
     active: ActiveFaults
     """The dead parts, with the random ones drawn."""
+    parts: WorkingParts = field(repr=False)
+    """What works."""
     intact_slots: int
     """The slots of the schedule for the same packets if nothing is dead."""
     unreachable: npt.NDArray[np.int32]
     """The packets that no path leads to their destinations, in order."""
     path: str = "path"
     """The paths that were allowed, in words."""
-
-    @cached_property
-    def parts(self) -> WorkingParts:
-        """What works."""
-        return WorkingParts(self.active.network, self.active.faults)
 
     def facts(self, slots: int) -> tuple[Fact, ...]:
         """Return the facts of a report on a schedule with this many slots."""
@@ -400,13 +393,9 @@ class Scheduled(Reported, Plotted):
         return Instance(network, router, _VARIANT, demand.destination, Coins(0), 1, start, active)
 
 
-class ScheduledParameters(TypedDict, total=False):
+class ScheduledParameters(PacketParameters, total=False):
     """Other ways to give the packets of a schedule, and what is dead."""
 
-    packets: Demand | str | Path | npt.ArrayLike | None
-    matrix: str | Path | npt.ArrayLike | None
-    unit: float | None
-    permutation_seed: int | None
     faults: Faults | str | None
     fault_seed: int
 
@@ -503,23 +492,35 @@ def schedule(
     require_room(network, source.packets, traced=trace is not None)
     begin = time.perf_counter()
     with patient_progress(f"scheduling {source.packets:,} packets on {network}", None):
-        wanted, made, bound = _made(network, source, kind, seed)
-        around = None
-        if active is not None:
-            wanted, made, bound, around = _around(wanted, made, active, source, kind, seed)
+        wanted, made, bound, around = _made(network, source, active, kind, seed)
     seconds = time.perf_counter() - begin
     rest = source.counts, source.rounding, around, bound, seeds
     done = Scheduled(wanted, made, seed, seconds, None, *rest)
     return done if trace is None else replace(done, outcome=done.write_trace(trace))
 
 
-def _made(network: Network, source: PacketInput, hops: Hops, seed: int) -> _Made:
-    """Return the packets, their schedule, and the lower bound by counting."""
-    if source.counts is not None:
+def _made(
+    network: Network, source: PacketInput, active: ActiveFaults | None, hops: Hops, seed: int
+) -> tuple[Demand, Schedule, int, ScheduleFaults | None]:
+    """Return the packets, their schedule, the lower bound by counting, and what faults change.
+
+    Around dead parts, the packets are for live processors if these are free to choose.
+    """
+    if source.counts is None:
+        demand = source.dealt()
+        made, bound = shortest.make_schedule(demand, hops=hops, seed=seed), lower_bound(demand)
+    else:
         bound = matrix_bound(source.counts, network.d, network.wavelengths)
-        return *shortest.schedule_matrix(network, source.counts, hops=hops, seed=seed), bound
-    demand = source.dealt()
-    return demand, shortest.make_schedule(demand, hops=hops, seed=seed), lower_bound(demand)
+        demand, made = shortest.schedule_matrix(network, source.counts, hops=hops, seed=seed)
+    if active is None:
+        return demand, made, bound, None
+    parts, intact = WorkingParts(network, active.faults), made
+    free = source.counts is not None and network.d > 1
+    if free:
+        demand = with_live_ends(demand, parts)
+    made, unreachable, bound = make_detours(demand, intact, parts, hops=hops, seed=seed, free=free)
+    path = _PATHS.get(hops, "path")
+    return demand, made, bound, ScheduleFaults(active, parts, intact.slots, unreachable, path)
 
 
 def active_faults(
@@ -535,21 +536,3 @@ def active_faults(
             "are lost. Leave the loss out, or use the variant survive of router relay."
         )
     return ActiveFaults(network, chosen, Coins(fault_seed).for_run(0)) if chosen else None
-
-
-def _around(
-    demand: Demand,
-    intact: Schedule,
-    active: ActiveFaults,
-    source: PacketInput,
-    hops: Hops,
-    seed: int,
-) -> tuple[Demand, Schedule, int, ScheduleFaults]:
-    """Return a schedule around dead parts, for live processors if they are free to choose."""
-    parts = WorkingParts(demand.network, active.faults)
-    free = source.counts is not None and demand.network.d > 1
-    if free:
-        demand = with_live_ends(demand, parts)
-    made, unreachable, bound = make_detours(demand, intact, parts, hops=hops, seed=seed, free=free)
-    path = _PATHS.get(hops, "path")
-    return demand, made, bound, ScheduleFaults(active, intact.slots, unreachable, path)

@@ -25,9 +25,8 @@ from popsnet.runs.demands import read_packets, require_room
 from popsnet.runs.route import require_known
 from popsnet.runs.schedule import ScheduledParameters, active_faults
 from popsnet.trace import Hold, OutcomeLine, Send, SlotLine, TraceReader
-from popsnet.trace.checker import RouterReplay
+from popsnet.trace.checker import RouterReplay, TraceCheck
 from popsnet.trace.event import FORMAT, VERSION
-from popsnet.trace.replay import TraceCheck
 
 _FIRST = ("slot", "sender", "receiver", "packet")
 _OTHERS = ("source", "destination", "from_group", "to_group", "wavelength", "hop")
@@ -329,9 +328,9 @@ def _goal(network: Network, table: _Table, given: Mapping[str, Any]) -> _Goal:
         if name in columns:
             end[packet] = columns[name]
             table.refuse(name, end[packet] != columns[name], "this packet has another elsewhere")
-    goal: _Goal = start.tolist(), destination.tolist(), "columns"
+    ends = start.tolist(), destination.tolist()
     if read is None:
-        return goal if "destination" in columns else (*goal[:2], None)
+        return *ends, "columns" if "destination" in columns else None
     assert read.counts is not None
     sent = np.unique(packet)
     cells = network.group(start[sent]) * network.g + network.group(destination[sent])
@@ -342,7 +341,7 @@ def _goal(network: Network, table: _Table, given: Mapping[str, Any]) -> _Goal:
             f"matrix: it does not have the packets of {table.name}, by its columns source and "
             "destination; give the packets in place of the matrix."
         )
-    return *goal[:2], by
+    return *ends, by
 
 
 def _line(network: Network, slot: int, rows: Sequence[_Row]) -> dict[str, Any]:

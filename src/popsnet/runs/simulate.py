@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from popsnet.base.errors import InputError, as_path, wrong
-from popsnet.base.files import require_writable, write_whole
+from popsnet.base.files import write_whole
 from popsnet.base.progress import Progress
 from popsnet.engines.choice import choose_traffic_engine
 from popsnet.engines.traffic_slots import MessageSession
@@ -171,9 +171,8 @@ def write_trace(experiment: TrafficExperiment, path: str | Path, slots: int | No
     """
     most = max(1, _MOST_TRACED // experiment.network.n)
     slots = whole_number("trace_slots", _TRACED if slots is None else slots, 1, most)
-    require_writable(as_path("trace", path))
     scheduler, network = experiment.resolved_scheduler, experiment.network
-    with write_whole(Path(path)) as file:
+    with write_whole(as_path("trace", path)) as file:
         trace = TraceWriter(file)
         trace.begin_traffic(
             network, experiment.scheduler, experiment.variant, experiment.seed,

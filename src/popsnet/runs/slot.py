@@ -193,11 +193,10 @@ class RunSlot(Reported):
             Column("listeners", "listens", "text", lambda use: _some(use.listeners)),
             Column("result", "result", "text"),
         )
-        title = f"Slot {self.number} of {len(self.course.slots)} of {header.name} on "
+        run = f"{len(self.course.slots)} of {header.name} on {header.network}"
+        title = f"Slot {self.number} of {run}: {self.line.phase}"
         table = Table("couplers", "", columns, used, folded=_FOLDED)
-        same = about(header.network)
-        title = f"{title}{header.network}: {self.line.phase}"
-        return Report(title, facts, (table, *notes), about=same)
+        return Report(title, facts, (table, *notes), about=about(header.network))
 
 
 def read_slot(text: str, number: int) -> RunSlot:

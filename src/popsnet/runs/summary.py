@@ -9,14 +9,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 import popsnet
 from popsnet.base.report import Column, Fact, Report, Reported, Row, Table, facts_of, plural
 from popsnet.base.stats.inference import Summary
 from popsnet.hardware import Timing
 from popsnet.model.faults import Faults
-from popsnet.model.network import about
+from popsnet.model.network import I64, about
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.slots_needed import lower_bound
 from popsnet.runs.times import add_times, with_times
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 
     from popsnet.experiment.experiment import Experiment
     from popsnet.runs.distribution import RunsDistribution
-    from popsnet.runs.run import Runs
+    from popsnet.runs.run import Run, Runs
 
-I64 = npt.NDArray[np.int64]
 Columns = dict[str, Any]
 
 
@@ -83,10 +81,14 @@ class RunsSummary(Reported, dict[str, Summary]):
         records = runs.to_records()
         if timing is not None:
             add_times(records, runs, timing)
+        bounds = [fact.value for fact in facts if fact.key == "lower_bound"]
+        bound = "Lower bound for any schedule of these packets: {:,} slots"
+        lost = f"{int(runs.lost.sum()):,} lost{_named(runs)}"
+        verdict, cure = verdict_of(runs, lost, f"{self.capped:,}"), cure_of([runs])
+        ok, same = not runs.failed, about_experiment(experiment)
+        report = Report(title, facts, (), verdict, ok, cure, ("max_steps",), same)
         tables = Table("outcomes", "", (), records), *steps, self._table()
-        parts: tuple[Table | str, ...] = (*tables, *_bound(facts))
-        ends, same = (self._verdict, not runs.failed, cure_of([runs])), about_experiment(experiment)
-        report = Report(title, facts, parts, *ends, ("max_steps",), same)
+        report = report.plus(*tables, *map(bound.format, bounds))
         return report if timing is None else with_times(report, runs, timing)
 
     def _table(self) -> Table:
@@ -102,12 +104,6 @@ class RunsSummary(Reported, dict[str, Summary]):
         mean = Column("mean", show=lambda row: f"{least}{row['mean']:,.2f}")
         spread = Column("sd"), Column("min", kind="integer"), Column("max", show=longest)
         return Table("summary", "", (label, mean, *spread), rows)
-
-    @property
-    def _verdict(self) -> str:
-        runs = self._runs
-        lost = f"{int(runs.lost.sum()):,} lost{_named(runs)}"
-        return verdict_of(runs, lost, f"{self.capped:,}")
 
 
 def about_experiment(experiment: Experiment) -> dict[str, object]:
@@ -240,18 +236,13 @@ def facts_of_demand(experiment: Experiment) -> list[Fact]:
     return [*sizes_of(demand), Fact("lower_bound", lower_bound(demand))]
 
 
-def _bound(facts: Iterable[Fact]) -> list[str]:
-    bounds = (fact.value for fact in facts if fact.key == "lower_bound")
-    return [f"Lower bound for any schedule of these packets: {bound:,} slots" for bound in bounds]
-
-
-def cure_of(results: Iterable[Runs]) -> str:
-    """Return what to do about runs that max_steps has stopped, the same for all of them."""
-    most, stopped = 0, 0
+def cure_of(results: Iterable[Run | Runs]) -> str:
+    """Return what to do about runs that max_steps has stopped, by the largest of them."""
+    stopped = Counter[int]()
     for runs in results:
         most = runs.experiment.max_steps
-        stopped += int((runs.capped & (runs.steps >= most)).sum())
-    return raise_max_steps(stopped, f"max_steps = {most}")
+        stopped[most] += int(np.sum(runs.capped & (runs.steps >= most)))
+    return raise_max_steps(stopped.total(), f"max_steps = {max(+stopped, default=0)}")
 
 
 def raise_max_steps(stopped: int, limit: str) -> str:

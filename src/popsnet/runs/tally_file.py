@@ -158,11 +158,12 @@ class TallyWriter:
     def __init__(self, path: Path, experiment: Experiment) -> None:
         self.path = path
         experiment.to_json()  # refused if the router or the permutation has no name
-        self.before: TallyFile | None = None
-        """The runs that the file has at the beginning, None if there is no file."""
+        self.before = dict[str, Any]()
+        """The fields of the runs that the file has at the beginning; empty if there is no file."""
         if self.path.exists():
-            self.before = read_tallies(self.path)
-            self.before.require(experiment, self.path)
+            file = read_tallies(self.path)
+            file.require(experiment, self.path)
+            self.before = file.runs
         self._note()
 
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.report import Column, Fact, Report, Table
-from popsnet.hardware import Propagation, Timing
+from popsnet.hardware import Timing
 from popsnet.hardware.shown import shown_rate, time_column, timing_facts, timing_notes
 
 if TYPE_CHECKING:
@@ -18,14 +18,9 @@ if TYPE_CHECKING:
 _COUNTS = {"slots": "until the router ended", "slots_delivered": "until the last delivery"}
 
 
-def propagation_of(experiment: Experiment) -> Propagation:
-    """Return how propagation lengthens the runs of an experiment."""
-    return experiment.resolved_variant.propagation
-
-
 def times_of(experiment: Experiment, timing: Timing, slots: npt.ArrayLike) -> list[float]:
     """Return the time of each number of slots in nanoseconds, propagation included."""
-    rule, tau = propagation_of(experiment), timing.propagation_slots
+    rule, tau = experiment.resolved_variant.propagation, timing.propagation_slots
     return [
         timing.nanoseconds(rule.slots(experiment.network, count, tau=tau)) or 0.0 if count else 0.0
         for count in np.asarray(slots).tolist()
@@ -70,17 +65,14 @@ def with_times(report: Report, runs: Runs, timing: Timing) -> Report:
     if len(runs) > 1:
         spread = time_column("min_ns", "min"), time_column("max_ns", "max", least)
         columns = (label, time_column("mean_ns", "mean", least), *spread)
-    rule, goodput = propagation_of(runs.experiment), _goodput(runs, timing, times["slots"])
+    goodput, bits, total = None, timing.payload_bits, float(times["slots"].sum())
+    if bits is not None and total:
+        goodput = float(runs.delivered.sum()) * bits / total  # in Gb/s, if runs follow each other
     label_of = "goodput, one run at a time" * (goodput is not None)
     fact = Fact("goodput_gbps", goodput, label_of, text=shown_rate(goodput))
+    rule = runs.experiment.resolved_variant.propagation
     table = Table("times", "Time", columns, rows)
     return report.plus(*timing_facts(timing, rule), fact, table, *timing_notes(timing, str(rule)))
-
-
-def _goodput(runs: Runs, timing: Timing, times: npt.NDArray[np.float64]) -> float | None:
-    """Return the bits that were delivered per time in Gb/s, if runs follow each other."""
-    bits, total = timing.payload_bits, float(times.sum())
-    return None if bits is None or not total else float(runs.delivered.sum()) * bits / total
 
 
 def add_times(records: list[dict[str, Any]], runs: Runs, timing: Timing) -> None:

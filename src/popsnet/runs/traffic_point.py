@@ -159,9 +159,11 @@ class _Point:
         self.stride = max(1, _STRIDE // self.network.n)
         self.most = min(self.block_slots or self.stride, self.stride)
         self.slot = self.inside = 0
-        self.is_full = self.has_drained = False
-        self.is_warm, self.is_precise = True, True
-        self.growth = self.limit = ""
+        self.is_full = False
+        self.seen = RunConditions(self.plan.first_warm_up, has_drained=False)
+        self.seen.may_lose = bool(self.setting.faults) and not self.setting.buffer
+        if isinstance(self.arrivals, PacketList):
+            self.seen.listed = self.arrivals.packets
         self.window: Window | None = None
         self.backlog, self.arrived = Sums(), Sums()
         self.cold = Sums(BATCH, _MOST_BATCHES)  # the backlog in the warm-up
@@ -170,7 +172,7 @@ class _Point:
         """Run warm-up, window and drain."""
         self._warm_up()
         self.window = window = Window(self.network, self.slot)
-        if self.growth or self.is_full:
+        if self.seen.growth or self.is_full:
             # Memory is finite, so a run that has failed is measured in a few slots.
             slots = min(self.slot // (8 if self.is_full else 2), self.plan.longest)
             self._advance_to(self.slot + max(1, slots), anyway=True)
@@ -179,13 +181,13 @@ class _Point:
         window.end_arrivals()
         if not self.plan.until_delivered:
             window.close()
-        if self.is_full and not self.growth:
-            self.growth = strong_growth(self.backlog, self.arrived)
-            if not self.growth:
-                self.limit = f"More than {self.plan.max_inside:,} packets were inside."
-        if not (self.growth or self.is_full):
+        if self.is_full and not self.seen.growth:
+            self.seen.growth = strong_growth(self.backlog, self.arrived)
+            if not self.seen.growth:
+                self.seen.limit = f"More than {self.plan.max_inside:,} packets were inside."
+        if not (self.seen.growth or self.is_full):
             self._drain(window)
-            self.has_drained = True
+            self.seen.has_drained = True
         if window.is_open:
             window.close_with_last_delivery()
 
@@ -226,14 +228,14 @@ class _Point:
             if self.is_full or self._is_hopeless() or not find_cut(self.cold.means).is_late:
                 return
             if end >= self.plan.most_warm_up:
-                self.is_warm = False
+                self.seen.is_warm = False
                 return
             end = min(2 * end, self.plan.most_warm_up)
 
     def _is_hopeless(self) -> bool:
         if self.slot >= self.plan.hopeless_after and not self.plan.is_list:
-            self.growth = strong_growth(self.backlog, self.arrived)
-        return bool(self.growth)
+            self.seen.growth = strong_growth(self.backlog, self.arrived)
+        return bool(self.seen.growth)
 
     def _measure(self, window: Window) -> None:
         """Measure until the window is long enough, or the run has failed."""
@@ -250,7 +252,8 @@ class _Point:
             was_enough, before = self._is_enough(window), was_enough
             if was_enough and before:
                 return
-        self.is_precise = self.plan.slots is not None
+        if self.plan.slots is None:
+            self.seen.precision = self.plan.precision
 
     def _looks(self, begin: int, length: int) -> Iterator[int]:
         """Yield the slots after which to look: longer by half each time."""
@@ -288,18 +291,8 @@ class _Point:
         window = self.window
         assert window is not None
         drain = 0 if self.plan.until_delivered else max(0, self.slot - window.end)
-        seen = RunConditions(
-            least_slots=self.plan.first_warm_up,
-            is_warm=self.is_warm,
-            precision=None if self.is_precise else self.plan.precision,
-            growth=self.growth,
-            limit=self.limit,
-            has_drained=self.has_drained,
-            listed=self.arrivals.packets if isinstance(self.arrivals, PacketList) else None,
-            may_lose=bool(self.setting.faults) and not self.setting.buffer,
-        )
         return TrafficResult.of(
-            window, judge(window, seen), arrivals=self.arrivals.name, load=self.arrivals.load,
+            window, judge(window, self.seen), arrivals=self.arrivals.name, load=self.arrivals.load,
             setting=self.setting, drain=drain, held=self.inside,
         )  # fmt: skip
 
@@ -309,5 +302,5 @@ class _Point:
             return None
         if self.window.is_open:
             self.window.close()
-        self.limit = f"The run was interrupted after {self.slot:,} slots."
+        self.seen.limit = f"The run was interrupted after {self.slot:,} slots."
         return self.result()

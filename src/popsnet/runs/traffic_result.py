@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import popsnet
-from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Row, Table, facts_of
+from popsnet.base.report import Column, Fact, Plotted, Report, Reported, Table, facts_of
 from popsnet.base.report.table import NOTHING, nest, plural
 from popsnet.hardware import Timing
 from popsnet.model.network import Network, about
 from popsnet.programs.scheduler import scheduler_label
 from popsnet.runs import delays
-from popsnet.runs.delays import POINT_COLUMNS, point_rates, point_times, time_table, with_times
 from popsnet.runs.measures import Window, Worst
 from popsnet.runs.verdict import Kind, Verdict
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 """The percentiles of the delay that are kept."""
+
+_BATCHES = ("batches", "lag1", "independent")
+"""What is told of the batches of the interval."""
 
 ONE_HOP = "pairs"
 """The bound that holds for one hop only."""
@@ -128,15 +130,11 @@ class Delay:
         if not counts.delivered:
             return cls()
         mean = counts.delay / counts.delivered
-        p50, p90, p95, p99, p999 = map(window.percentile, SHARES.values())
-        whole = cls(mean, None, p50, p90, p95, p99, p999, counts.longest)
-        if means is None:
-            return whole
-        interval = mean - means.half_width, mean + means.half_width
-        return replace(
-            whole, interval=interval, batches=means.batches, lag1=means.lag1,
-            independent=means.independent,
-        )  # fmt: skip
+        known: dict[str, Any] = {name: window.percentile(SHARES[name]) for name in SHARES}
+        if means is not None:
+            known["interval"] = mean - means.half_width, mean + means.half_width
+            known |= {name: getattr(means, name) for name in _BATCHES}
+        return cls(mean=mean, max=counts.longest, **known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,21 +355,16 @@ class TrafficResult(Reported, Plotted):
         dict
             See :meth:`from_dict`.
         """
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        setting = {**asdict(self.setting), "bounds": dict(self.setting.bounds)}
+        values = {**asdict(self), "network": self.network.to_dict()}
+        if self.delay.interval is not None:
+            values["delay"]["interval"] = list(self.delay.interval)
+        if self.worst is not None:
+            values["worst"] = {**self.worst._asdict(), "share": self.worst.share}
         if not self.setting.faults:
-            fields = {name: value for name, value in fields.items() if name not in OF_FAULTS}
-            setting = {name: value for name, value in setting.items() if name not in _FAULTS}
-        worst = None if self.worst is None else {**self.worst._asdict(), "share": self.worst.share}
-        interval = None if self.delay.interval is None else list(self.delay.interval)
-        return {
-            **fields,
-            "network": self.network.to_dict(),
-            "setting": setting,
-            "delay": {**asdict(self.delay), "interval": interval},
-            "buffers": asdict(self.buffers),
-            "worst": worst,
-        }
+            for part, names in ((values, OF_FAULTS), (values["setting"], _FAULTS)):
+                for name in names:
+                    del part[name]
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrafficResult:
@@ -425,7 +418,6 @@ class TrafficResult(Reported, Plotted):
         dict
             Plain values. ``COLUMNS`` says how people see them.
         """
-        same = ("load", "offered", "accepted")
         rest: tuple[str, ...] = (
             "hops", "messages", "collisions", "out_of_order", "fairness", "refused", "lost",
             "undelivered", "warm_up", "slots", "drain", "verdict", "reason",
@@ -438,10 +430,10 @@ class TrafficResult(Reported, Plotted):
             "scheduler_label": self.label,
             "arrivals": self.arrivals,
             **self.columns(),
-            **{name: getattr(self, name) for name in same},
+            **{name: getattr(self, name) for name in ("load", "offered", "accepted")},
             **self._delays(timing),
             **{_EXPORTED.get(name, name): getattr(self, name) for name in rest},
-            **({} if timing is None else point_rates(self, timing)),
+            **({} if timing is None else delays.point_rates(self, timing)),
         }
 
     def _delays(self, timing: Timing | None) -> dict[str, float | None]:
@@ -451,7 +443,7 @@ class TrafficResult(Reported, Plotted):
             **{f"delay_{name}": getattr(self.delay, name) for name in ("mean", *SHARES, "max")},
             "delay_low": low,
             "delay_high": high,
-            **({} if timing is None else point_times(self, timing)),
+            **({} if timing is None else delays.point_times(self, timing)),
         }
 
     def report(self, timing: Timing | None = None) -> Report:
@@ -483,21 +475,22 @@ class TrafficResult(Reported, Plotted):
         but = f", but with {lost}" * bool(self.stable and self.lost)
         verdict = f"{self.verdict.capitalize()}{but}: {self.reason}"
         same = about(self.network, **self._seeds)
-        report = Report(title, self._facts(timing), (self._table(timing),), verdict, about=same)
-        return with_times(report, timing, [self], time_table(POINT_COLUMNS, [self.row(timing)]))
+        left = f"{self.undelivered:,} packets not delivered count as longer than all others."
+        columns, rows = delays.delay_columns(*SHARES, "max"), [self.row(timing)]
+        caption = left * bool(self.undelivered)
+        table = Table("points", "Delay in slots", columns, rows, caption, nested=NESTED)
+        report = Report(title, self._facts(timing), (table,), verdict, about=same)
+        times = delays.time_table(delays.POINT_COLUMNS, rows)
+        return delays.with_times(report, timing, [self], times)
 
     def _facts(self, timing: Timing | None) -> tuple[Fact, ...]:
         setting = self.setting
-        batches = {name: getattr(self.delay, name) for name in ("batches", "lag1", "independent")}
-        held = self.buffers
-        plain = (
+        batches = {name: getattr(self.delay, name) for name in _BATCHES}
+        held, worst, parts = self.buffers, self.worst, self.to_dict()
+        return (
             *facts_of(setting, "scheduler", "variant", "engine", "seed", "arrival_seed", "buffer"),
             *facts_of(self, "network", "arrivals", "load", "accepted", "arrived", "delivered"),
             *facts_of(self, "destroyed", "verdict", "reason"),
-        )
-        parts = self.to_dict()
-        return (
-            *plain,
             Fact("delay", nest(self._delays(timing), NESTED)["delay"] | batches),
             Fact("followed", self.followed),
             Fact("bounds", keys_of_bounds(setting.bounds), "largest load" * bool(setting.bounds),
@@ -515,7 +508,8 @@ class TrafficResult(Reported, Plotted):
             Fact("out_of_order", self.out_of_order, "delivered out of order", "share"),
             Fact("fairness", self.fairness, "Jain's index over sources",
                  text=NOTHING if self.fairness is None else f"{self.fairness:.4f}"),
-            Fact("worst", parts["worst"], "smallest share delivered", text=_worst(self.worst)),
+            Fact("worst", parts["worst"], "smallest share delivered",
+                 text=NOTHING if worst is None else f"{worst.share:.1%} of {worst}"),
             Fact("undelivered", self.undelivered, "packets not delivered"),
             Fact("refused", self.refused, "packets refused" * bool(setting.buffer)),
             Fact("lost", self.lost, "packets lost" * bool(setting.buffer or setting.faults)),
@@ -537,12 +531,6 @@ class TrafficResult(Reported, Plotted):
             Fact("skipped", self.skipped, "actions skipped" * bool(self.skipped)),
             Fact("unheard", self.unheard, "messages unheard because of faults"),
         )  # fmt: skip
-
-    def _table(self, timing: Timing | None) -> Table:
-        left = f"{self.undelivered:,} packets not delivered count as longer than all others."
-        caption = left * bool(self.undelivered)
-        rows = [self.row(timing)]
-        return Table("points", "Delay in slots", DELAY_COLUMNS, rows, caption, nested=NESTED)
 
 
 NESTED = ("delay",)
@@ -601,31 +589,11 @@ def bounds_in_words(bounds: Mapping[str, float]) -> str:
     return f"{bounds[every]:.4g} ({every}){one_hop}"
 
 
-def _worst(worst: Worst | None) -> str:
-    return NOTHING if worst is None else f"{worst.share:.1%} of {worst}"
-
-
-def _spread(row: Row) -> str:
-    low, high = row["delay_low"], row["delay_high"]
-    return NOTHING if low is None else f"±{(high - low) / 2:,.2f}"
-
-
-DELAY_COLUMNS: tuple[Column, ...] = (
-    Column("delay_mean", "mean"),
-    Column("delay_high", "95 %", "text", _spread),
-    *(
-        delays.late_column(f"delay_{name}", "delay_mean", "integer", "{:,}".format)
-        for name in SHARES
-    ),
-    Column("delay_max", "max", "integer"),
-)
-"""The columns of delays."""
-
 COLUMNS: tuple[Column, ...] = (
     Column("scheduler_label", "scheduler", "text"),
     Column("load", show=lambda row: f"{row['load']:.4g}"),
     Column("accepted", show=lambda row: f"{row['accepted']:.4f}"),
-    *(column for column in DELAY_COLUMNS if column.key not in ("delay_p90", "delay_p95")),
+    *delays.delay_columns("p50", "p99", "p999", "max"),
     Column("verdict", kind="text"),
 )
 """The columns of a table of points, which fit in a terminal of 80 columns."""

@@ -97,6 +97,8 @@ def slope_of(series: Sums) -> Slope | None:
     >>> round(slope_of(series).per_slot, 3)
     0.5
     """
+    from scipy.special import stdtr, stdtrit
+
     means = series.means
     if len(means) < BATCHES[-1]:
         return None
@@ -104,12 +106,7 @@ def slope_of(series: Sums) -> Slope | None:
     sizes = grouped(np.ones_like(means), batches)
     y = grouped(means, batches) / sizes
     middles = (np.cumsum(sizes) - sizes / 2) * series.width
-    return _fitted(middles - middles.mean(), y - y.mean())
-
-
-def _fitted(x: F64, y: F64) -> Slope:
-    from scipy.special import stdtr, stdtrit
-
+    x, y = middles - middles.mean(), y - y.mean()
     square = dot(x, x)
     slope = dot(x, y) / square
     residuals, freedom = y - slope * x, len(x) - 2
@@ -121,7 +118,7 @@ def _fitted(x: F64, y: F64) -> Slope:
     return Slope(slope, float(stdtr(freedom, -slope / error)), most)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunConditions:
     """What the measures of a window do not tell, and a verdict depends on.
 
@@ -302,9 +299,8 @@ def _doubt(window: Window, seen: RunConditions) -> str:
     if growth.per_slot > CERTAIN_GROWTH and growth.p < LEVEL:
         return f"The backlog grew by {growth.per_slot:.1%} of the arrivals."
     if growth.most > CLEAR_GROWTH:
-        start = "" if seen.is_warm else "The warm-up seems too short, and the backlog "
-        most = f"{growth.most:.1%} of the arrivals"
-        return f"{start or 'The backlog '}may have grown by up to {most}."
+        backlog = "The backlog" if seen.is_warm else "The warm-up seems too short, and the backlog"
+        return f"{backlog} may have grown by up to {growth.most:.1%} of the arrivals."
     if reason := _behind(window):
         return reason
     delay = window.delays()
@@ -371,7 +367,10 @@ def strong_growth(backlog: Sums, arrivals: Sums) -> str:
     if half < 2:
         return ""
     growth, arrived = inside[-1] - inside[-1 - half], float(come[-half:].sum())
-    noise = 4 * sqrt(_dispersion(come) * arrived)
+    sums = grouped(come, min(len(come), 100))
+    mean = float(sums.mean())
+    dispersion = max(1.0, float(sums.var(ddof=1)) / mean) if mean else 1.0
+    noise = 4 * sqrt(dispersion * arrived)
     steady = 0.8 * half * inside[-1] / len(inside)
     if growth <= max(STRONG_GROWTH * arrived, noise, steady):
         return ""
@@ -379,10 +378,3 @@ def strong_growth(backlog: Sums, arrivals: Sums) -> str:
         f"The backlog grew by {growth / arrived:.1%} of the arrivals in the later half of "
         f"{backlog.slots:,} slots."
     )
-
-
-def _dispersion(counts: F64) -> float:
-    """Return variance over mean of the counts in up to 100 batches, at least 1."""
-    sums = grouped(counts, min(len(counts), 100))
-    mean = float(sums.mean())
-    return max(1.0, float(sums.var(ddof=1)) / mean) if mean else 1.0

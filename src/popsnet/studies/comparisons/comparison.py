@@ -27,7 +27,7 @@ from popsnet.runs import summary
 from popsnet.runs.demands import with_demand
 from popsnet.runs.route import SharedParameters, experiment_of, require_known, route
 from popsnet.runs.run import Runs
-from popsnet.runs.times import propagation_of, run_times
+from popsnet.runs.times import run_times
 from popsnet.studies.comparisons.recommendation import Forecast, forecast
 from popsnet.trace import Event
 
@@ -256,7 +256,7 @@ class Comparison(Reported, Plotted):
             times = run_times(result._ran, timing)
             row = {"mean_ns": float(times.mean()), "worst_ns": float(times.max())}
             named = {"router_label": result.label, **row, "capped": result.capped}
-            rows.append((named, propagation_of(result.experiment)))
+            rows.append((named, result.experiment.resolved_variant.propagation))
         rows.sort(key=lambda row: row[0]["mean_ns"])
         times_columns = time_column("mean_ns", "mean"), time_column("worst_ns", "worst")
         return with_router_times(report, timing, (_COLUMNS[0], *times_columns), rows)
