@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -82,8 +83,7 @@ def draw_load_curves(
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     for axes, (title, panel) in zip(grid.flat, panels.items(), strict=False):
-        label = "load: packets per processor and slot"
-        axes.set(title=escape_controls(title), xlabel=label)
+        axes.set(title=escape_controls(title), xlabel="load: packets per processor and slot")
         for name, line in panel.items():
             _draw(axes, name, line, look_of[name], timing)
         drawn = [point for line in panel.values() for point in line]
@@ -118,12 +118,11 @@ def _lines_of(
 ) -> dict[str, list[TrafficResult]]:
     """Return the points of each line by its name, by load."""
     lines: dict[str, list[TrafficResult]] = {}
-    if isinstance(results, Mapping):
-        lines = {name: list(line) for name, line in results.items()}
-    else:
+    if not isinstance(results, Mapping):
         for point in results:
             lines.setdefault(point.label, []).append(point)
-    return {name: sorted(line, key=lambda point: point.load) for name, line in lines.items()}
+        results = lines
+    return {name: sorted(line, key=lambda point: point.load) for name, line in results.items()}
 
 
 class _ShownDelay(NamedTuple):
@@ -149,21 +148,17 @@ def _drawn(point: TrafficResult, timing: Timing | None) -> _ShownDelay:
 def _draw(
     axes: Axes, label: str, line: list[TrafficResult], look: style.Look, timing: Timing | None
 ) -> None:
-    stable = list(filter(_is_drawn, line))
-    loads = [point.load for point in stable]
-    delays = [_drawn(point, timing) for point in stable]
-    means = [delay.mean for delay in delays]
-    reach = [delay.half_width for delay in delays]
+    drawn = [(point, _drawn(point, timing)) for point in line if _is_drawn(point)]
+    loads = [point.load for point, _ in drawn]
+    means, reach = [delay.mean for _, delay in drawn], [delay.half_width for _, delay in drawn]
     looks = look.marked(4, linewidth=1.1, **style.BARS)
     axes.errorbar(loads, means, reach, label=escape_controls(label), **looks)
-    ends = [(x, delay.p99) for x, delay in zip(loads, delays, strict=True) if delay.p99 is not None]
-    if ends:
+    if ends := [(point.load, delay.p99) for point, delay in drawn if delay.p99 is not None]:
         axes.plot(*zip(*ends, strict=True), color=look.colour, linewidth=0.6, alpha=0.6)
-    undecided = [point for point in stable if point.verdict == "undecided"]
-    x, y = [point.load for point in undecided], [_drawn(point, timing).mean for point in undecided]
-    axes.plot(x, y, **look.marks(4, markerfacecolor="white", zorder=3))
-    unstable = [point.load for point in line if point.verdict == "unstable"]
-    if unstable:
+    undecided = [(p.load, delay.mean) for p, delay in drawn if p.verdict == "undecided"]
+    hollow = look.marks(4, markerfacecolor="white", zorder=3)
+    axes.plot(*np.array(undecided).reshape(-1, 2).T, **hollow)
+    if unstable := [point.load for point in line if point.verdict == "unstable"]:
         axes.axvline(min(unstable), color=look.colour, linewidth=0.8, linestyle=(0, (2, 2)))
 
 

@@ -21,8 +21,8 @@ from popsnet.hardware.shown import rate_column
 from popsnet.model.network import about
 from popsnet.programs.scheduler import Scheduler
 from popsnet.runs.delays import with_times
-from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult
-from popsnet.studies.traffic.curves import Run, bound_facts, heading, run_together
+from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult, bounds_fact
+from popsnet.studies.traffic.curves import Run, heading, run_together
 from popsnet.workloads.largest_loads import Bounds
 
 _MOST_POINTS = 40
@@ -143,7 +143,10 @@ def find_saturation(
     >>> found.stable, found.unstable
     (0.296875, 0.30078125)
     """
-    _check(upper, width)
+    if not 0 < upper <= 1:
+        raise wrong("upper", upper)("a load must be above 0 and at most 1.")
+    if not 0 < width < 1:
+        raise wrong("width", width)("it must be between 0 and 1, such as 0.02 for 2 %.")
     points: list[TrafficResult] = []
     load: float | None = upper
     while load is not None and len(points) < _MOST_POINTS:
@@ -183,13 +186,6 @@ def _verdicts(points: Sequence[TrafficResult]) -> dict[float, bool | None]:
     return verdicts
 
 
-def _check(upper: float, width: float) -> None:
-    if not 0 < upper <= 1:
-        raise wrong("upper", upper)("a load must be above 0 and at most 1.")
-    if not 0 < width < 1:
-        raise wrong("width", width)("it must be between 0 and 1, such as 0.02 for 2 %.")
-
-
 def _bracket(verdicts: dict[float, bool | None]) -> tuple[float | None, float | None]:
     """Return the largest stable load and the smallest unstable one."""
     low = max((load for load, stable in verdicts.items() if stable), default=None)
@@ -206,10 +202,8 @@ def _next(verdicts: dict[float, bool | None], upper: float, width: float) -> flo
     low, high = _bracket(verdicts)
     begin, ends = low or 0.0, [] if high is None else [high]
     between = [load for load in _undecided(verdicts) if begin < load < min(ends, default=2)]
-    if between:
-        gaps = [(begin, between[0]), *((between[-1], end) for end in ends)]
-    else:
-        gaps = [(begin, end) for end in ends]
+    gaps = [(begin, end) for end in (between or ends)[:1]]
+    gaps += [(between[-1], end) for end in ends if between]
     wide = [(a, b) for a, b in gaps if b - a > width * b and b > _LEAST * upper]
     if not wide:
         return None
@@ -425,18 +419,18 @@ class Saturations(Reported, Plotted):
             Column("points", kind="integer"),
         )
         every = [point for bracket in self.brackets.values() for point in bracket.points]
-        title, facts = heading(first, bound_facts(first.bounds))
+        title, facts = heading(first, bounds_fact(first.bounds))
         points = [nest(point.row(timing), NESTED) for point in every]
         facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
-        name, notes = "Largest stable load", tuple(self._notes())
         if timing is not None:
             for row in rows:
                 for key in ("stable", "unstable"):
                     row[f"{key}_gbps"] = timing.gigabits(row[key], first.network.n)
             columns = (*columns, rate_column("stable_gbps", "stable, Tb/s"))
-        table = Table("saturation", name, columns, rows)
+        table = Table("saturation", "Largest stable load", columns, rows)
         same = about(first.network, arrival_seed=first.arrival_seed)
-        return with_times(Report(title, facts, (table, *notes), about=same), timing, every)
+        report = Report(title, facts, (table, *self._notes()), about=same)
+        return with_times(report, timing, every)
 
     def _notes(self) -> Iterable[str]:
         if self.unfinished:
