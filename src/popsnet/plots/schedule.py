@@ -184,8 +184,7 @@ def _use(schedule: Schedule) -> _Use:
 
 def _draw_use(schedule: Schedule) -> Figure:
     use = _use(schedule)
-    figure = Figure(figsize=(style.WIDTH, 3.2))
-    left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
+    figure, (left, right) = style.row_of_axes(2, 3.2, width_ratios=(1.5, 1))
     _draw_slots(left, schedule, use)
     _draw_couplers(right, schedule, use)
     kinds = [kind for kind in _KINDS if use.by_slot[:, kind[0]].any()]

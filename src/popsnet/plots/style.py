@@ -473,8 +473,7 @@ class FigureLayout:
                 axes.set_subplotspec(grid[number])
             high *= _LOWER
             share *= columns
-        is_diagram = not any(axes.axison for axes in panels)
-        scale = min(share, 1.0) if is_diagram else 1.0
+        scale = 1.0 if any(axes.axison for axes in panels) else min(share, 1.0)
         figure.set_size_inches(float(self.width or before), float(self.height or height * scale))
         return (self.font_size / _FONT_SIZE if self.font_size else scale), high * scale
 

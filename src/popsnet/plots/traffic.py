@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -125,37 +125,29 @@ def _lines_of(
     return {name: sorted(line, key=lambda point: point.load) for name, line in results.items()}
 
 
-class _ShownDelay(NamedTuple):
-    """The delays of a point in the unit of the axis."""
-
-    mean: float
-    half_width: float
-    p99: float | None
-
-
 def _is_drawn(point: TrafficResult) -> bool:
     return point.delay.mean is not None and point.verdict != "unstable"
 
 
-def _drawn(point: TrafficResult, timing: Timing | None) -> _ShownDelay:
+def _shown(point: TrafficResult, timing: Timing | None) -> tuple[float, float, float | None]:
+    """Return the mean delay, half its interval, and the 99th percentile, in the axis's unit."""
     if timing is None:
-        return _ShownDelay(point.delay.mean or 0.0, point.delay.half_width or 0.0, point.delay.p99)
+        return point.delay.mean or 0.0, point.delay.half_width or 0.0, point.delay.p99
     times = point_times(point, timing)
     low, high = times["delay_low_ns"] or 0.0, times["delay_high_ns"] or 0.0
-    return _ShownDelay(times["delay_mean_ns"] or 0.0, (high - low) / 2, times["delay_p99_ns"])
+    return times["delay_mean_ns"] or 0.0, (high - low) / 2, times["delay_p99_ns"]
 
 
 def _draw(
     axes: Axes, label: str, line: list[TrafficResult], look: style.Look, timing: Timing | None
 ) -> None:
-    drawn = [(point, _drawn(point, timing)) for point in line if _is_drawn(point)]
-    loads = [point.load for point, _ in drawn]
-    means, reach = [delay.mean for _, delay in drawn], [delay.half_width for _, delay in drawn]
+    drawn = [(point, *_shown(point, timing)) for point in line if _is_drawn(point)]
+    points = [(point.load, mean, reach) for point, mean, reach, _ in drawn]
     looks = look.marked(4, linewidth=1.1, **style.BARS)
-    axes.errorbar(loads, means, reach, label=escape_controls(label), **looks)
-    if ends := [(point.load, delay.p99) for point, delay in drawn if delay.p99 is not None]:
+    axes.errorbar(*np.array(points).reshape(-1, 3).T, label=escape_controls(label), **looks)
+    if ends := [(point.load, p99) for point, _, _, p99 in drawn if p99 is not None]:
         axes.plot(*zip(*ends, strict=True), color=look.colour, linewidth=0.6, alpha=0.6)
-    undecided = [(p.load, delay.mean) for p, delay in drawn if p.verdict == "undecided"]
+    undecided = [(point.load, mean) for point, mean, *_ in drawn if point.verdict == "undecided"]
     hollow = look.marks(4, markerfacecolor="white", zorder=3)
     axes.plot(*np.array(undecided).reshape(-1, 2).T, **hollow)
     if unstable := [point.load for point in line if point.verdict == "unstable"]:
@@ -175,11 +167,11 @@ def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
 def _set_scales(row: list[Axes], points: list[TrafficResult], timing: Timing | None) -> None:
     """Make axes of values that differ much logarithmic."""
     row[0].set_ylabel(f"delay in {'ns' if timing else 'slots'}: mean, 95 % interval; p99")
-    delays = [_drawn(point, timing) for point in points if _is_drawn(point)]
-    least = min(delay.mean for delay in delays)
+    delays = [_shown(point, timing) for point in points if _is_drawn(point)]
+    least, most = min(mean for mean, *_ in delays), max(p99 or mean for mean, _, p99 in delays)
     loads = [point.load for point in points]
     for axes in row:
-        if max(delay.p99 or delay.mean for delay in delays) >= style.WIDE_RANGE * least:
+        if most >= style.WIDE_RANGE * least:
             style.log10_axis(axes, "y")
         else:
             axes.set_ylim(bottom=0)

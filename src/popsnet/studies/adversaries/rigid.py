@@ -105,7 +105,7 @@ class RigidAttack(Reported, Plotted):
             Column("most", kind="integer"),
             Column("bound", "2^t", show=lambda row: _power(row.slot)),
         )
-        every = max(-(-len(self.growth) // _ROWS), 1)
+        every = -(-len(self.growth) // _ROWS)
         parts = (Table("growth", "", columns, self.growth, every=every),)
         names = "network", "router", "variant", "slots", "guaranteed", "packet", "processor"
         facts = facts_of(self, *names, "confirmed")

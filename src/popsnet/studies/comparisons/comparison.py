@@ -42,16 +42,6 @@ _MOST_SLOTS = 5000
 """A router is not run by default if it is expected to take more slots than this."""
 
 
-def label_of(experiment: Experiment) -> str:
-    """Return the name of a router, with its variant if the router would not choose that itself."""
-    router, variant = experiment.resolved_router, experiment.variant
-    if experiment.demand is None:
-        chosen = router.choose_variant(None, experiment.network)
-    else:
-        chosen = next(iter(router.relations))
-    return router.name if variant == chosen else f"{router.name} ({variant})"
-
-
 @dataclass(frozen=True, slots=True)
 class RouterRuns:
     """A router and its runs, or only its forecast if it was not run."""
@@ -69,7 +59,11 @@ class RouterRuns:
     @property
     def label(self) -> str:
         """The name of the router, with its variant if the router would not choose that itself."""
-        return label_of(self.experiment)
+        router, variant = self.router, self.experiment.variant
+        chosen = next(iter(router.relations), "")
+        if self.experiment.demand is None:
+            chosen = router.choose_variant(None, self.experiment.network)
+        return router.name if variant == chosen else f"{router.name} ({variant})"
 
     @property
     def full_name(self) -> str:
@@ -414,7 +408,7 @@ def executed(
     """Yield the runs of each experiment, message by message."""
     with patient_progress(what, len(experiments) * runs, progress) as report:
         for number, experiment in enumerate(experiments):
-            label = label_of(experiment)
+            label = RouterRuns(experiment, None, None).label
 
             def observe(event: Event, label: str = label) -> None:
                 report(detail=f"{label}, slot {event.slot:,}")

@@ -101,7 +101,7 @@ class FaultRow:
     def to_record(self) -> dict[str, Any]:
         """Return the row with sums and means per run, for programs."""
         sums = asdict(self)
-        return {**sums, **{f"{name}_per_run": sums[name] / self.runs for name in _COUNTS}}
+        return sums | {f"{name}_per_run": sums[name] / self.runs for name in _COUNTS}
 
 
 _COUNTS = ("lost", "unreachable", "held", "duplicated")

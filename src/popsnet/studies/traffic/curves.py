@@ -189,14 +189,14 @@ def run_loads(
     0.1 stable
     0.5 unstable
     """
-    lines = [list(points) for _, points in groupby(experiments, lambda point: point.label)]
+    groups = groupby(experiments, lambda point: point.label)
+    lines = [sorted(points, key=lambda point: point.load) for _, points in groups]
     results: list[list[TrafficResult]] = [[] for _ in lines]
 
     def work(number: int, run: Run) -> None:
-        for experiment in sorted(lines[number], key=lambda point: point.load):
-            result = run(experiment)
-            results[number].append(result)
-            if result.verdict == "unstable":
+        for experiment in lines[number]:
+            results[number].append(run(experiment))
+            if results[number][-1].verdict == "unstable":
                 return
 
     result = "curves", partial(_curves, lines, results)
@@ -207,7 +207,7 @@ def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResu
     left: dict[bool, list[TrafficExperiment]] = {True: [], False: []}
     for line, done in zip(lines, results, strict=True):
         is_unstable = bool(done) and done[-1].verdict == "unstable"
-        left[is_unstable] += sorted(line, key=lambda point: point.load)[len(done) :]
+        left[is_unstable] += line[len(done) :]
     finished = tuple(result for line in results for result in line)
     return LoadCurves(finished, tuple(left[True]), tuple(left[False]))
 

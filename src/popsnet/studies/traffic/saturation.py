@@ -151,10 +151,10 @@ def find_saturation(
     load: float | None = upper
     while load is not None and len(points) < _MOST_POINTS:
         points.append(run(load))
-        doubtful = max(_undecided(_verdicts(points)), default=0)
+        doubtful = max(bracket_of(points).undecided, default=0)
         if repeat and points[-1].stable is False and load < doubtful:
             points.append(repeat(load))
-        load = _next(_verdicts(points), upper, width)
+        load = _next(bracket_of(points), upper, width)
     return bracket_of(points)
 
 
@@ -171,37 +171,20 @@ def bracket_of(points: Sequence[TrafficResult]) -> Saturation:
     Saturation
         The bracket and all points.
     """
-    verdicts = _verdicts(points)
-    low, high = _bracket(verdicts)
-    in_order = tuple(sorted(points, key=lambda point: point.load))
-    return Saturation(low, high, tuple(_undecided(verdicts)), in_order)
-
-
-def _verdicts(points: Sequence[TrafficResult]) -> dict[float, bool | None]:
-    """Return whether each load is stable. One with different verdicts is undecided."""
     verdicts: dict[float, bool | None] = {}
     for point in points:
         same = verdicts.setdefault(point.load, point.stable) == point.stable
         verdicts[point.load] = point.stable if same else None
-    return verdicts
-
-
-def _bracket(verdicts: dict[float, bool | None]) -> tuple[float | None, float | None]:
-    """Return the largest stable load and the smallest unstable one."""
     low = max((load for load, stable in verdicts.items() if stable), default=None)
     high = min((load for load, stable in verdicts.items() if stable is False), default=None)
-    return low, high
+    undecided = tuple(sorted(load for load, stable in verdicts.items() if stable is None))
+    return Saturation(low, high, undecided, tuple(sorted(points, key=lambda point: point.load)))
 
 
-def _undecided(verdicts: dict[float, bool | None]) -> list[float]:
-    return sorted(load for load, stable in verdicts.items() if stable is None)
-
-
-def _next(verdicts: dict[float, bool | None], upper: float, width: float) -> float | None:
+def _next(found: Saturation, upper: float, width: float) -> float | None:
     """Return the middle of the widest gap that is left, None if all are narrow."""
-    low, high = _bracket(verdicts)
-    begin, ends = low or 0.0, [] if high is None else [high]
-    between = [load for load in _undecided(verdicts) if begin < load < min(ends, default=2)]
+    begin, ends = found.stable or 0.0, [] if found.unstable is None else [found.unstable]
+    between = [load for load in found.undecided if begin < load < min(ends, default=2)]
     gaps = [(begin, end) for end in (between or ends)[:1]]
     gaps += [(between[-1], end) for end in ends if between]
     wide = [(a, b) for a, b in gaps if b - a > width * b and b > _LEAST * upper]

@@ -156,9 +156,8 @@ def attack_two_hop(
         )
     if most_rounds < 1:
         raise wrong("most_rounds", most_rounds)("a delay takes at least 1 round.")
-    if isinstance(algorithm, str):
-        algorithm = find_two_hop(algorithm)
-    algorithm = recorded(algorithm)  # what is executed is what was planned for
+    # recorded, so that what is executed is what was planned for
+    algorithm = recorded(find_two_hop(algorithm) if isinstance(algorithm, str) else algorithm)
     tables: list[Round] = []
 
     def marking_of(rounds: int) -> Marking | None:
