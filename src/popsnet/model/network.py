@@ -484,7 +484,8 @@ def on_network(function: Callable[..., Any]) -> Any:
 
 
 def require_one_wavelength(network: Network) -> None:
-    """Refuse a network with several wavelengths, for what is known of one wavelength only."""
+    """Refuse several wavelengths, and what is not a network, for what is known of one only."""
+    require_network(network)
     if network.wavelengths > 1:
         raise wrong("network", network)(
             f"this is for one wavelength per coupler; give Network({network.d}, {network.g})."

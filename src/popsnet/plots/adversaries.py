@@ -55,8 +55,7 @@ def draw_congestion(found: CongestionStudy) -> Figure:
         sizes = tuple(point.g for point in of)
         y, errors = tuple(point.mean for point in of), tuple(point.standard_error for point in of)
         means.append(Series(name, sizes, y, errors, look=look))
-        built = {point.g: point.worst for point in of if point.worst is not None}
-        if built:
+        if built := {point.g: point.worst for point in of if point.worst is not None}:
             worst.append(Series(name, tuple(built), tuple(built.values()), look=look))
     means.append(_formula("log g / log log g", sizes, [point.curve for point in of]))
     bound = [point.guaranteed for point in of]
@@ -229,11 +228,10 @@ def draw_separation(
         ended = tuple(delay >= limit for delay in slots)
         label = f"{name}: delayed by"
         delays[name] = Series(label, x, tuple(slots), look=look, at_least=ended)
-    y, errors = tuple(needed), tuple(error) if error else None
-    label, ended = "randomized: all arrived, mean", tuple(capped)
+    label, errors = "randomized: all arrived, mean", tuple(error) if error else None
     others = [
         _formula("the bound for every deterministic algorithm", x, promised),
-        Series(label, x, y, errors, look=_RANDOMIZED, at_least=ended),
+        Series(label, x, tuple(needed), errors, look=_RANDOMIZED, at_least=tuple(capped)),
     ]
     panels = {"five families": [*delays.values(), *others]}
     if "hashed" in delays:

@@ -51,13 +51,12 @@ def draw_comparison(found: Comparison) -> Figure:
     dashes = ",\nlower bound for any schedule (dashes)" * len(bounds)
     axes.set_xlabel(f"slots: mean (dot), each run (tick){dashes}{capped}")
     axes.grid(axis="y", visible=False)
-    places = range(len(done))
     for place, row in enumerate(done):
         _draw_router(axes, place, row)
     for bound in bounds:
         axes.axvline(max(bound, 0.5), color=style.GREY, linestyle="--", linewidth=0.8)
     labels = [row.label + " (knows all destinations)" * (not row.router.online) for row in done]
-    axes.set_yticks(places, list(map(escape_controls, labels)))
+    axes.set_yticks(range(len(done)), list(map(escape_controls, labels)))
     axes.set_ylim(len(done) - 0.4, -0.6)  # the fastest on top, and room above and below
     _set_axis(axes, [*bounds, *(slots for row in done for slots in _slots(row))])
     return style.settled(figure)

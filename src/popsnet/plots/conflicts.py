@@ -96,8 +96,7 @@ def _depth(network: Network, group: int) -> float:
 
 def _places(network: Network, edges: Sequence[Edge]) -> Places:
     """Return the heights at which each packet's edge begins and ends, in order within its group."""
-    taken: Counter[int] = Counter()
-    places = {}
+    taken, places = Counter[int](), {}
     for edge in edges:
         start = -_depth(network, edge.source) - network.index(edge.packet)
         end = -_depth(network, edge.temporary) - taken[edge.temporary]
@@ -133,8 +132,7 @@ def _draw_group(axes: Axes, network: Network, group: int, x: float) -> None:
 
 
 def _draw_edge(axes: Axes, edge: Edge, ends: tuple[float, float], bold: bool) -> None:
-    look = _look(edge.intermediate)
-    start, end = ends
+    look, (start, end) = _look(edge.intermediate), ends
     path = Path(
         [(0.3, start), (_SPAN / 2, start), (_SPAN / 2, end), (_SPAN - 0.3, end)],
         [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],

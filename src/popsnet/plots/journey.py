@@ -44,8 +44,7 @@ def hops_of(network: Network, events: Sequence[Event]) -> Iterator[Hop]:
     """Yield a hop for every message of some slots and every coupler it was sent on."""
     for column, event in enumerate(events):
         sends, listens = event.records()
-        messages, heard = messages_of(network, sends), defaultdict[Coupler, list[int]](list)
-        load = Counter(message.coupler for message in messages)
+        (messages, load), heard = messages_of(network, sends), defaultdict[Coupler, list[int]](list)
         for listener, group in listens:
             heard[network.group(listener), group].append(listener)
         for sender, coupler, kind, packet in messages:

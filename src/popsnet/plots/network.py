@@ -53,14 +53,17 @@ class Stroke(NamedTuple):
         return Line2D([], [], label=label, **self.looks)
 
 
-def messages_of(network: Network, sends: Sequence[Send]) -> list[SentMessage]:
-    """Return all messages of a slot, one for each coupler that a processor sends on."""
+def messages_of(
+    network: Network, sends: Sequence[Send]
+) -> tuple[list[SentMessage], Counter[Coupler]]:
+    """Return the messages of a slot, one for each coupler sent on, and how many each has."""
     require_one_wavelength(network)
-    return [
+    messages = [
         SentMessage(sender, (to, network.group(sender)), kind, packet)
         for sender, groups, kind, packet in sends
         for to in groups
     ]
+    return messages, Counter(message.coupler for message in messages)
 
 
 @dataclass(frozen=True)
@@ -159,8 +162,7 @@ def draw_slot(
     >>> axes = Figure().add_subplot()
     >>> draw_slot(axes, Network(2, 2), [(0, (1,), "packet", 0)], [(2, 0)])
     """
-    diagram, messages = SlotDiagram(axes, network), messages_of(network, sends)
-    load = Counter(message.coupler for message in messages)
+    diagram, (messages, load) = SlotDiagram(axes, network), messages_of(network, sends)
     packets = {message.coupler: message.packet for message in messages}
     for sender, coupler, _, _ in messages:
         stroke = _COLLIDED if load[coupler] > 1 else _HEARD

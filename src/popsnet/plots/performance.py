@@ -284,10 +284,10 @@ def draw_dots(rows: Mapping[str, Sequence[Dot]]) -> Figure:
     ]
     for label in labels:
         drawn = [(dot, y) for dot, y in heights if dot.label == label]
-        look = style.LOOKS[drawn[0][0].look % len(style.LOOKS)]
-        looks = look.marks(5, fillstyle=_FILLS[drawn[0][0].variant % len(_FILLS)], zorder=3)
-        x, heights_drawn = [dot.slots for dot, _ in drawn], [y for _, y in drawn]
-        axes.plot(x, heights_drawn, label=label, clip_on=False, **looks)
+        first, points = drawn[0][0], [(dot.slots, y) for dot, y in drawn]
+        look, fill = style.LOOKS[first.look % len(style.LOOKS)], _FILLS[first.variant % len(_FILLS)]
+        looks = look.marks(5, fillstyle=fill, zorder=3, label=label, clip_on=False)
+        axes.plot(*zip(*points, strict=True), **looks)
         for dot, y in drawn:
             if dot.text:
                 looks = {"va": "center", "fontsize": 6.5, "color": style.GREY}
@@ -383,7 +383,7 @@ def draw_fits(panels: Sequence[Fitted], unit: str) -> Figure:
     for axes in grid.flat:
         axes.set_visible(False)
     for panel in panels:
-        axes = grid[rows.index(panel.row)][columns.index(panel.column)]
+        axes = grid[rows.index(panel.row), columns.index(panel.column)]
         axes.set(visible=True, title=f"{panel.row}, {panel.column}", ylabel=unit)
         for look, (name, curve) in zip(style.LOOKS, panel.curves.items(), strict=False):
             axes.plot(*curve, linewidth=1.2, label=name, **look.curve)
@@ -509,10 +509,6 @@ def draw_exact(solved: ExactSteps) -> Figure:
     return style.with_legend(figure)
 
 
-def _label(series: Series) -> str:
-    return series.label if series.error is None else f"{series.label} (± {series.error_is})"
-
-
 def _power_of_two(n: float, _: object) -> str:
     power = log2(n)
     return "2" + f"{power:.0f}".translate(_RAISED) if power.is_integer() else f"{n:,g}"
@@ -523,7 +519,8 @@ def _plot(axes: Axes, series: Sequence[Series], title: str = "") -> None:
     sizes = sorted({n for line in series for n in line.x})
     style.log2_axis(axes, "number of processors n", _ticks(sizes), _power_of_two)
     for line in series:
-        axes.errorbar(line.x, line.y, yerr=line.error, label=_label(line), **_looks(line))
+        label = line.label if line.error is None else f"{line.label} (± {line.error_is})"
+        axes.errorbar(line.x, line.y, yerr=line.error, label=label, **_looks(line))
     if len(sizes) == 1:
         axes.set_xlim(sizes[0] / 2, sizes[0] * 2)
 
@@ -531,8 +528,8 @@ def _plot(axes: Axes, series: Sequence[Series], title: str = "") -> None:
 def _ticks(sizes: Sequence[float]) -> Locator:
     if len(sizes) <= _FEW_SIZES:
         return FixedLocator(sizes)
-    doublings = log2(sizes[-1] / sizes[0])
-    return LogLocator(base=16 if doublings > _MOST_FINE else 4, numticks=99)
+    fine = log2(sizes[-1] / sizes[0]) <= _MOST_FINE
+    return LogLocator(base=4 if fine else 16, numticks=99)
 
 
 def _looks(series: Series) -> dict[str, Any]:

@@ -116,8 +116,7 @@ def draw_curves(curves: Curves) -> Figure:
             "fewer routers, variants, permutations or sizes."
         )
     columns = 1 if max(map(len, curves.lines)) > 55 else 2
-    rows = -(-(count + 1) // columns)
-    figure, (axes,) = style.row_of_axes(1, 3.2 + 0.17 * rows)
+    figure, (axes,) = style.row_of_axes(1, 3.2 + 0.17 * -(-(count + 1) // columns))
     axes.set_title(curves.title)
     _set_x(axes, curves)
     for look, (label, line) in zip(_looks(curves), curves.lines.items(), strict=True):

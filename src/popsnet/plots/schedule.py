@@ -77,13 +77,10 @@ def _lines(network: Network) -> int:
     return network.couplers * network.wavelengths
 
 
-def _title(schedule: Schedule) -> str:
-    slots = plural(schedule.slots, "slot")
-    return f"{schedule.network}: {schedule.packets:,} packets in {slots}"
-
-
 def _label_slots(axes: Axes, schedule: Schedule) -> None:
-    axes.set(xlabel="slot", xlim=(0.5, max(schedule.slots, 1) + 0.5), title=_title(schedule))
+    slots = plural(schedule.slots, "slot")
+    title = f"{schedule.network}: {schedule.packets:,} packets in {slots}"
+    axes.set(xlabel="slot", xlim=(0.5, max(schedule.slots, 1) + 0.5), title=title)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
@@ -101,9 +98,8 @@ def _draw_packets(schedule: Schedule) -> Figure:
         _write_packets(axes, schedule)
     _label_slots(axes, schedule)
     _label_couplers(axes, network)
-    patches = [Patch(color=style.VERMILION, label="to its destination")]
-    if schedule.relayed:
-        patches.insert(0, Patch(color=style.BLUE, label="to a relay"))
+    patches = [Patch(color=style.BLUE, label="to a relay")] if schedule.relayed else []
+    patches.append(Patch(color=style.VERMILION, label="to its destination"))
     patches.append(Patch(facecolor="white", edgecolor=style.PALE, label="not in use"))
     style.legend_below(figure, patches, len(patches))
     return style.settled(figure)
@@ -132,8 +128,7 @@ def _colours(schedule: Schedule, columns: int) -> F64:
 
 def _shared(count: int, places: int) -> I64:
     """Count how many of 0 to count - 1 share each place, if i has the place i·places div count."""
-    begins = -(-np.arange(places + 1) * count // max(places, 1))
-    return np.diff(begins)
+    return np.diff(-(-np.arange(places + 1) * count // max(places, 1)))
 
 
 def _write_packets(axes: Axes, schedule: Schedule) -> None:
@@ -184,14 +179,12 @@ def _use(schedule: Schedule) -> _Use:
     by_slot /= _shared(slots, columns)[:, np.newaxis] * _lines(network)
     groups = _shared(network.g, places)
     shares = by_coupler.reshape(places, places) / (np.outer(groups, groups) * max(slots, 1))
-    shares /= network.wavelengths
-    return _Use(by_slot, shares)
+    return _Use(by_slot, shares / network.wavelengths)
 
 
 def _draw_use(schedule: Schedule) -> Figure:
     use = _use(schedule)
-    figure = Figure(figsize=(style.WIDTH, 3.2))
-    left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
+    figure, (left, right) = style.row_of_axes(2, 3.2, width_ratios=(1.5, 1))
     _draw_slots(left, schedule, use)
     _draw_couplers(right, schedule, use)
     kinds = [kind for kind in _KINDS if use.by_slot[:, kind[0]].any()]
@@ -214,10 +207,9 @@ def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
     columns, network = len(use.by_slot), schedule.network
     edges = 0.5 + np.concatenate(([0], np.cumsum(_shared(schedule.slots, columns))))
     below = np.zeros(columns)
-    for kind, _, colour in _KINDS:
+    for kind, _, colour in _KINDS if columns else ():
         above = below + use.by_slot[:, kind]
-        if columns:
-            axes.stairs(above, edges, baseline=below, fill=True, color=colour, linewidth=0)
+        axes.stairs(above, edges, baseline=below, fill=True, color=colour, linewidth=0)
         below = above
     most = _most_in_use(network)
     if most < 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
@@ -63,8 +62,7 @@ def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
     2
     """
     trace = read_trace(path)
-    header = trace.header
-    network = header.network
+    network, destination = trace.header.network, trace.header.destination
     require_one_wavelength(network)
     executed = (line for line in trace if isinstance(line, SlotLine))
     shown = list(_with_holdings(network, executed, slots))
@@ -78,10 +76,10 @@ def draw_trace(path: str | Path, slots: range, a_row: int = 4) -> Figure:
     for axes, row in zip(figure.subplots(len(rows), squeeze=False)[:, 0], rows, strict=True):
         diagram = SlotDiagram(axes, network)
         for column, (holdings, line) in enumerate(row):
-            _draw_processors(diagram, column, holdings, header.destination)
+            _draw_processors(diagram, column, holdings, destination)
             if line is not None and column < a_row:
                 _draw_slot(diagram, column, line)
-        height = _draw_margins(diagram, header.destination, columns)
+        height = _draw_margins(diagram, destination, columns)
     below = _add_legend(figure, columns)
     size = (columns * _PITCH + 3.4) * _INCHES, len(rows) * height * _INCHES + below
     figure.set_size_inches(*size)
@@ -106,8 +104,7 @@ def _with_holdings(
 
 
 def _draw_slot(diagram: SlotDiagram, column: int, line: SlotLine) -> None:
-    network, messages = diagram.network, messages_of(diagram.network, line.sends)
-    load = Counter(message.coupler for message in messages)
+    network, (messages, load) = diagram.network, messages_of(diagram.network, line.sends)
     carried = {message.coupler: message for message in messages}
     x, middle, end = (place * _PITCH for place in (column, column + 0.5, column + 1))
     for sender, coupler, kind, _ in messages:

@@ -158,16 +158,9 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
     return settled(figure)
 
 
-class _LegendParts(NamedTuple):
-    """What a legend was made of."""
-
-    handles: Sequence[Artist]
-    columns: int
-    options: dict[str, Any]
-
-
-_LEGENDS: WeakKeyDictionary[Legend, _LegendParts] = WeakKeyDictionary()
-"""The parts of legends, to make them again in another size."""
+_LEGENDS: WeakKeyDictionary[Legend, tuple[Sequence[Artist], int, dict[str, Any]]]
+_LEGENDS = WeakKeyDictionary()
+"""The handles, columns and options of legends, to make them again in another size."""
 
 
 def legend_below(
@@ -181,7 +174,7 @@ def legend_below(
 
     If an entry does not fit by itself, its text has several lines.
     """
-    parts = _LegendParts(handles, columns, options)
+    parts = handles, columns, options
     texts = list(labels) or [str(handle.get_label()) for handle in handles]
     options = {"handles": handles, "loc": "outside lower center", **options}
     while True:
@@ -307,14 +300,12 @@ def _thin(axes: Axes) -> None:
     """Leave out every second tick of the x axis until no labels overlap."""
     while axes.axison:
         low, high = sorted(axes.get_xlim())
-        labels = [
-            label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high
-        ]
-        boxes = [label.get_window_extent() for label in labels if label.get_text()]
+        placed = ((label.get_position()[0], label) for label in axes.get_xticklabels())
+        labels = [(x, label) for x, label in placed if low <= x <= high]
+        boxes = [label.get_window_extent() for _, label in labels if label.get_text()]
         if len(boxes) < 3 or not any(a.x1 + _GAP > b.x0 for a, b in pairwise(boxes)):
             return
-        ticks = [label.get_position()[0] for label in labels]
-        axes.xaxis.set_major_locator(FixedLocator(ticks[::-2][::-1]))
+        axes.xaxis.set_major_locator(FixedLocator([x for x, _ in labels][::-2][::-1]))
 
 
 _GAP = 4.0
@@ -482,8 +473,7 @@ class FigureLayout:
                 axes.set_subplotspec(grid[number])
             high *= _LOWER
             share *= columns
-        is_diagram = not any(axes.axison for axes in panels)
-        scale = min(share, 1.0) if is_diagram else 1.0
+        scale = 1.0 if any(axes.axison for axes in panels) else min(share, 1.0)
         figure.set_size_inches(float(self.width or before), float(self.height or height * scale))
         return (self.font_size / _FONT_SIZE if self.font_size else scale), high * scale
 

@@ -51,12 +51,8 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
     """
     if not found:
         raise wrong("found", "[]")("there is nothing to draw; give at least one outcome.")
-    every = (
-        escape_controls(short_name(*name, study.network))
-        for study in found
-        for name in study.routers
-    )
-    looks = {label: _look(number) for number, label in enumerate(dict.fromkeys(every))}
+    every = dict.fromkeys(_label(study, name) for study in found for name in study.routers)
+    looks = {label: _look(number) for number, label in enumerate(every)}
     figure = Figure(figsize=(WIDTH, 0.5 + 2.5 * len(found) + 0.17 * -(-len(looks) // 4)))
     rows = figure.subplots(len(found), 2, squeeze=False)
     for study, (lost, extra) in zip(found, rows, strict=True):
@@ -65,7 +61,7 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
         extra.set_ylabel("extra slots per run")
         numbers = sorted({row.dead for row in study.rows})
         for number, name in enumerate(study.routers):
-            label = escape_controls(short_name(*name, study.network))
+            label = _label(study, name)
             aside = _SPREAD * ((number + 0.5) / len(study.routers) - 0.5)
             places = [numbers.index(row.dead) + aside for row in study.of(*name)]
             _draw((lost, extra), study.of(*name), places, looks[label], label)
@@ -74,6 +70,10 @@ def draw_survival(found: Sequence[Survival]) -> Figure:
             axes.set_xlabel(f"dead {study.kind}")
             _scale(axes)
     return with_legend(figure, 4)
+
+
+def _label(study: Survival, router: tuple[str, str]) -> str:
+    return escape_controls(short_name(*router, study.network))
 
 
 def _draw(

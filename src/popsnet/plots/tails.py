@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import cycle
 
 import numpy as np
@@ -76,25 +76,16 @@ def _draw(axes: Axes, distribution: RunsDistribution, measure: Measure, look: Lo
     at, shares, below, above = np.array(points).reshape(-1, 4).T
     reach, dots = np.maximum([shares - below, above - shares], 0), look.marks(3.5, linewidth=0.8)
     axes.errorbar(at, shares, reach, label=label, capsize=2, **dots)
-    none = [(row.at_least, row.high) for row in rows if not row.reached]
-    if none:
+    if none := [(row.at_least, row.high) for row in rows if not row.reached]:
         looks, label = look.marks(4, marker="v", fillstyle="none"), "no run: upper end of interval"
         axes.plot(*np.array(none).T, **looks, label=label)
     expected, few = distribution.expected, 0.1 * _LESS / distribution.runs
-    lines: dict[str, tuple[Callable[[Measure, int], float | None], str]] = {
-        "exact": (expected.exact_tail, "-"),
-        "fluid limit": (expected.fluid_tail, ":"),
-        "bound of the paper": (expected.bounded_tail, "--"),
-    }
-    for name, (tail, style) in lines.items():
-        known = [
-            (row.at_least, value)
-            for row in rows
-            if (value := tail(measure, row.at_least)) is not None and value > few
-        ]
-        if known:
-            colour = GREY if name == "bound of the paper" else look.colour
-            text = f"{name}, {experiment.network}"
-            axes.plot(
-                *zip(*known, strict=True), color=colour, linestyle=style, linewidth=0.9, label=text
-            )
+    for name, tail, line, colour in (
+        ("exact", expected.exact_tail, "-", look.colour),
+        ("fluid limit", expected.fluid_tail, ":", look.colour),
+        ("bound of the paper", expected.bounded_tail, "--", GREY),
+    ):
+        tails = ((row.at_least, tail(measure, row.at_least)) for row in rows)
+        if known := [(k, value) for k, value in tails if value is not None and value > few]:
+            looks = {"color": colour, "linestyle": line, "linewidth": 0.9}
+            axes.plot(*np.array(known).T, **looks, label=f"{name}, {experiment.network}")

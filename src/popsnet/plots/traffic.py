@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -82,8 +83,7 @@ def draw_load_curves(
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     for axes, (title, panel) in zip(grid.flat, panels.items(), strict=False):
-        label = "load: packets per processor and slot"
-        axes.set(title=escape_controls(title), xlabel=label)
+        axes.set(title=escape_controls(title), xlabel="load: packets per processor and slot")
         for name, line in panel.items():
             _draw(axes, name, line, look_of[name], timing)
         drawn = [point for line in panel.values() for point in line]
@@ -118,52 +118,39 @@ def _lines_of(
 ) -> dict[str, list[TrafficResult]]:
     """Return the points of each line by its name, by load."""
     lines: dict[str, list[TrafficResult]] = {}
-    if isinstance(results, Mapping):
-        lines = {name: list(line) for name, line in results.items()}
-    else:
+    if not isinstance(results, Mapping):
         for point in results:
             lines.setdefault(point.label, []).append(point)
-    return {name: sorted(line, key=lambda point: point.load) for name, line in lines.items()}
-
-
-class _ShownDelay(NamedTuple):
-    """The delays of a point in the unit of the axis."""
-
-    mean: float
-    half_width: float
-    p99: float | None
+        results = lines
+    return {name: sorted(line, key=lambda point: point.load) for name, line in results.items()}
 
 
 def _is_drawn(point: TrafficResult) -> bool:
     return point.delay.mean is not None and point.verdict != "unstable"
 
 
-def _drawn(point: TrafficResult, timing: Timing | None) -> _ShownDelay:
+def _shown(point: TrafficResult, timing: Timing | None) -> tuple[float, float, float | None]:
+    """Return the mean delay, half its interval, and the 99th percentile, in the axis's unit."""
     if timing is None:
-        return _ShownDelay(point.delay.mean or 0.0, point.delay.half_width or 0.0, point.delay.p99)
+        return point.delay.mean or 0.0, point.delay.half_width or 0.0, point.delay.p99
     times = point_times(point, timing)
     low, high = times["delay_low_ns"] or 0.0, times["delay_high_ns"] or 0.0
-    return _ShownDelay(times["delay_mean_ns"] or 0.0, (high - low) / 2, times["delay_p99_ns"])
+    return times["delay_mean_ns"] or 0.0, (high - low) / 2, times["delay_p99_ns"]
 
 
 def _draw(
     axes: Axes, label: str, line: list[TrafficResult], look: style.Look, timing: Timing | None
 ) -> None:
-    stable = list(filter(_is_drawn, line))
-    loads = [point.load for point in stable]
-    delays = [_drawn(point, timing) for point in stable]
-    means = [delay.mean for delay in delays]
-    reach = [delay.half_width for delay in delays]
+    drawn = [(point, *_shown(point, timing)) for point in line if _is_drawn(point)]
+    points = [(point.load, mean, reach) for point, mean, reach, _ in drawn]
     looks = look.marked(4, linewidth=1.1, **style.BARS)
-    axes.errorbar(loads, means, reach, label=escape_controls(label), **looks)
-    ends = [(x, delay.p99) for x, delay in zip(loads, delays, strict=True) if delay.p99 is not None]
-    if ends:
+    axes.errorbar(*np.array(points).reshape(-1, 3).T, label=escape_controls(label), **looks)
+    if ends := [(point.load, p99) for point, _, _, p99 in drawn if p99 is not None]:
         axes.plot(*zip(*ends, strict=True), color=look.colour, linewidth=0.6, alpha=0.6)
-    undecided = [point for point in stable if point.verdict == "undecided"]
-    x, y = [point.load for point in undecided], [_drawn(point, timing).mean for point in undecided]
-    axes.plot(x, y, **look.marks(4, markerfacecolor="white", zorder=3))
-    unstable = [point.load for point in line if point.verdict == "unstable"]
-    if unstable:
+    undecided = [(point.load, mean) for point, mean, *_ in drawn if point.verdict == "undecided"]
+    hollow = look.marks(4, markerfacecolor="white", zorder=3)
+    axes.plot(*np.array(undecided).reshape(-1, 2).T, **hollow)
+    if unstable := [point.load for point in line if point.verdict == "unstable"]:
         axes.axvline(min(unstable), color=look.colour, linewidth=0.8, linestyle=(0, (2, 2)))
 
 
@@ -180,11 +167,11 @@ def _explain_lines(axes: Axes, points: list[TrafficResult]) -> None:
 def _set_scales(row: list[Axes], points: list[TrafficResult], timing: Timing | None) -> None:
     """Make axes of values that differ much logarithmic."""
     row[0].set_ylabel(f"delay in {'ns' if timing else 'slots'}: mean, 95 % interval; p99")
-    delays = [_drawn(point, timing) for point in points if _is_drawn(point)]
-    least = min(delay.mean for delay in delays)
+    delays = [_shown(point, timing) for point in points if _is_drawn(point)]
+    least, most = min(mean for mean, *_ in delays), max(p99 or mean for mean, _, p99 in delays)
     loads = [point.load for point in points]
     for axes in row:
-        if max(delay.p99 or delay.mean for delay in delays) >= style.WIDE_RANGE * least:
+        if most >= style.WIDE_RANGE * least:
             style.log10_axis(axes, "y")
         else:
             axes.set_ylim(bottom=0)

@@ -493,8 +493,7 @@ class TrafficResult(Reported, Plotted):
             *facts_of(self, "destroyed", "verdict", "reason"),
             Fact("delay", nest(self._delays(timing), NESTED)["delay"] | batches),
             Fact("followed", self.followed),
-            Fact("bounds", keys_of_bounds(setting.bounds), "largest load" * bool(setting.bounds),
-                 text=bounds_in_words(setting.bounds)),
+            bounds_fact(setting.bounds),
             Fact("offered", self.offered, "load offered, accepted",
                  text=f"{self.offered:.4f}, {self.accepted:.4f}"),
             Fact("little", self.little, "mean delay by Little's law", "number"),
@@ -587,6 +586,12 @@ def bounds_in_words(bounds: Mapping[str, float]) -> str:
     direct = min(bounds, key=lambda name: bounds[name])
     one_hop = f"; one hop {bounds[direct]:.4g} ({direct})" if direct != every else ""
     return f"{bounds[every]:.4g} ({every}){one_hop}"
+
+
+def bounds_fact(bounds: Mapping[str, float]) -> Fact:
+    """Return bounds on the load as a fact, which people see unless there are none."""
+    label, text = "largest load" * bool(bounds), bounds_in_words(bounds)
+    return Fact("bounds", keys_of_bounds(bounds), label, text=text)
 
 
 COLUMNS: tuple[Column, ...] = (

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popsnet import Coins, InputError, Kind, Network, Router
+from popsnet import Coins, InputError, Kind, Network, Router, Slot
 from popsnet.programs.router import find_router
 from popsnet.studies.adversaries import attack_rigid
 from popsnet.studies.adversaries.rigid import Reach, difference, growth_of, watch_slots
@@ -187,7 +187,7 @@ def test_the_order_in_which_a_slot_is_written_is_no_difference() -> None:
     several = slot_of(senders=[0], groups=[0, 1], fanout=[2], packets=[0])
     turned = slot_of(senders=[0], groups=[1, 0], fanout=[2], packets=[0])
     assert difference(several, turned) is None
-    assert difference(several, None) == (0, "sends a packet to group 0, 1", "does nothing")
+    assert difference(several, Slot()) == (0, "sends a packet to group 0, 1", "does nothing")
 
 
 def test_numbers_are_checked(comparators: Router) -> None:

@@ -105,14 +105,15 @@ class RigidAttack(Reported, Plotted):
             Column("most", kind="integer"),
             Column("bound", "2^t", show=lambda row: _power(row.slot)),
         )
-        every = max(-(-len(self.growth) // _ROWS), 1)
+        every = -(-len(self.growth) // _ROWS)
         parts = (Table("growth", "", columns, self.growth, every=every),)
         names = "network", "router", "variant", "slots", "guaranteed", "packet", "processor"
         facts = facts_of(self, *names, "confirmed")
         title = f"{self.network}: {self.router} ({self.variant}), rigid on all probes"
+        report = Report(title, facts, parts, ok=bool(self.confirmed), about=about(self.network))
         if self.confirmed is None:
             last = _last_failing(self.network, self.growth)
-            return Report(title, facts, parts, ok=False, about=about(self.network)).plus(
+            return report.plus(
                 f"No transposition can be built: after {self.slots} slots every packet can be at "
                 f"any processor. Truncate the router after {last} slots or fewer to see it fail."
             )
@@ -121,8 +122,7 @@ class RigidAttack(Reported, Plotted):
             f"not at {self.processor} after {self.slots} slots. No rigid router takes fewer than "
             f"{self.guaranteed} on {self.network}."
         )
-        ends = verdict(self.confirmed, text)
-        return Report(title, facts, parts, ends, self.confirmed, about=about(self.network))
+        return replace(report, verdict=verdict(self.confirmed, text))
 
 
 def _power(exponent: int) -> str:
@@ -229,51 +229,55 @@ def _attack(
         slots = _last_failing(network, growth)
     slots = min(slots, len(seen))
     _, reach = growth_of(network, seen[:slots])
-    attack = RigidAttack(network, router.name, variant, slots, tuple(growth))
+    attack = partial(RigidAttack, network, router.name, variant, slots, tuple(growth))
     if (pair := reach.missing()) is None:
-        return attack
+        return attack()
     i, h = pair
     where("the transposition")
     destination = network.processors
     destination[[h, i]] = i, h
     again, run = watch_slots(router, variant, network, destination, Coins(0), slots)
-    _require_same(router, seen[:slots], again, f"the transposition of {h} and {i}")
-    failed = not run.delivered[h]
-    return replace(attack, processor=i, packet=h, destination=destination, confirmed=failed)
+    on = f"the transposition of {h} and {i}"
+    if differs := _first_difference(router, seen[:slots], again, on):
+        raise differs
+    return attack(i, h, destination, confirmed=not run.delivered[h])
 
 
 def _common_slots(
     router: Router, variant: str, network: Network, slots: int, where: Callable[[str], None]
 ) -> tuple[Slot, ...]:
     """Return the slots of the first probe after checking that all probes have the same pattern."""
-    first: tuple[Slot, ...] | None = None
-    differences: list[_Difference] = []
-    for name, seed in _PROBES:
+
+    def seen_on(name: str, seed: int) -> tuple[Slot, ...]:
         where(f"{name}, seed {seed}")
         destination = make_permutation(name, network, Coins(seed))
-        seen, _ = watch_slots(router, variant, network, destination, Coins(seed), slots)
-        first = seen if first is None else first
-        try:
-            _require_same(router, first, seen, f"{name}, seed {seed}")
-        except _Difference as differs:
-            differences.append(differs)
-    if differences:
-        raise min(differences, key=lambda error: error.slot)
-    assert first is not None
+        return watch_slots(router, variant, network, destination, Coins(seed), slots)[0]
+
+    first = seen_on(*_PROBES[0])
+    compared = (
+        _first_difference(router, first, seen_on(name, seed), f"{name}, seed {seed}")
+        for name, seed in _PROBES[1:]
+    )
+    if differences := list(filter(None, compared)):
+        raise min(differences, key=lambda difference: difference.slot)
     return first
 
 
-def _require_same(router: Router, first: tuple[Slot, ...], seen: tuple[Slot, ...], on: str) -> None:
-    for number, (slot, other) in enumerate(zip_longest(first, seen), start=1):
-        different = difference(slot, other)
-        if different is not None:
+def _first_difference(
+    router: Router, first: Sequence[Slot], seen: Sequence[Slot], on: str
+) -> _Difference | None:
+    """Return the first difference between a run and that on the first probe."""
+    pairs = zip_longest(first, seen, fillvalue=Slot())
+    for number, pair in enumerate(pairs, start=1):
+        if different := difference(*pair):
             processor, did, does = different
-            raise _Difference(
+            return _Difference(
                 f"{router.name} is not rigid: in slot {number} processor {processor} {did} on "
                 f"{_PROBES[0][0]}, seed {_PROBES[0][1]}, and {does} on {on}. In a rigid router, "
                 "where a processor sends and listens depends on the slot and the processor only.",
                 number,
             )
+    return None
 
 
 def watch_slots(
@@ -286,27 +290,20 @@ def watch_slots(
     return tuple(seen), run
 
 
-def difference(first: Slot | None, other: Slot | None) -> tuple[int, str, str] | None:
+def difference(first: Slot, other: Slot) -> tuple[int, str, str] | None:
     """Find a processor that acts differently in two slots, and describe both; None if none does.
 
     A processor may send different packets; everything else about sending and listening must agree.
     """
-    if first is not None and other is not None and _is_same(first, other):
-        return None
-    acts = [_acts(slot) if slot is not None else {} for slot in (first, other)]
-    for processor in sorted(acts[0].keys() | acts[1].keys()):
-        did = [act.get(processor, "does nothing") for act in acts]
-        if did[0] != did[1]:
-            return processor, did[0], did[1]
-    return None
-
-
-def _is_same(first: Slot, other: Slot) -> bool:
-    """Compare two slots array by array, which is fast."""
-    if (first.fanout is None) != (other.fanout is None):
-        return False
     names = ("senders", "groups", "kinds", "listeners", "listened", "owners")
-    return all(np.array_equal(getattr(first, name), getattr(other, name)) for name in names)
+    if all(np.array_equal(getattr(first, name), getattr(other, name)) for name in names):
+        return None  # which is fast
+    acts = _acts(first), _acts(other)
+    for processor in sorted({**acts[0], **acts[1]}):
+        did, does = (act.get(processor, "does nothing") for act in acts)
+        if did != does:
+            return processor, did, does
+    return None
 
 
 def _acts(slot: Slot) -> dict[int, str]:

@@ -42,16 +42,6 @@ _MOST_SLOTS = 5000
 """A router is not run by default if it is expected to take more slots than this."""
 
 
-def label_of(experiment: Experiment) -> str:
-    """Return the name of a router, with its variant if the router would not choose that itself."""
-    router, variant = experiment.resolved_router, experiment.variant
-    if experiment.demand is None:
-        chosen = router.choose_variant(None, experiment.network)
-    else:
-        chosen = next(iter(router.relations))
-    return router.name if variant == chosen else f"{router.name} ({variant})"
-
-
 @dataclass(frozen=True, slots=True)
 class RouterRuns:
     """A router and its runs, or only its forecast if it was not run."""
@@ -69,7 +59,11 @@ class RouterRuns:
     @property
     def label(self) -> str:
         """The name of the router, with its variant if the router would not choose that itself."""
-        return label_of(self.experiment)
+        router, variant = self.router, self.experiment.variant
+        chosen = next(iter(router.relations), "")
+        if self.experiment.demand is None:
+            chosen = router.choose_variant(None, self.experiment.network)
+        return router.name if variant == chosen else f"{router.name} ({variant})"
 
     @property
     def full_name(self) -> str:
@@ -117,11 +111,10 @@ class RouterRuns:
 
     def to_record(self) -> dict[str, Any]:
         """Return the statistics as a dictionary, with None if there were no runs."""
-        runs = self.runs
+        runs, experiment, router = self.runs, self.experiment, self.router
         figures = {name: None if runs is None else of(runs) for name, of in _FIGURES.items()}
-        if runs is not None and (fates := summary.fates_of(self.experiment, runs.fault_counts)):
+        if runs is not None and (fates := summary.fates_of(experiment, runs.fault_counts)):
             figures |= {"delivered": int(runs.delivered.sum()), **fates}
-        experiment, router = self.experiment, self.router
         return {
             "router": router.name,
             "variant": experiment.variant,
@@ -279,26 +272,24 @@ class Comparison(Reported, Plotted):
         return next(runs.router for runs in self.done if runs.label == row["router_label"]).locality
 
 
-def _least(row: Row) -> str:
-    return "≥ " if row["capped"] else ""  # a capped run is cut short
-
-
-def _buffers(row: Row) -> str:
-    return "–" if row["peak_buffers"] is None else f"{_least(row)}{row['peak_buffers']:,}"
-
-
-def _collisions(row: Row) -> str:
-    return f"{_least(row)}{row['mean_collisions']:,.2f}"
-
-
 _NO_ROUTER = "FAILED: no router was run."
+
+
+def _counted(key: str, heading: str, form: str = ",") -> Column:
+    """Make a column of counts, with ≥ if a run was capped and so cut short."""
+
+    def show(row: Row) -> str:
+        return "–" if row[key] is None else f"{'≥ ' * bool(row['capped'])}{row[key]:{form}}"
+
+    return Column(key, heading, show=show)
+
 
 _COLUMNS = (
     Column("router_label", "router", "text"),
-    Column("mean_slots", "slots, mean", show=lambda row: f"{_least(row)}{row['mean_slots']:,.1f}"),
-    Column("worst_slots", "worst", show=lambda row: f"{_least(row)}{row['worst_slots']:,}"),
-    Column("mean_collisions", "collisions", show=_collisions),
-    Column("peak_buffers", "buffers", show=_buffers),
+    _counted("mean_slots", "slots, mean", ",.1f"),
+    _counted("worst_slots", "worst"),
+    _counted("mean_collisions", "collisions", ",.2f"),
+    _counted("peak_buffers", "buffers"),
     Column("control_bits", "largest message (bits)", "integer"),
     Column("undelivered", "not delivered", "integer"),
     Column("delivered", kind="integer"),
@@ -417,7 +408,7 @@ def executed(
     """Yield the runs of each experiment, message by message."""
     with patient_progress(what, len(experiments) * runs, progress) as report:
         for number, experiment in enumerate(experiments):
-            label = label_of(experiment)
+            label = RouterRuns(experiment, None, None).label
 
             def observe(event: Event, label: str = label) -> None:
                 report(detail=f"{label}, slot {event.slot:,}")
@@ -462,10 +453,8 @@ def candidates(
             f"every message of every router is executed, so n must be at most {MOST_PROCESSORS:,}; "
             "choose a smaller network, or use recommend()."
         )
-    values = {
-        name: value for name, value in parameters.items() if value is not None or name == "seed"
-    }
-    packets = with_demand(network, values)
+    given = (item for item in parameters.items() if item[1] is not None or item[0] == "seed")
+    packets = with_demand(network, dict(given))
     several: Sequence[Any] = routers if isinstance(routers, list | tuple) else [routers]
     pairs = (pair if isinstance(pair, tuple) else (pair, None) for pair in several)
     chosen: Iterable[_Pair] = (find_variant(*pair) for pair in pairs)
@@ -518,14 +507,12 @@ def _expected(experiment: Experiment) -> Forecast | None:
 
 def takes_long(experiment: Experiment) -> bool:
     """Return whether a router is expected to take too long to be run by default."""
-    expected = _expected(experiment)
-    slots = expected.slots if expected else 0
-    return slots > min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n)
+    most = min(_MOST_SLOTS, _MOST_MESSAGES / experiment.network.n)
+    return (expected := _expected(experiment)) is not None and expected.slots > most
 
 
 def _bound(permutations: Experiment, runs: int) -> float:
-    network = permutations.network
     if permutations.demand is not None:
         return lower_bound(permutations.demand)
-    demands = (Demand.of_permutation(network, permutations.destination(run)) for run in range(runs))
-    return mean(lower_bound(demand) for demand in demands)
+    arrays = map(permutations.destination, range(runs))
+    return mean(lower_bound(Demand.of_permutation(permutations.network, to)) for to in arrays)

@@ -291,10 +291,13 @@ def predict(
     steps = measured[0][1] if network.d >= network.g else Counter[int]()
     tail = tuple(_tail(network, steps)) if network.d >= network.g else ()
     growth = theory.growth() if network.d == network.g else ()
+    bounds: Sequence[tuple[Bound, float | None]] = theory.bounds_on(network, all_bounds())
+    run = Experiment(network.d, network.g).instance(0) if phases else None
+    followed = analyse_phases(network, run.array(), run.coins) if run else ()
     return Prediction(
         network, runs, tuple(mean for mean, _ in measured), tail, _constants(network),
-        _bounds(network), tuple(_tail_bounds(network, steps)),
-        _phases(network) if phases else (), growth,
+        tuple(sorted(bounds, key=lambda pair: pair[0].kind == "lower")),
+        tuple(_tail_bounds(network, steps)), tuple(followed), growth,
     )  # fmt: skip
 
 
@@ -356,11 +359,6 @@ def _constants(network: Network) -> dict[str, float]:
     return {"c": theory.C, "c_with_slot_5": with_slot_5, "lost_share": lost}
 
 
-def _bounds(network: Network) -> tuple[tuple[Bound, float | None], ...]:
-    bounds: Sequence[tuple[Bound, float | None]] = theory.bounds_on(network, all_bounds())
-    return tuple(sorted(bounds, key=lambda pair: pair[0].kind == "lower"))
-
-
 def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[PredictedBound]:
     """Yield the paper's tail bounds for this g, and the g from which they are below 1."""
     for tail in theory.TAILS if 1 < network.g <= network.d else ():
@@ -370,8 +368,3 @@ def _tail_bounds(network: Network, measured: Counter[int]) -> Iterator[Predicted
         share = _share_above(measured, steps) if tail.fails is square_fails and steps else None
         fails, least = tail.fails(network.g), theory.smallest_g(tail.fails)
         yield PredictedBound(tail.name, tail.reference, steps, fails, least, share)
-
-
-def _phases(network: Network) -> tuple[StepAnalysis, ...]:
-    run = Experiment(network.d, network.g).instance(0)
-    return tuple(analyse_phases(network, run.array(), run.coins))

@@ -56,11 +56,8 @@ def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list
     """Return the forecasts of these routers, or of all that ship, the fastest first."""
     if routers is None:
         routers = (router for router in all_routers() if not router.file)
-    expected = [forecast(router, network) for router in routers]
-    return sorted(
-        (forecast for forecast in expected if forecast is not None),
-        key=lambda forecast: (forecast.slots, not forecast.exact, forecast.router.name),
-    )
+    expected = filter(None, (forecast(router, network) for router in routers))
+    return sorted(expected, key=lambda one: (one.slots, not one.exact, one.router.name))
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,9 +98,8 @@ class Recommendation(Reported):
     @property
     def why(self) -> str:
         """The reason, with the next best router."""
-        best = self.best
-        online = (forecast for forecast in self.forecasts if forecast.router.online)
-        others = [forecast for forecast in online if forecast.router is not best.router]
+        best, online = self.best, (one for one in self.forecasts if one.router.online)
+        others = [one for one in online if one.router is not best.router]
         slots = f"{best.slots:,.0f}" if best.exact else f"about {best.slots:,.1f}"
         certain = "on every permutation" if best.exact else "on average"
         text = f"{slots} slots {certain}, the fewest of all on-line routers"
@@ -157,26 +153,20 @@ class Recommendation(Reported):
     def _timed(self, report: Report, timing: Timing) -> Report:
         """Return the report with a table of times, and the router that is fastest by time."""
         timed = sorted(self.forecasts, key=lambda row: self.time(row, timing))
-        rows = [
-            (
-                {"router": row.router.name, "expected_ns": self.time(row, timing)},
-                row.router.variant(row.variant).propagation,
-            )
-            for row in timed
-        ]
-        columns = Column("router", kind="text"), time_column("expected_ns", "expected time")
+        rows = [{"router": row.router.name, "expected_ns": self.time(row, timing)} for row in timed]
+        rules = (row.router.variant(row.variant).propagation for row in timed)
+        columns = _COLUMNS[0], time_column("expected_ns", "expected time")
+        report = with_router_times(report, timing, columns, list(zip(rows, rules, strict=True)))
         best = next(row for row in timed if row.router.online)
-        notes = []
-        if best.router is not self.best.router:
-            took = shown_time(self.time(best, timing))
-            notes.append(f"With this propagation {best.router.name} is faster: {took}.")
-        report = with_router_times(report, timing, columns, rows)
-        return report.plus(Fact("fastest_by_time", best.router.name), *notes)
+        report = report.plus(Fact("fastest_by_time", best.router.name))
+        if best.router is self.best.router:
+            return report
+        took = shown_time(self.time(best, timing))
+        return report.plus(f"With this propagation {best.router.name} is faster: {took}.")
 
     def _online(self, row: Row) -> str:
-        return next(
-            forecast.router for forecast in self.forecasts if forecast.router.name == row["router"]
-        ).locality
+        routers = {one.router.name: one.router for one in self.forecasts}
+        return routers[row["router"]].locality
 
 
 _COLUMNS = (

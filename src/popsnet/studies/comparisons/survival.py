@@ -82,7 +82,6 @@ class FaultRow:
         """Return the row of some runs, with faults of these kinds, and of the same without."""
         experiment = runs.experiment
         extra = (runs.slots - without.slots)[~(runs.capped | without.capped)]
-        sums = {name: int(getattr(runs, name).sum()) for name in _COUNTS}
         error = float(extra.std(ddof=1) / np.sqrt(len(extra))) if len(extra) > 1 else None
         return cls(
             router=experiment.router,
@@ -91,8 +90,7 @@ class FaultRow:
             survives=kinds <= experiment.resolved_variant.survives,
             dead=dead,
             runs=len(runs),
-            capped=int(runs.capped.sum()),
-            **sums,
+            **{name: int(getattr(runs, name).sum()) for name in (*_COUNTS, "capped")},
             worst_lost=int(runs.lost.max()),
             slots_mean=float(runs.slots.mean()),
             extra_slots=float(extra.mean()) if len(extra) else None,
@@ -103,7 +101,7 @@ class FaultRow:
     def to_record(self) -> dict[str, Any]:
         """Return the row with sums and means per run, for programs."""
         sums = asdict(self)
-        return {**sums, **{f"{name}_per_run": sums[name] / self.runs for name in _COUNTS}}
+        return sums | {f"{name}_per_run": sums[name] / self.runs for name in _COUNTS}
 
 
 _COUNTS = ("lost", "unreachable", "held", "duplicated")
@@ -181,7 +179,7 @@ class Survival(Reported, Plotted):
         verdicts = [self._verdict(name) for name in self.routers]
         verdicts.sort(key=lambda row: -inf if row["fails_from"] is None else -row["fails_from"])
         short = Table("verdicts", title, () if every else _VERDICTS, verdicts, _SHORT)
-        failed = [row for row in self.rows if row.survives and (row.lost or row.held or row.capped)]
+        failed = [row for row in self.rows if row.survives and _fails(row)]
         claimed = any(row.survives and (row.dead or self.loss) for row in self.rows)
         verdict = "No router here states that it survives these faults."
         if claimed:
@@ -196,7 +194,7 @@ class Survival(Reported, Plotted):
     def _verdict(self, name: tuple[str, str]) -> dict[str, Any]:
         """Return what became of the packets of a router, in a row."""
         rows, verdict = self.of(*name), "survives all"
-        first = next((row for row in rows if row.lost or row.held or row.capped), None)
+        first = next(filter(_fails, rows), None)
         if first is not None:
             what = "loses" if first.lost else "holds back" if first.held else "does not end"
             verdict = f"{what} from {plural(first.dead, f'dead {self.kind[:-1]}')} on"
@@ -213,6 +211,10 @@ class Survival(Reported, Plotted):
         routers = ", ".join(dict.fromkeys(row.router for row in self.rows))
         numbers = ", ".join(dict.fromkeys(str(row.dead) for row in self.rows))
         return f"{routers} on {self.network} with {numbers} dead {self.kind}"
+
+
+def _fails(row: FaultRow) -> bool:
+    return bool(row.lost or row.held or row.capped)
 
 
 _EXTRA = "Extra slots: in pairs with the same run without faults"

@@ -22,14 +22,7 @@ from popsnet.hardware import EVERY_SLOT_WAITS, Timing
 from popsnet.hardware.shown import with_elapsed
 from popsnet.model.coins import Coins
 from popsnet.model.machine import Machine
-from popsnet.model.network import (
-    I64,
-    Network,
-    about,
-    on_network,
-    require_network,
-    require_one_wavelength,
-)
+from popsnet.model.network import I64, Network, about, on_network, require_one_wavelength
 from popsnet.model.slot import Inbox, Slot
 from popsnet.programs.routers.deterministic.exchange import swap_values
 from popsnet.programs.routers.deterministic.pairs import pair_up
@@ -59,8 +52,7 @@ def move(network: Network, values: Values, dimension: int) -> Steps:
     if not 0 <= dimension < count:
         raise wrong("dimension", dimension)(f"{network} has dimensions 0 to {count - 1}.")
     bit = np.int32(1 << dimension)
-    low = network.processors
-    low = low[low & bit == 0]
+    low = np.flatnonzero(network.processors & bit == 0).astype(np.int32)
     pairs = pair_up(network, low, low | bit)
     return (yield from swap_values(pairs, values, f"dimension {dimension}: "))
 
@@ -78,11 +70,10 @@ def add_prefixes(network: Network, values: Values) -> Steps:
     Each keeps the sum over its subcube so far, which it exchanges, and its own prefix within it:
     the upper half adds the sum of the lower.
     """
-    processors = network.processors
     prefix, total = values, values
     for dimension in range(dimensions(network)):
         heard = yield from move(network, total, dimension)
-        upper = processors >> dimension & 1 == 1
+        upper = network.processors >> dimension & 1 == 1
         prefix = np.where(upper, prefix + heard, prefix)
         total = total + heard
     return prefix
@@ -240,7 +231,6 @@ def compute(
     >>> done.moves, done.slots, done.correct
     (4, 8, True)
     """
-    require_network(network)
     require_one_wavelength(network)
     seed_number("seed", seed)
     require_text("what", what)
@@ -251,9 +241,8 @@ def compute(
     if what != "move" and dimension is not None:
         rule = f"it is the dimension of a move, and {what} uses all of them; leave it out."
         raise wrong("dimension", dimension)(rule)
-    along, slots = dimension or 0, permutation_slots(network)
+    along, slots, processors = dimension or 0, permutation_slots(network), network.processors
     count = 1 if what == "move" else dimensions(network)
-    processors = network.processors
     values = Coins(seed).draws(_LARGEST, "values to add", 0, processors).astype(np.int64)
     ways: dict[str, tuple[Steps, Callable[[], Values]]] = {
         "move": (move(network, values, along), lambda: values[processors ^ 1 << along]),
@@ -385,7 +374,6 @@ def sort(
     >>> done.values, done.slots
     (array([0, 1, 2, 3, 5, 7, 8, 9]), 12)
     """
-    require_network(network)
     require_one_wavelength(network)
     seed_number("seed", 0 if seed is None else seed)
     if network.n > MOST_VALUES:
@@ -395,8 +383,7 @@ def sort(
             f"it is for random values and for bag-tree; with values of your own and {comparators} "
             "nothing is drawn. Leave it out."
         )
-    seed = seed or 0
-    origin = "values"
+    seed, origin = seed or 0, "values"
     if isinstance(values, Path):
         origin, values = str(values), read_keys(values, network.n)
     keys = random_values(network, seed) if values is None else np.asarray(values)

@@ -28,14 +28,7 @@ from popsnet.hardware import Timing
 from popsnet.model.network import about
 from popsnet.runs.delays import CURVE_COLUMNS, time_table, with_times
 from popsnet.runs.simulate import simulate
-from popsnet.runs.traffic_result import (
-    COLUMNS,
-    NESTED,
-    TrafficResult,
-    bounds_in_words,
-    faults_in_words,
-    keys_of_bounds,
-)
+from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult, bounds_fact, faults_in_words
 
 
 class _Stop(PopsnetError):
@@ -97,7 +90,7 @@ class LoadCurves(Reported, Plotted):
         if not self.results:
             return Report()
         first = self.results[0]
-        title, facts = heading(first, self._bounds())
+        title, facts = heading(first, *self._bounds())
         rows = [point.row(timing) for point in self.results]
         table = Table("points", "Delay in slots", COLUMNS, rows, nested=NESTED)
         left = Fact("not_run", self._left_out())
@@ -116,14 +109,13 @@ class LoadCurves(Reported, Plotted):
 
     def _bounds(self) -> tuple[Fact, ...]:
         """Return the bounds: with dead parts they may differ between schedulers."""
-        lines = {name: points[0].bounds for name, points in self.lines().items()}
+        lines = {name: bounds_fact(points[0].bounds) for name, points in self.lines().items()}
         first, *others = lines.values()
         if all(bounds == first for bounds in others):
-            return bound_facts(first)
-        text = "; ".join(f"{name} {bounds_in_words(bounds)}" for name, bounds in lines.items())
-        each = {name: keys_of_bounds(bounds) for name, bounds in lines.items()}
-        fact = Fact("bounds_of", each, "largest load", text=text)
-        return Fact("bounds", keys_of_bounds(first)), fact
+            return (first,)
+        text = "; ".join(f"{name} {bounds.text}" for name, bounds in lines.items())
+        each = {name: bounds.value for name, bounds in lines.items()}
+        return Fact("bounds", first.value), Fact("bounds_of", each, "largest load", text=text)
 
     def _notes(self) -> Iterable[str]:
         for name, points in groupby(self.not_run, lambda point: point.label):
@@ -146,7 +138,7 @@ def fault_facts(point: TrafficResult) -> tuple[Fact, ...]:
     return facts_of(point.setting, *names) if point.faults else ()
 
 
-def heading(point: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
+def heading(point: TrafficResult, *bounds: Fact) -> tuple[str, tuple[Fact, ...]]:
     """Return the title and the facts that all points have in common."""
     title = (
         f"{point.network}: {point.network.n:,} processors in {plural(point.network.g, 'group')} of "
@@ -155,11 +147,6 @@ def heading(point: TrafficResult, bounds: tuple[Fact, ...]) -> tuple[str, tuple[
     )
     same = facts_of(point, "network", "arrivals", "arrival_seed")
     return title, (*same, *bounds, *fault_facts(point))
-
-
-def bound_facts(bounds: Mapping[str, float]) -> tuple[Fact, ...]:
-    """Return the bounds on the load of a pattern as facts."""
-    return (Fact("bounds", keys_of_bounds(bounds), "largest load", text=bounds_in_words(bounds)),)
 
 
 def run_loads(
@@ -202,14 +189,14 @@ def run_loads(
     0.1 stable
     0.5 unstable
     """
-    lines = [list(points) for _, points in groupby(experiments, lambda point: point.label)]
+    groups = groupby(experiments, lambda point: point.label)
+    lines = [sorted(points, key=lambda point: point.load) for _, points in groups]
     results: list[list[TrafficResult]] = [[] for _ in lines]
 
     def work(number: int, run: Run) -> None:
-        for experiment in sorted(lines[number], key=lambda point: point.load):
-            result = run(experiment)
-            results[number].append(result)
-            if result.verdict == "unstable":
+        for experiment in lines[number]:
+            results[number].append(run(experiment))
+            if results[number][-1].verdict == "unstable":
                 return
 
     result = "curves", partial(_curves, lines, results)
@@ -220,7 +207,7 @@ def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResu
     left: dict[bool, list[TrafficExperiment]] = {True: [], False: []}
     for line, done in zip(lines, results, strict=True):
         is_unstable = bool(done) and done[-1].verdict == "unstable"
-        left[is_unstable] += sorted(line, key=lambda point: point.load)[len(done) :]
+        left[is_unstable] += line[len(done) :]
     finished = tuple(result for line in results for result in line)
     return LoadCurves(finished, tuple(left[True]), tuple(left[False]))
 
@@ -296,13 +283,14 @@ class Replications(Reported):
         if not self.results:
             return Report()
         point, rows = self.experiment, self.rows(timing)
-        title = f"{plural(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
         faults = f"\nfaults {point.faults}, fault seed {point.fault_seed}" if point.faults else ""
-        columns = (_RUN, *COLUMNS[2:])
-        table = Table("points", "Delay in slots", columns, rows, nested=NESTED)
+        title = (
+            f"{plural(self.runs, 'run')} of {point}\nfrom seed {point.seed} and arrival seed "
+            f"{point.arrival_seed}{faults}"
+        )
+        table = Table("points", "Delay in slots", (_RUN, *COLUMNS[2:]), rows, nested=NESTED)
         counts = [f"{verdict} in {count}" for verdict, count in self.verdicts.most_common()]
         verdict = f"{', '.join(counts)} of {plural(len(rows), 'run')}.".capitalize()
-        title = f"{title}{point.arrival_seed}{faults}"
         same = about(point.network)
         report = Report(title, self._facts(), (table, *self._notes()), verdict, about=same)
         times = time_table((_RUN, *CURVE_COLUMNS[2:]), rows)
@@ -310,14 +298,13 @@ class Replications(Reported):
 
     def _facts(self) -> tuple[Fact, ...]:
         names = "network", "scheduler", "variant", "arrivals", "load", "seed", "arrival_seed"
-        finished = {
-            "runs": self.runs,
-            "finished": len(self.results),
-            "verdicts": dict(self.verdicts),
-        }
-        faults = fault_facts(next(iter(self.results.values())))
-        known = (*facts_of(self.experiment, *names, "buffer"), *faults)
-        facts = (*known, *(Fact(name, value) for name, value in finished.items()))
+        facts = (
+            *facts_of(self.experiment, *names, "buffer"),
+            *fault_facts(next(iter(self.results.values()))),
+            *facts_of(self, "runs"),
+            Fact("finished", len(self.results)),
+            Fact("verdicts", dict(self.verdicts)),
+        )
         if (delay := self.delay) is None:
             return facts
         low, high = confidence_interval(delay)

@@ -21,8 +21,8 @@ from popsnet.hardware.shown import rate_column
 from popsnet.model.network import about
 from popsnet.programs.scheduler import Scheduler
 from popsnet.runs.delays import with_times
-from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult
-from popsnet.studies.traffic.curves import Run, bound_facts, heading, run_together
+from popsnet.runs.traffic_result import COLUMNS, NESTED, TrafficResult, bounds_fact
+from popsnet.studies.traffic.curves import Run, heading, run_together
 from popsnet.workloads.largest_loads import Bounds
 
 _MOST_POINTS = 40
@@ -143,15 +143,18 @@ def find_saturation(
     >>> found.stable, found.unstable
     (0.296875, 0.30078125)
     """
-    _check(upper, width)
+    if not 0 < upper <= 1:
+        raise wrong("upper", upper)("a load must be above 0 and at most 1.")
+    if not 0 < width < 1:
+        raise wrong("width", width)("it must be between 0 and 1, such as 0.02 for 2 %.")
     points: list[TrafficResult] = []
     load: float | None = upper
     while load is not None and len(points) < _MOST_POINTS:
         points.append(run(load))
-        doubtful = max(_undecided(_verdicts(points)), default=0)
+        doubtful = max(bracket_of(points).undecided, default=0)
         if repeat and points[-1].stable is False and load < doubtful:
             points.append(repeat(load))
-        load = _next(_verdicts(points), upper, width)
+        load = _next(bracket_of(points), upper, width)
     return bracket_of(points)
 
 
@@ -168,48 +171,22 @@ def bracket_of(points: Sequence[TrafficResult]) -> Saturation:
     Saturation
         The bracket and all points.
     """
-    verdicts = _verdicts(points)
-    low, high = _bracket(verdicts)
-    in_order = tuple(sorted(points, key=lambda point: point.load))
-    return Saturation(low, high, tuple(_undecided(verdicts)), in_order)
-
-
-def _verdicts(points: Sequence[TrafficResult]) -> dict[float, bool | None]:
-    """Return whether each load is stable. One with different verdicts is undecided."""
     verdicts: dict[float, bool | None] = {}
     for point in points:
         same = verdicts.setdefault(point.load, point.stable) == point.stable
         verdicts[point.load] = point.stable if same else None
-    return verdicts
-
-
-def _check(upper: float, width: float) -> None:
-    if not 0 < upper <= 1:
-        raise wrong("upper", upper)("a load must be above 0 and at most 1.")
-    if not 0 < width < 1:
-        raise wrong("width", width)("it must be between 0 and 1, such as 0.02 for 2 %.")
-
-
-def _bracket(verdicts: dict[float, bool | None]) -> tuple[float | None, float | None]:
-    """Return the largest stable load and the smallest unstable one."""
     low = max((load for load, stable in verdicts.items() if stable), default=None)
     high = min((load for load, stable in verdicts.items() if stable is False), default=None)
-    return low, high
+    undecided = tuple(sorted(load for load, stable in verdicts.items() if stable is None))
+    return Saturation(low, high, undecided, tuple(sorted(points, key=lambda point: point.load)))
 
 
-def _undecided(verdicts: dict[float, bool | None]) -> list[float]:
-    return sorted(load for load, stable in verdicts.items() if stable is None)
-
-
-def _next(verdicts: dict[float, bool | None], upper: float, width: float) -> float | None:
+def _next(found: Saturation, upper: float, width: float) -> float | None:
     """Return the middle of the widest gap that is left, None if all are narrow."""
-    low, high = _bracket(verdicts)
-    begin, ends = low or 0.0, [] if high is None else [high]
-    between = [load for load in _undecided(verdicts) if begin < load < min(ends, default=2)]
-    if between:
-        gaps = [(begin, between[0]), *((between[-1], end) for end in ends)]
-    else:
-        gaps = [(begin, end) for end in ends]
+    begin, ends = found.stable or 0.0, [] if found.unstable is None else [found.unstable]
+    between = [load for load in found.undecided if begin < load < min(ends, default=2)]
+    gaps = [(begin, end) for end in (between or ends)[:1]]
+    gaps += [(between[-1], end) for end in ends if between]
     wide = [(a, b) for a, b in gaps if b - a > width * b and b > _LEAST * upper]
     if not wide:
         return None
@@ -425,18 +402,18 @@ class Saturations(Reported, Plotted):
             Column("points", kind="integer"),
         )
         every = [point for bracket in self.brackets.values() for point in bracket.points]
-        title, facts = heading(first, bound_facts(first.bounds))
+        title, facts = heading(first, bounds_fact(first.bounds))
         points = [nest(point.row(timing), NESTED) for point in every]
         facts = (*facts, Fact("unfinished", list(self.unfinished)), Fact("points", points))
-        name, notes = "Largest stable load", tuple(self._notes())
         if timing is not None:
             for row in rows:
                 for key in ("stable", "unstable"):
                     row[f"{key}_gbps"] = timing.gigabits(row[key], first.network.n)
             columns = (*columns, rate_column("stable_gbps", "stable, Tb/s"))
-        table = Table("saturation", name, columns, rows)
+        table = Table("saturation", "Largest stable load", columns, rows)
         same = about(first.network, arrival_seed=first.arrival_seed)
-        return with_times(Report(title, facts, (table, *notes), about=same), timing, every)
+        report = Report(title, facts, (table, *self._notes()), about=same)
+        return with_times(report, timing, every)
 
     def _notes(self) -> Iterable[str]:
         if self.unfinished:

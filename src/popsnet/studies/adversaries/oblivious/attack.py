@@ -376,20 +376,18 @@ def attack_paths(
     with patient_progress("paths", network.n, progress, "destinations") as report:
         popular = popularity(paths, network, least, report)
 
+    def tried(to: I32, built: Construction | None = None) -> Trial:
+        """Count the congestion, also at the node of the construction, and execute."""
+        counted = crossing.loads(paths, network, to)
+        at_node = 0 if built is None else int(counted[built.node])
+        outcome = crossing.execute_paths(paths, network, to)
+        return Trial(network, to, int(counted.max()), outcome, built, at_node)
+
     greedy = build_greedily(paths, network, least, popular)
     matching = build_by_matching(paths, network, popular)
     greedily, matched = (
-        _try(paths, network, complete(network.n, built.sources, built.destinations), built)
+        tried(complete(network.n, built.sources, built.destinations), built)
         for built in (greedy, matching)
     )
-    drawn = uniform_permutations(network, randoms, seed)
-    random = tuple(_try(paths, network, permutation, None) for permutation in drawn)
+    random = tuple(map(tried, uniform_permutations(network, randoms, seed)))
     return ObliviousAttack(network, paths.name, greedily, matched, random)
-
-
-def _try(paths: PathSystem, network: Network, to: I32, built: Construction | None) -> Trial:
-    """Count the congestion, also at the node of the construction, and execute."""
-    counted = crossing.loads(paths, network, to)
-    at_node = 0 if built is None else int(counted[built.node])
-    outcome = crossing.execute_paths(paths, network, to)
-    return Trial(network, to, int(counted.max()), outcome, built, at_node)

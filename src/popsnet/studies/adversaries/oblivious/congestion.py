@@ -78,21 +78,16 @@ class CongestionStudy(Reported, Plotted):
             if point.worst is not None:
                 worst.setdefault(g, {"g": g, "any": point.guaranteed})[point.paths] = point.worst
         size = Column("g", "g = d", "integer")
+        rows = [{**Network(point.g, point.g).columns(), **asdict(point)} for point in self.points]
         title = "Congestion of random permutations, mean; the curve is log g / log log g."
         columns = size, *map(Column, (*names, "curve"))
-        report = Report().plus(
-            Table("points", "", (), [_record(point) for point in self.points]),
-            Table("means", title, columns, list(means.values())),
-        )
+        random = Table("means", title, columns, list(means.values()))
+        report = Report(parts=(Table("points", "", (), rows), random))
         if not worst:
             return report
         title = "Congestion of the worst permutation, and what is proved for any path system."
         columns = size, *(Column(name, kind="integer") for name in (*names, "any"))
         return report.plus("", Table("worst", title, columns, list(worst.values())))
-
-
-def _record(point: Average) -> dict[str, object]:
-    return {**Network(point.g, point.g).columns(), **asdict(point)}
 
 
 @on_network

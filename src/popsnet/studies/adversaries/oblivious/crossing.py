@@ -48,9 +48,8 @@ def crossings(network: Network, ways: Ints) -> tuple[Ints, Ints]:
     rows, through = [], []
     for visited in (following, couplers):
         for k in range(visited.shape[1]):
-            new = moves[:, k].copy()
-            for before in range(k):
-                new &= ~moves[:, before] | (visited[:, before] != visited[:, k])
+            again = moves[:, :k] & (visited[:, :k] == visited[:, k, None])
+            new = moves[:, k] & ~again.any(axis=1)
             rows.append(np.flatnonzero(new))
             through.append(visited[new, k])
     return np.concatenate(rows), np.concatenate(through)

@@ -100,11 +100,10 @@ def observe(
 
 def _require_same(router: Router, first: list[int], again: list[int]) -> None:
     if first != again:
-        way, other = stops(first), stops(again)
         raise InputError(
             f"{router.name} is not oblivious: from {first[0]} to {first[-1]} its packet goes by "
-            f"{way} in one permutation, and by {other} in another. In an oblivious router the path "
-            "of a packet depends on its source and destination only."
+            f"{stops(first)} in one permutation, and by {stops(again)} in another. In an oblivious "
+            "router the path of a packet depends on its source and destination only."
         )
 
 
@@ -125,10 +124,10 @@ def _ways(
         }
         ways.update(longer)
 
-    outcome, _ = watch(
-        Instance(network, router, variant, destination, coins, _MAX_STEPS, max_slots=_MAX_SLOTS),
-        note,
+    instance = Instance(
+        network, router, variant, destination, coins, _MAX_STEPS, max_slots=_MAX_SLOTS
     )
+    outcome, _ = watch(instance, note)
     if outcome.delivered < network.n:
         stopped = f", and was stopped after {outcome.slots:,} slots" if outcome.capped else ""
         raise InputError(

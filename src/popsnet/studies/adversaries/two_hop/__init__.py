@@ -1,3 +1,1 @@
 """The adversary of two-hop algorithms: packets that block each other for many rounds."""
-
-__all__: list[str] = []

@@ -74,8 +74,7 @@ class TwoHopAttack(Reported):
     @property
     def confirmed(self) -> bool:
         """Whether the machine ran all slots and no processor of its group heard the packet."""
-        ran = self.arrivals.outcome.slots == self.slots
-        return bool(ran and self.arrivals.slot[self.packet] == 0)
+        return self.arrivals.outcome.slots == self.slots and not self.arrivals.slot[self.packet]
 
     def report(self) -> Report:
         """Return the packets that block each other, and the slots of the randomized algorithm."""
@@ -157,9 +156,8 @@ def attack_two_hop(
         )
     if most_rounds < 1:
         raise wrong("most_rounds", most_rounds)("a delay takes at least 1 round.")
-    if isinstance(algorithm, str):
-        algorithm = find_two_hop(algorithm)
-    algorithm = recorded(algorithm)  # what is executed is what was planned for
+    # recorded, so that what is executed is what was planned for
+    algorithm = recorded(find_two_hop(algorithm) if isinstance(algorithm, str) else algorithm)
     tables: list[Round] = []
 
     def marking_of(rounds: int) -> Marking | None:
@@ -170,13 +168,11 @@ def attack_two_hop(
 
     with patient_progress("marking", None, progress) as report:
         marking = _longest(network, marking_of, most_rounds)
-        rounds = len(marking.rounds)
+        rounds, marked = len(marking.rounds), tuple(marking.marked)
         destination = _permutation(network, marking)
-        arrivals = execution.execute_two_hop(algorithm, network, destination, rounds)
-    marked = tuple(marking.marked)
-    return TwoHopAttack(
-        network, algorithm.name, rounds, marked[0], marked, destination, arrivals, most_rounds
-    )
+        run = execution.execute_two_hop(algorithm, network, destination, rounds)
+    name = algorithm.name
+    return TwoHopAttack(network, name, rounds, marked[0], marked, destination, run, most_rounds)
 
 
 def _longest(network: Network, marking_of: Callable[[int], Marking | None], most: int) -> Marking:

@@ -81,15 +81,13 @@ def at_least(number: object, cut: object) -> str:
 
 def randomized_slots(network: Network, permutations: Iterable[Ints]) -> tuple[SlotCount, ...]:
     """Run the randomized algorithm on each permutation, with its own coins."""
-    coins = Coins(1)
-    runs = (
-        execute_two_hop(randomized(coins.for_run(run)), network, destination, _CAP)
-        for run, destination in enumerate(permutations)
-    )
-    return tuple(
-        SlotCount(int(run.slot.max()), False) if run.slot.all() else SlotCount(2 * _CAP, True)
-        for run in runs
-    )
+    counts = []
+    for run, destination in enumerate(permutations):
+        algorithm = randomized(Coins(1).for_run(run))
+        slot = execute_two_hop(algorithm, network, destination, _CAP).slot
+        capped = not slot.all()
+        counts.append(SlotCount(2 * _CAP if capped else int(slot.max()), capped))
+    return tuple(counts)
 
 
 def _slot(
@@ -97,11 +95,8 @@ def _slot(
 ) -> Slot:
     listened = algorithm.listened_to(network, number)
     listeners = np.flatnonzero(listened != NO_GROUP).astype(np.int32)
-    if len(listeners) < network.n:
-        listened = listened[listeners]
+    heard, step = (listeners, listened[listeners]), (number - 1) // 2
     phase = "to intermediate group" if number % 2 else "to destination group"
-    heard = listeners, listened
-    step = (number - 1) // 2
     return Slot.send_packets(senders, groups, heard, packets=packets, phase=phase, step=step)
 
 
