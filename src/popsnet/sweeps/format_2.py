@@ -14,7 +14,7 @@ import msgspec
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
-from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables, identity_of
+from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables
 from popsnet.sweeps.rows import TABLES as TODAY
 from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, tally_of
 
@@ -133,7 +133,7 @@ def point_of(row: Row) -> Row:
         names = [*Experiment.spelling.keys({})]
         record = dict(zip(names, values, strict=True))
         record |= {name: int(record[name]) for name in ("seed", "permutation_seed")}
-        return digest, identity_of(Experiment.recorded(record))
+        return digest, Experiment.recorded(record).record
     return digest, ""
 
 

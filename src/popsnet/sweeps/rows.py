@@ -105,12 +105,6 @@ def _identity_type(tag: str, keys: frozenset[str]) -> Any:
 Row = tuple[Any, ...]
 
 
-def identity_of(experiment: Experiment) -> str:
-    """Return what a store keeps of an experiment: the text of which its name is a hash."""
-    spelling = experiment.spelling
-    return json.dumps({spelling.tag: spelling.format, **experiment.identity}, sort_keys=True)
-
-
 def row_flaws(row: Result) -> Iterator[str]:
     """Yield what is wrong with a result: its hash, or if it has none, its numbers."""
     kind = KINDS.get(row.kind)
