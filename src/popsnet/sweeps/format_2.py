@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -65,10 +64,6 @@ CHANGED = "rows of format 2 that contradict each other"
 """The hash of a result that was not as popsnet wrote it."""
 
 
-def _hash(values: tuple[Any, ...]) -> str:
-    return blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
-
-
 def shard_of(key: Row, shard: Row, runs: Row, origin: Row, digest: Row) -> Result:
     """Return a shard as today's format has it, of its rows in four tables; missing ones are empty.
 
@@ -95,7 +90,7 @@ def shard_of(key: Row, shard: Row, runs: Row, origin: Row, digest: Row) -> Resul
     values = point, SHARD.name, first, shard[2] if shard else 0, body, provenance
     result = Result._make((*values, ""))
     if digest:
-        sound = sound and _hash(shard + runs[2:] + origin[2:]) == digest[2]
+        sound = sound and hash_of(shard + runs[2:] + origin[2:]) == digest[2]
     elif sound:
         sound = not any(SHARD.flaws(result))
         if sound and runs:  # they must add up to histograms and totals
@@ -122,7 +117,7 @@ def window_of(row: Row) -> Result:
     values = point, WINDOW.name, 0, 1, result, provenance
     is_same = False
     with suppress(*UNREADABLE):
-        is_same = _hash(row[:4]) == digest
+        is_same = hash_of(row[:4]) == digest
     return Result._make((*values, hash_of(values) if is_same else CHANGED))
 
 

@@ -62,11 +62,11 @@ class Result(NamedTuple):
 
 
 def hash_of(values: tuple[Any, ...]) -> str:
-    """Return the hash of the first six values of a row.
+    """Return the hash of the values of a row but for its own hash.
 
     It finds damage and careless edits. It is not a signature, since anyone can compute it.
     """
-    return blake2b(msgspec.msgpack.encode(values[:6]), digest_size=16).hexdigest()
+    return blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
