@@ -13,7 +13,7 @@ from popsnet import Experiment, InputError
 from popsnet.programs.register import forget_file
 from popsnet.programs.scheduler import unregister_scheduler
 from popsnet.sweeps.cluster import Sender, execute_parcel, unpack
-from popsnet.sweeps.window import ONE_WINDOW, without_engine
+from popsnet.sweeps.window import without_engine
 from popsnet.sweeps.work import Work
 from popsnet.traffic import TrafficExperiment
 from tests.each import each
@@ -123,7 +123,7 @@ def test_files_travel_by_digest() -> None:
     ]
     points = [TrafficExperiment(2, 2, scheduler="own.py", **one) for one in arrivals]  # type: ignore[arg-type]
     sender = Sender()
-    work: list[Work] = [(point, ONE_WINDOW) for point in points]
+    work: list[Work] = [(point, range(1)) for point in points]
     parcel, digests = sender.pack(work)
     for name in ("own.py", "packets.csv", "rates.csv", "p.npy"):
         Path(name).unlink()

@@ -30,6 +30,7 @@ from popsnet.paper.theory.section import Theory
 from popsnet.paper.verdicts import LEVEL, doubted_rows
 from popsnet.programs.router import unregister
 from popsnet.programs.routers import direct
+from popsnet.sweeps.kind import ResultBatch
 from popsnet.sweeps.rows import SHARD
 from popsnet.sweeps.shard import Shards
 from popsnet.sweeps.store import Store
@@ -556,10 +557,10 @@ def test_the_run_to_watch_loses_what_the_explanation_says(tmp_path: Path) -> Non
 def test_an_interrupt_says_how_to_go_on(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done: list[Shards] = []
+    done: list[ResultBatch] = []
     execute = SHARD.execute
 
-    def execute_one(experiment: Experiment, shards: range, **choices: Any) -> Shards:
+    def execute_one(experiment: Experiment, shards: range, **choices: Any) -> ResultBatch:
         if done:
             raise KeyboardInterrupt
         done.append(execute(experiment, shards, **choices))

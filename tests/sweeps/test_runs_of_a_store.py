@@ -17,9 +17,9 @@ from popsnet import Experiment, InputError, Store, collect, route, verify
 from popsnet.base.errors import StoreError
 from popsnet.engines.outcome import COLUMNS
 from popsnet.sweeps import Selection
-from popsnet.sweeps.kind import Result
+from popsnet.sweeps.kind import Result, ResultBatch
 from popsnet.sweeps.rows import SHARD
-from popsnet.sweeps.shard import FAULT_COLUMNS, RUN_COLUMNS, Shards, table_of
+from popsnet.sweeps.shard import FAULT_COLUMNS, RUN_COLUMNS, table_of
 from tests.sweeps.edits import as_format_2, change, edit
 
 EXPERIMENTS = [Experiment(4, 4, seed=2**64 - 1), Experiment(6, 3, router="direct")]
@@ -155,7 +155,7 @@ def test_other_runs_with_the_same_sums_are_found(store: Path) -> None:
             opened.put(_again(EXPERIMENTS[0]))
 
 
-def _again(experiment: Experiment) -> Shards:
+def _again(experiment: Experiment) -> ResultBatch:
     return SHARD.execute(experiment, range(1))
 
 

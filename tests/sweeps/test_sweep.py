@@ -555,7 +555,7 @@ def test_a_worker_keeps_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     collect([one, other], runs=500, store=tmp_path / "small", workers=1)
     assert opened == [other, one]
     opened.clear()
-    monkeypatch.setattr(shard, "NEGLIGIBLE", 15)
+    monkeypatch.setattr("popsnet.sweeps.kind.NEGLIGIBLE", 15)
     shards = [SHARD.execute(one, range(number, number + 1)) for number in (0, 1)]
     assert opened == [one, one]
     assert shard._thread_session.experiment is None

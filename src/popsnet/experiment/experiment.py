@@ -46,8 +46,6 @@ MAX_STEPS = 1000
 
 _FILES = ("router_file", "permutation_file")
 
-_DEMAND = re.compile(r"(demand|matrix)[.:]")
-"""How the name of a demand begins."""
 _WAYS = {"demand": "packets", "matrix": "matrix"}
 """The parameter that gives a demand, by the beginning of its name."""
 _NAMES = {way: name for name, way in _WAYS.items()}
@@ -423,8 +421,7 @@ class Experiment:
     @property
     def way(self) -> str:
         """The parameter that gives the packets: ``permutation``, ``packets`` or ``matrix``."""
-        named = _DEMAND.match(self.workload)
-        return _WAYS[named[1]] if named else "permutation"
+        return _WAYS.get(re.split("[.:]", self.workload)[0], "permutation")
 
     def _decided(self, changes: Mapping[str, Any]) -> set[str]:
         """Return the parameters that are chosen again if others change."""
@@ -433,7 +430,7 @@ class Experiment:
     @property
     def _objects(self) -> dict[str, Any]:
         """The parameters that need not be found under their names, since they are here."""
-        objects, workload = {"router": self._here.router}, self._here.workload
+        objects, workload = {"router": self._here.program}, self._here.workload
         value = workload if workload.file else workload.given
         return objects if value is None else {**objects, self.way: value}
 
@@ -446,10 +443,15 @@ class Experiment:
         return self.spelling.identity(self)
 
     @property
+    def record(self) -> str:
+        """The text that a store keeps of the experiment: its identity and the kind, as JSON."""
+        named = {self.spelling.tag: self.spelling.format, **self.identity}
+        return json.dumps(named, sort_keys=True)
+
+    @property
     def digest(self) -> str:
         """The ID of the experiment in a store: a hash of its identity."""
-        named = {self.spelling.tag: self.spelling.format, **self.identity}
-        return blake2b(json.dumps(named, sort_keys=True).encode(), digest_size=16).hexdigest()
+        return blake2b(self.record.encode(), digest_size=16).hexdigest()
 
     @classmethod
     def identity_types(cls) -> dict[str, Any]:
@@ -574,7 +576,8 @@ class Experiment:
         """The parameters that another process could not find under their names."""
         if self._parts is None:
             return {}
-        named = {*self.files, *({"router"} if self._here.router.is_registered else ())}
+        program, *_ = self.spelling.files
+        named = {*self.files, *[program] * self._parts.program.is_registered}
         return {use: value for use, value in self._objects.items() if use not in named}
 
     @property
@@ -624,7 +627,7 @@ class Experiment:
     @property
     def resolved_router(self) -> Router:
         """The router itself."""
-        return self._here.router
+        return self._here.program
 
     @property
     def resolved_variant(self) -> Variant:
@@ -658,8 +661,8 @@ class Experiment:
 
     @property
     def storable(self) -> bool:
-        """Whether a store keeps results: the router's name and version identify what it does."""
-        return self._parts is None or self._here.router.is_storable
+        """Whether a store keeps results: the program's name and version identify what it does."""
+        return self._parts is None or self._parts.program.is_storable
 
     def __str__(self) -> str:
         return f"{self.router} ({self.variant}) on {self.network}"
@@ -697,7 +700,7 @@ class Experiment:
         here, coins = self._here, Coins(self.seed).for_run(run)
         of_run = Coins(self.permutation_seed).for_run(run)
         return Instance(
-            self.network, here.router, here.variant,
+            self.network, here.program, here.variant,
             here.workload.destination(self.network, of_run, run), coins, self.max_steps,
             here.workload.start, self.faults_of(run),
         )  # fmt: skip
@@ -782,7 +785,7 @@ class Experiment:
 class _Parts:
     """The objects that the names of an experiment stand for."""
 
-    router: Router
+    program: Router
     variant: Variant
     workload: Workload
 

@@ -12,7 +12,8 @@ from popsnet.model.network import Network
 
 MOST_INSIDE = 2**24
 """A run with more packets inside ends."""
-_SHORTEST_FRAME = 200
+SHORTEST_FRAME = 200
+"""Slots of the shortest unit of waiting."""
 _WARM_FRAMES, _HOPELESS_FRAMES = 5, 20
 _MOST_SLOTS = 2**30
 _PROCESSOR_SLOTS = 2**27
@@ -94,7 +95,7 @@ class StopRule:
     @property
     def frame(self) -> int:
         """The unit of waiting: the period of the scheduler, at least 200 slots."""
-        return max(self.period, _SHORTEST_FRAME)
+        return max(self.period, SHORTEST_FRAME)
 
     @property
     def longest(self) -> int:

@@ -177,9 +177,8 @@ class TrafficExperiment(Experiment):
     ) -> None:
         is_whole = isinstance(d, Network) and wavelengths == 1
         network = network_of(d, g, None if is_whole else wavelengths)
-        broken, fault_seed = faults_of(faults), seed_number("fault_seed", fault_seed)
-        broken.require_on(network)
-        _require_dead_parts(broken, known_faults)
+        medium = medium_fields(network, faults, fault_seed)
+        _require_dead_parts(faults_of(faults), known_faults)
         resolved, name = find_scheduler_variant(scheduler, variant)
         resolved.require_wavelengths(network)
         buffer = whole_number("buffer", buffer, 0, 2**31 - 1)
@@ -199,8 +198,7 @@ class TrafficExperiment(Experiment):
             load=float(arrivals.load), buffer=buffer, seed=seed, workload_seed=arrival_seed,
             slots=slots, precision=float(precision), max_slots=max_slots,
             known_faults=bool(known_faults), given={**named, "scheduler_file": resolved.file},
-            _parts=_TrafficParts(resolved, arrivals, arrays), **self.spelling.unused,
-            **medium_fields(network, broken, fault_seed),
+            _parts=_TrafficParts(resolved, arrivals, arrays), **self.spelling.unused, **medium,
         )  # fmt: skip
         if not overload and packets is None:
             require_admissible(self.bounds, arrivals.load)
@@ -219,15 +217,6 @@ class TrafficExperiment(Experiment):
         """The parameters that need not be found under their names, since they are here."""
         arrays = {} if self._parts is None else self._parts.arrays
         return {"scheduler": self.resolved_scheduler, **arrays}
-
-    @property
-    def unnamed(self) -> dict[str, Any]:
-        """The parameters that another process could not find under their names."""
-        if self._parts is None:
-            return {}
-        scheduler = self._parts.scheduler
-        is_named = scheduler.file or scheduler.is_registered
-        return dict(self._parts.arrays) if is_named else self._objects
 
     @property
     def files(self) -> dict[str, tuple[str, str]]:
@@ -345,7 +334,7 @@ class TrafficExperiment(Experiment):
     def resolved_scheduler(self) -> Scheduler:
         """The scheduler itself."""
         name = self.given.get("scheduler_file") or self.scheduler
-        return Scheduler.find(name if self._parts is None else self._parts.scheduler)
+        return Scheduler.find(name if self._parts is None else self._parts.program)
 
     @property
     def resolved_arrivals(self) -> Arrivals:
@@ -366,11 +355,6 @@ class TrafficExperiment(Experiment):
             return Bounds.of(self.network, arrivals.rates())
         paths = self.resolved_scheduler.paths
         return Bounds.with_faults(self.network, arrivals.flows(), faults.live, paths)
-
-    @property
-    def storable(self) -> bool:
-        """Whether a store keeps results: name and version of the scheduler tell what it does."""
-        return self._parts is None or self._parts.scheduler.is_storable
 
     def open_faults(self) -> TrafficFaults:
         """Return the faults of a run, with the random ones drawn."""
@@ -447,7 +431,7 @@ def _require_dead_parts(faults: Faults, known: bool) -> None:
 class _TrafficParts:
     """The objects that the names of an experiment stand for."""
 
-    scheduler: Scheduler
+    program: Scheduler
     arrivals: Arrivals
     arrays: Mapping[str, Any]
     """The pattern or the matrix, if it was given as an array."""

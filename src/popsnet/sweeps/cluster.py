@@ -59,7 +59,7 @@ class Sender:
         self.contents: dict[str, bytes] = {}
         """The contents of files by digest."""
         self._files: dict[str, File] = {}
-        self._sent: dict[Experiment, Record] = {}
+        self._packed = cache(self._record)
 
     def pack(self, work: Sequence[Work], engine: str = ANYWHERE) -> tuple[bytes, list[str]]:
         """Return a parcel for an engine, and the digests of the files that it needs."""
@@ -67,12 +67,10 @@ class Sender:
         needed = {file.digest: None for sent, _ in pieces for file in sent.files.values()}
         return pickle.dumps((engine, pieces)), list(needed)
 
-    def _packed(self, subject: Experiment) -> Record:
-        if subject not in self._sent:
-            files = {use: self._file(*file) for use, file in subject.files.items()}
-            recorded = subject.recorded(subject.identity, subject.given)
-            self._sent[subject] = Record(recorded, files, subject.unnamed)
-        return self._sent[subject]
+    def _record(self, subject: Experiment) -> Record:
+        files = {use: self._file(*file) for use, file in subject.files.items()}
+        recorded = subject.recorded(subject.identity, subject.given)
+        return Record(recorded, files, subject.unnamed)
 
     def _file(self, path: str, identity: str) -> File:
         """Read a file, and refuse one whose digest is not the end of its identity."""
@@ -182,7 +180,6 @@ MOST_WORKERS = 1024
 """The most worker processes that are started here."""
 
 _VERSION = "__import__('popsnet').__version__"
-_PROTOCOLS = "(?:tcp|tls|ucx|ws|wss)://"
 
 _SECONDS_TO_CONNECT = 10
 _SECONDS_TO_ANSWER = 30
@@ -360,12 +357,11 @@ async def _identity(address: str) -> dict[str, Any]:
 
 def _reason(error: BaseException) -> str:
     """Return the first cause of an error in words."""
-    causes = [error]
-    while (before := causes[-1].__cause__) is not None:
-        causes.append(before)
-    if isinstance(causes[-1], TimeoutError | asyncio.CancelledError | MemoryError):
+    while error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, TimeoutError | asyncio.CancelledError | MemoryError):
         return "there is no answer, or not one of Dask"
-    return str(causes[-1]) or type(causes[-1]).__name__
+    return str(error) or type(error).__name__
 
 
 def _close(client: Any) -> None:
@@ -383,7 +379,7 @@ def local_workers(address: str) -> int | None:
         if not 1 <= int(match[1]) <= MOST_WORKERS:
             raise refused(f"the number of workers must be from 1 to {MOST_WORKERS:,}.")
         return int(match[1])
-    if not re.fullmatch(rf"(?!local)({_PROTOCOLS})?[^\s/]+:\d{{1,5}}", address):
+    if not re.fullmatch(r"(?!local)((tcp|tls|ucx|ws|wss)://)?[^\s/]+:\d{1,5}", address):
         raise refused(
             "give the address of a Dask scheduler, such as tcp://host:8786, or local:N "
             "for N workers on this machine."
@@ -463,7 +459,7 @@ class ClusterExecutor(Executor):
             for name, engine in self._engines.items()
         }
         self._sender = Sender()
-        self._contents: dict[str, Any] = {}
+        self._sent = cache(self._upload)
         self._looked, self._there = -math.inf, list[dict[str, Any]]()
         self._room: dict[str, int] = {}
 
@@ -484,18 +480,15 @@ class ClusterExecutor(Executor):
         future: Future[bytes] = self._executors[engine].submit(execute_parcel, *arguments)
         return future
 
-    def _sent(self, digest: str) -> Any:
+    def _upload(self, digest: str) -> Any:
         """Return the contents of a file on the cluster, as a task that can be done again.
 
         Data that is merely scattered would be lost with the worker that has it.
         """
-        if digest not in self._contents:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # a large permutation is sent once
-                self._contents[digest] = self._client.submit(
-                    bytes, self._sender.contents[digest], key=f"popsnet-file-{digest}"
-                )
-        return self._contents[digest]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a large permutation is sent once
+            contents = self._sender.contents[digest]
+            return self._client.submit(bytes, contents, key=f"popsnet-file-{digest}")
 
     def received(self, work: Sequence[Work], future: Future[bytes]) -> list[ResultBatch]:
         """Return the results of work that was sent; a lost scheduler or worker is an error."""

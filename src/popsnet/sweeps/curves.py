@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,29 +16,26 @@ from popsnet.base.report import Column, Report, Reported, Row, Table, facts_of, 
 from popsnet.base.stats.inference import Estimate, confidence_interval, summarize_counts
 from popsnet.experiment.experiment import Experiment
 from popsnet.model.network import Network
-from popsnet.programs.router import all_routers
+from popsnet.programs.router import get_router
 from popsnet.runs.summary import seeds_of
-from popsnet.sweeps.reports import DETAILS, gap_notes, older_notes, short_version, why_nothing
+from popsnet.sweeps import reports
+from popsnet.sweeps.exports import uniform
 from popsnet.sweeps.selection import NEWEST, Selection
 from popsnet.sweeps.shard import CountedRuns
 from popsnet.sweeps.store import Store
 
-_SIZES: Mapping[str, Callable[[Experiment], Fraction]] = {
-    "n": lambda experiment: Fraction(experiment.network.n),
-    "d": lambda experiment: Fraction(experiment.d),
-    "g": lambda experiment: Fraction(experiment.g),
-    "d/g": lambda experiment: Fraction(experiment.d, experiment.g),
-}
-X_AXES = tuple(_SIZES)
 MEASURES = ("slots", "steps", "slots_delivered", "lost")
-
-_OTHERS = ("permutation", *DETAILS)
-"""What tells lines apart besides router, variant and shape, where it differs."""
 
 _WITH: Mapping[str, tuple[str, ...]] = {
     "n": ("d/g", "d", "g"), "d": ("g", "d/g"), "g": ("d", "d/g"), "d/g": ("n", "d", "g"),
 }  # fmt: skip
 """What determines a network together with the x axis, the most natural first."""
+
+
+def _size(experiment: Experiment, name: str) -> Fraction:
+    """Return n, d, g or d/g."""
+    network = experiment.network
+    return Fraction(network.d, network.g) if name == "d/g" else Fraction(getattr(network, name))
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,8 @@ class Curves(Reported):
             Column("low", "95 % interval", show=interval),
         )
         facts = facts_of(self, "x", "measure", "runs_not_counted", "older_left_out")
-        notes = [*gap_notes(self.runs_not_counted), *older_notes(self.older_left_out)]
+        left_out = reports.older_notes(self.older_left_out)
+        notes = *reports.gap_notes(self.runs_not_counted), *left_out
         return Report("", facts, (Table("points", "", columns, rows), *notes))
 
 
@@ -136,34 +134,32 @@ def result_curves(
     only : Selection
         Which experiments; all by default.
     """
-    require_one_of("x", x, X_AXES)
+    require_one_of("x", x, _WITH)
     require_one_of("measure", measure, MEASURES)
     gathered = [(experiment, store.gathered(experiment)) for experiment in store.selected(only)]
     points = [_point(*pair, x, measure) for pair in gathered if pair[1].tally.runs]
     behind = store.runs_not_counted(only)
     if not points:
-        raise InputError(f"There are no results in {store.path} to draw. {why_nothing(behind)}")
+        why = reports.why_nothing(behind)
+        raise InputError(f"There are no results in {store.path} to draw. {why}")
     experiments = [point.experiment for point in points]
-    fields = {name: {str(getattr(e, name, "")) for e in experiments} for name in _OTHERS}
-    differing = [name for name, values in fields.items() if len(values) > 1]
-    if len({(e.router, e.version) for e in experiments}) > len({e.router for e in experiments}):
-        differing.append("version")
+    others = reports.differing(uniform(e.identity for e in experiments), "permutation")
     shape = _shape(experiments, x)
     common = []
-    if shape is not None and len({_SIZES[shape](experiment) for experiment in experiments}) == 1:
+    if shape is not None and len({_size(experiment, shape) for experiment in experiments}) == 1:
         common, shape = [_equation(shape, experiments[0])], None
-    if "permutation" not in differing:
-        common.append(f"permutation {_short(experiments[0].permutation)}")
+    if "permutation" not in others:
+        common.append(f"permutation {reports.short_name(experiments[0].permutation)}")
     lines: dict[tuple[Any, ...], list[CurvePoint]] = {}
     names = _names(experiments)
     for point in sorted(points, key=lambda point: point.x):
         experiment = point.experiment
-        values = tuple(getattr(experiment, name) for name in differing)
-        size = _SIZES[shape](experiment) if shape else Fraction(0)
+        values = tuple(getattr(experiment, name) for name in others)
+        size = _size(experiment, shape) if shape else Fraction(0)
         for name in names[experiment]:
             lines.setdefault((experiment.router, name, values, size), []).append(point)
     labelled = {
-        _label(name, line[0].experiment, differing, shape): line
+        _label(name, line[0].experiment, others, shape): line
         for (_, name, _, _), line in sorted(lines.items(), key=lambda pair: pair[0])
     }
     return Curves(x, measure, labelled, tuple(common), behind, store.left_out(only))
@@ -198,40 +194,32 @@ def _names(experiments: Sequence[Experiment]) -> dict[Experiment, list[str]]:
 @cache
 def _own_choice(name: str, network: Network) -> str | None:
     """Return the variant that a router chooses on a network; None if it is not known here."""
-    for router in all_routers():
-        if router.name == name:
-            with suppress(InputError):
-                return router.choose_variant(None, network)
+    with suppress(InputError):
+        return get_router(name).choose_variant(None, network)
     return None
 
 
 def _shape(experiments: Sequence[Experiment], x: str) -> str | None:
     """Return what to divide lines by, besides names: what has the fewest values."""
-    counts = {name: len({_SIZES[name](e) for e in experiments}) for name in _WITH[x]}
+    counts = {name: len({_size(e, name) for e in experiments}) for name in _WITH[x]}
     name = min(counts, key=counts.__getitem__)
     networks = {experiment.network for experiment in experiments}
-    distinct = {_SIZES[x](experiment) for experiment in experiments}
+    distinct = {_size(experiment, x) for experiment in experiments}
     unstructured = counts[name] == len(networks) == len(distinct) > 1
     return None if unstructured else name
 
 
-def _label(name: str, experiment: Experiment, differing: Sequence[str], shape: str | None) -> str:
+def _label(name: str, experiment: Experiment, others: Sequence[str], shape: str | None) -> str:
     parts = [name]
-    for name in differing:
-        shorten = short_version if name == "version" else _short
+    for name in others:
+        shorten = reports.short_version if name == "version" else reports.short_name
         value = shorten(str(getattr(experiment, name))) or "none"
         parts.append(value if name == "permutation" else f"{name.replace('_', ' ')} {value}")
     return ", ".join([*parts, *([_equation(shape, experiment)] if shape else [])])
 
 
-def _short(value: str) -> str:
-    """Return a name; of a digest, its first characters."""
-    kind, colon, rest = value.partition(":")
-    return f"{kind}{colon}{rest[:8] if kind.startswith('file.') else rest}"
-
-
 def _equation(size: str, experiment: Experiment) -> str:
-    value = _SIZES[size](experiment)
+    value = _size(experiment, size)
     return "d = g" if size == "d/g" and value == 1 else f"{size} = {number_text(value)}"
 
 
@@ -247,7 +235,7 @@ def _point(experiment: Experiment, gathered: CountedRuns, x: str, measure: str) 
     if summary.sd is not None:
         low, high = confidence_interval(Estimate(summary.mean, summary.sd, tally.runs))
     interval, counts = (low, high), (tally.runs, tally.capped)
-    size = _SIZES[x](experiment)
+    size = _size(experiment, x)
     return CurvePoint(experiment, size, summary.mean, *interval, *counts, gathered.version)
 
 

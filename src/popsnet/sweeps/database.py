@@ -72,12 +72,9 @@ def connect(path: Path, create: bool) -> sqlite3.Connection:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
         if sys.version_info >= (3, 12):
             database.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
-        for setting in (
-            "trusted_schema = 0",
-            "cell_size_check = 1",
-            f"query_only = {not create:d}",
-        ):
-            database.execute(f"PRAGMA {setting}")
+        database.execute("PRAGMA trusted_schema = 0")
+        database.execute("PRAGMA cell_size_check = 1")
+        database.execute(f"PRAGMA query_only = {not create:d}")
     except BaseException:
         database.close()
         raise

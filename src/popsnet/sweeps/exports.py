@@ -6,7 +6,6 @@ import io
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -15,72 +14,16 @@ from typing import Any, TextIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-import popsnet
-from popsnet.base.errors import InputError, how_to_install, require_one_of
+from popsnet.base.errors import InputError, how_to_install
 from popsnet.base.files import require_writable, write_whole
 from popsnet.base.report import Table, write_csv
 from popsnet.base.report.table import nest
-from popsnet.experiment.experiment import Experiment
 from popsnet.runs.summary import experiment_columns
 from popsnet.runs.traffic_result import NESTED, OF_FAULTS
 from popsnet.sweeps.rows import SHARD, WINDOW
-from popsnet.sweeps.shard import FAULT_COLUMNS, I64, RUN_COLUMNS, SHARD_RUNS
+from popsnet.sweeps.shard import FAULT_COLUMNS, RUN_COLUMNS, RunTable
 
 _Write: TypeAlias = Callable[[Any, TextIO], None]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RunTable:
-    """The counts of single runs of an experiment."""
-
-    experiment: Experiment
-    shards: tuple[int, ...]
-    counts: I64
-    """A row per run and a column per count."""
-    names: tuple[str, ...]
-    """The names of the counts."""
-    without: int
-    """Runs whose counts are not there: popsnet 0.1 did not keep them, or they were deleted."""
-    deleted: int = 0
-    """Those of them whose counts were deleted."""
-    version: str = popsnet.__version__
-    """The version of popsnet that made them, or the versions."""
-    engines: tuple[str, ...] = ()
-    """The engine that made each shard."""
-    seconds: tuple[float, ...] = ()
-    """The mean time of a run of each shard."""
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    def __repr__(self) -> str:
-        return f"<counts of {len(self):,} runs of {self.experiment}>"
-
-    @property
-    def numbers(self) -> I64:
-        """The numbers of the runs. ``popsnet.route(experiment, first=number)`` repeats one."""
-        first = np.array(self.shards, dtype=np.int64)[:, np.newaxis] * SHARD_RUNS
-        return (first + np.arange(SHARD_RUNS)).ravel()
-
-    def column(self, name: str) -> npt.NDArray[Any]:
-        """Return one count of every run, such as ``"slots"`` or ``"capped"``."""
-        require_one_of("name", name, self.names)
-        values = self.counts[:, self.names.index(name)]
-        return values != 0 if name == "capped" else values
-
-    @property
-    def made(self) -> dict[str, npt.NDArray[Any]]:
-        """The time of every run, which is the mean of its shard, and its engine."""
-        values = {"seconds": np.array(self.seconds), "engine": np.array(self.engines, dtype=object)}
-        return {name: np.repeat(each, SHARD_RUNS) for name, each in values.items()}
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield a dictionary per run: the experiment, the number of the run and its counts."""
-        shared = experiment_columns(self.experiment, self.version)
-        columns = {"run": self.numbers, **{name: self.column(name) for name in self.names}}
-        columns |= self.made
-        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-            yield {**shared, **dict(zip(columns, row, strict=True))}
 
 
 _ABSENT: Mapping[str, Any] = {
@@ -187,14 +130,11 @@ def run_columns(tables: Sequence[RunTable]) -> dict[str, npt.NDArray[Any]]:
         for name in (rows[0] if rows else ())
     }
     columns["run"] = np.concatenate([np.empty(0, np.int64), *(table.numbers for table in tables)])
-    for name in max((table.names for table in tables), key=len, default=RUN_COLUMNS):
-        none = np.zeros(sum(lengths), np.int64)
-        parts = [
-            table.column(name) if name in table.names else none[: len(table)] for table in tables
-        ]
-        columns[name] = np.concatenate(parts or [np.empty(0)])
-    for name in ("seconds", "engine"):
-        columns[name] = np.concatenate([table.made[name] for table in tables] or [np.empty(0)])
+    counts = max((table.names for table in tables), key=len, default=RUN_COLUMNS)
+    zeros = (dict.fromkeys(counts, np.zeros(length, np.int64)) for length in lengths)
+    parts = [none | table.columns for none, table in zip(zeros, tables, strict=True)]
+    for name in (*counts, "seconds", "engine"):
+        columns[name] = np.concatenate([part[name] for part in parts] or [np.empty(0)])
     return columns
 
 

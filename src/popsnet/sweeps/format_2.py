@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ import msgspec
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
-from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables, identity_of
+from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables
 from popsnet.sweeps.rows import TABLES as TODAY
 from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, tally_of
 
@@ -65,10 +64,6 @@ CHANGED = "rows of format 2 that contradict each other"
 """The hash of a result that was not as popsnet wrote it."""
 
 
-def _hash(values: tuple[Any, ...]) -> str:
-    return blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
-
-
 def shard_of(key: Row, shard: Row, runs: Row, origin: Row, digest: Row) -> Result:
     """Return a shard as today's format has it, of its rows in four tables; missing ones are empty.
 
@@ -95,7 +90,7 @@ def shard_of(key: Row, shard: Row, runs: Row, origin: Row, digest: Row) -> Resul
     values = point, SHARD.name, first, shard[2] if shard else 0, body, provenance
     result = Result._make((*values, ""))
     if digest:
-        sound = sound and _hash(shard + runs[2:] + origin[2:]) == digest[2]
+        sound = sound and hash_of(shard + runs[2:] + origin[2:]) == digest[2]
     elif sound:
         sound = not any(SHARD.flaws(result))
         if sound and runs:  # they must add up to histograms and totals
@@ -122,7 +117,7 @@ def window_of(row: Row) -> Result:
     values = point, WINDOW.name, 0, 1, result, provenance
     is_same = False
     with suppress(*UNREADABLE):
-        is_same = _hash(row[:4]) == digest
+        is_same = hash_of(row[:4]) == digest
     return Result._make((*values, hash_of(values) if is_same else CHANGED))
 
 
@@ -133,7 +128,7 @@ def point_of(row: Row) -> Row:
         names = [*Experiment.spelling.keys({})]
         record = dict(zip(names, values, strict=True))
         record |= {name: int(record[name]) for name in ("seed", "permutation_seed")}
-        return digest, identity_of(Experiment.recorded(record))
+        return digest, Experiment.recorded(record).record
     return digest, ""
 
 

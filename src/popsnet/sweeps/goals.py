@@ -39,8 +39,9 @@ class Goal:
         numbers = set(store.numbers(self.experiment))
         while True:
             missing = [number for number in self.shards if number not in numbers]
-            if missing or self._stage + 1 == len(self.stages) or self._is_settled(store):
-                return missing
+            is_last = self._stage + 1 == len(self.stages)
+            if missing or is_last or self.is_precise(store) or self.is_capped(store):
+                return missing  # with capped runs it never will be precise
             self._stage += 1
 
     def is_precise(self, store: Store) -> bool:
@@ -52,10 +53,6 @@ class Goal:
         """Return whether the stage is complete and some of its runs were capped."""
         tally = self._whole(store)
         return tally is not None and tally.capped > 0
-
-    def _is_settled(self, store: Store) -> bool:
-        """Return whether more runs are of no use: the mean is precise, or never will be."""
-        return self.is_precise(store) or self.is_capped(store)
 
     def _whole(self, store: Store) -> Tally | None:
         return store.tally(self.experiment, len(self.shards) * SHARD_RUNS)
@@ -175,17 +172,10 @@ class Goals:
 
     def gathered(self, store: Store) -> list[CountedRuns]:
         """Return the runs of each experiment that has some, in the order given."""
-        return [self._gathered(store, *pair) for pair in self.wanted]
-
-    def tallies(self, store: Store) -> list[Tally]:
-        """Return a tally for each experiment with runs in the order given."""
-        return [gathered.tally for gathered in self.gathered(store)]
-
-    def _gathered(self, store: Store, experiment: Experiment, runs: int) -> CountedRuns:
-        goal = self.goals.get(experiment)
         if self.precision is None and self.part is None:
-            goal = Goal(experiment, [range(shards_of(runs))])
-        return CountedRuns(Tally()) if goal is None else goal.gathered(store)
+            return [Goal(e, [range(shards_of(runs))]).gathered(store) for e, runs in self.wanted]
+        goals = [self.goals.get(experiment) for experiment, _ in self.wanted]
+        return [goal.gathered(store) if goal else CountedRuns(Tally()) for goal in goals]
 
 
 def _pairs(experiments: Experiments, runs: int | None) -> list[tuple[Experiment, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -61,11 +62,11 @@ class Result(NamedTuple):
 
 
 def hash_of(values: tuple[Any, ...]) -> str:
-    """Return the hash of the first six values of a row.
+    """Return the hash of the values of a row but for its own hash.
 
     It finds damage and careless edits. It is not a signature, since anyone can compute it.
     """
-    return blake2b(msgspec.msgpack.encode(values[:6]), digest_size=16).hexdigest()
+    return blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,8 @@ class ResultKind(ABC):
 
     name: ClassVar[str]
     """The kind in the table ``results``."""
-    unit: ClassVar[str]
-    """What one result is called."""
+    unfinished: ClassVar[str]
+    """What is said of work that was stopped."""
     runs: ClassVar[int]
     """The runs of one result."""
     register: ClassVar[str]
@@ -153,22 +154,42 @@ class ResultKind(ABC):
                 f"@popsnet.{self.register}(...) and give the file."
             )
 
-    @abstractmethod
     def execute(
         self, experiment: Any, numbers: range, stopped: Stop = None, engine: str = ANYWHERE
     ) -> ResultBatch:
         """Make results on the calling thread; it stops soon after ``stopped()`` is true."""
+        begin = time.perf_counter()
+
+        def watch(*_: object) -> None:
+            if stopped is not None and stopped():
+                raise StoppedError(f"Stopped before {self.unfinished} finished.")
+
+        outcome, used = self.run(experiment, numbers, engine, watch)
+        seconds = (time.perf_counter() - begin) / len(numbers)
+        origin = Provenance.now(used, experiment, seconds)
+        return self.batch_type(experiment, numbers, outcome, origin)
 
     @abstractmethod
-    def seconds(self, experiment: Any, engine: str = ANYWHERE) -> float:
+    def run(
+        self, experiment: Any, numbers: range, engine: str, watch: Callable[..., None]
+    ) -> tuple[Any, str]:
+        """Return the outcome of some results, and the engine; ``watch`` ends unwanted work."""
+
+    @abstractmethod
+    def seconds(self, experiment: Any, engine: str) -> float:
         """Estimate the seconds that a result takes.
 
         Two significant digits are kept, so that different machines agree on the order of work.
         """
 
-    @abstractmethod
     def memory(self, experiment: Any) -> int:
         """Estimate the bytes that the work needs on a worker, 0 if negligible."""
+        needed = self.needed(experiment)
+        return needed if needed > NEGLIGIBLE else 0
+
+    @abstractmethod
+    def needed(self, experiment: Any) -> int:
+        """Estimate the bytes that the work needs."""
 
     @abstractmethod
     def suits(self, experiment: Any, engine: str) -> bool:

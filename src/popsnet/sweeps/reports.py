@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
@@ -70,16 +71,15 @@ def store_report(
     count = f"{_of_all(len(rows), len(store.experiments()), 'experiment')} in {store.path}."
     table, notes = _fitting((name,), rows)
     behind = sum(map(store.runs_not_counted_of, experiments))
-    facts = [Fact("store", str(store.path)), Fact("runs_not_counted", behind)]
-    facts.append(Fact("older_left_out", older))
+    facts = {"store": str(store.path), "runs_not_counted": behind, "older_left_out": older}
     parts: list[Table | str] = [table, *notes, *gap_notes(behind), count]
     if points:
         runs = parts if rows else []
-        facts += [] if rows else [Fact("experiments", [])]
+        facts |= {} if rows else {"experiments": []}
         many = _of_all(len(points), store.traffic.count(), "point")
-        table_of_points = traffic_parts(name, traffic_records(points))
+        table_of_points = traffic_parts((name,), traffic_records(points))
         parts = [*runs, *table_of_points, f"{many} of traffic in {store.path}."]
-    return Report("", tuple(facts), (*parts, *older_notes(older)))
+    return Report("", tuple(starmap(Fact, facts.items())), (*parts, *older_notes(older)))
 
 
 def _of_all(chosen: int, total: int, what: str) -> str:
@@ -106,13 +106,13 @@ def traffic_curves_report(
     older = store.left_out(only, WINDOW)
     counts = {"runs_not_counted": 0, "older_left_out": older}
     facts = tuple(starmap(Fact, ({"x": "load", "measure": "delay"} | counts).items()))
-    differing = _differing(rows)
+    columns = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}
     for point, row in zip(points, rows, strict=True):
         named = [point.experiment.label, *[row["label"]] * bool(row["label"])]
-        named += [f"{column.title} {column.cell(row)}" for column in differing]
+        named += [f"{column.title} {column.cell(row)}" for column in columns]
         lines.setdefault(", ".join(named), []).append(point.result)
-    parts = *traffic_parts(None, rows), *older_notes(older)
+    parts = *traffic_parts((), rows), *older_notes(older)
     return Report("", facts, parts), dict(sorted(lines.items()))
 
 
@@ -124,23 +124,32 @@ DETAILS = (
 """What else tells experiments apart. A table or a label of a line has it where it differs."""
 _LAST_DETAILS = DETAILS[:3:-1]
 """Those that a table that is too wide is without: limits, then seeds."""
-_KINDS: Mapping[str, ColumnKind] = {"faults": "text", "known_faults": "flag", "precision": "number"}
+_SHOWN: Mapping[str, tuple[ColumnKind, Callable[[Row], str] | None]] = {
+    "faults": ("text", lambda row: escape_controls(row["faults"], lines=False) or "none"),
+    "version": ("text", lambda row: short_version(row["version"])),
+    "known_faults": ("flag", None),
+    "precision": ("number", None),
+}
+"""How those that are not integers are shown."""
+
+
+def differing(rows: Sequence[Row], *more: str) -> list[str]:
+    """Return the fields without which rows of different experiments would look alike."""
+    names = [name for name in (*more, *DETAILS) if len({row.get(name) for row in rows}) > 1]
+    programs = {row.get("router", row.get("scheduler")) for row in rows}
+    versions = {(row.get("router", row.get("scheduler")), row["version"]) for row in rows}
+    return [*names, *["version"] * (len(versions) > len(programs))]
 
 
 def _differing(rows: Sequence[Row]) -> tuple[Column, ...]:
-    """Return the columns without which rows of different experiments would look alike."""
-    columns = [
-        Column(key, kind=_KINDS.get(key, "integer"), show=_faults if key == "faults" else None)
-        for key in DETAILS
-        if len({row.get(key) for row in rows}) > 1
-    ]
-    programs = [row.get("router", row.get("scheduler")) for row in rows]
-    versions = {(program, row["version"]) for program, row in zip(programs, rows, strict=True)}
-    if len(versions) > len(set(programs)):
-        columns.append(
-            Column("version", kind="text", show=lambda row: short_version(row["version"]))
-        )
-    return tuple(columns)
+    """Return these fields as columns."""
+    return tuple(Column(key, "", *_SHOWN.get(key, ("integer",))) for key in differing(rows))
+
+
+def short_name(name: str) -> str:
+    """Return the name of a workload; the digest of a file by its first characters."""
+    kind, colon, rest = name.partition(":")
+    return f"{kind}{colon}{rest[:8] if kind.startswith('file.') else rest}"
 
 
 def short_version(version: str) -> str:
@@ -155,36 +164,24 @@ def short_version(version: str) -> str:
     return f"{number}{plus}{digest[:_SHORT]}"
 
 
-def _faults(row: Row) -> str:
-    return escape_controls(row["faults"], lines=False) or "none"
-
-
-def traffic_parts(first: Column | None, rows: Sequence[Row]) -> list[Table | str]:
+def traffic_parts(first: tuple[Column, ...], rows: Sequence[Row]) -> list[Table | str]:
     """Return a table of points of traffic that fits into 80 columns, if possible, and a note.
 
     Arrivals that all rows have and less important columns are left out; programs get all fields.
     """
     arrivals = {row["arrivals"] for row in rows}
-    where = () if len(arrivals) == 1 else (Column("arrivals", kind="text"),)
-    notes = [
-        f"Arrivals: {escape_controls(a, lines=False)}." for a in arrivals if len(arrivals) == 1
-    ]
+    where = [Column("arrivals", kind="text")] * (len(arrivals) != 1)
+    notes = [] if where else [f"Arrivals: {escape_controls(rows[0]['arrivals'], lines=False)}."]
     label = (Column("label", kind="text"),) if any(row["label"] for row in rows) else ()
-    before = (*([] if first is None else [first]), *label, *_FIRST_COLUMNS, *where)
+    before = *first, *label, *_FIRST_COLUMNS, *where
     scheduler = Column("scheduler", kind="text", show=_scheduler)
     after = (scheduler if column.key == "scheduler_label" else column for column in COLUMNS)
-    columns = _narrowed((*before, *_differing(rows), *after), rows, _LESS_IMPORTANT_OF_TRAFFIC)
+    columns = _narrowed((*before, *_differing(rows), *after), rows)
     return [Table("traffic", "Delay in slots", columns, rows, nested=NESTED), *notes]
 
 
 def _scheduler(row: Row) -> str:
     return escape_controls(scheduler_label(row["scheduler"], row["variant"]), lines=False)
-
-
-_LESS_IMPORTANT_OF_TRAFFIC = (
-    "delay_p95", "delay_p90", "delay_p50", "delay_p999", "delay_max", "accepted", *_LAST_DETAILS,
-)  # fmt: skip
-"""Columns that are left out, in this order, where the lines would be too long."""
 
 
 def _are(number: int) -> str:
@@ -256,7 +253,7 @@ def _sweep_points(sweep: Sweep, goals: Goals, store: Store) -> list[Table | str]
         else:
             others.append(named | traffic_fields(experiment))
     none: list[Table | str] = [Table("traffic", "", (), [])]
-    parts = traffic_parts(None, uniform(rows)) if rows else none
+    parts = traffic_parts((), uniform(rows)) if rows else none
     if others:
         parts.append(Table("traffic_without_results", "", (), others))
         if goals.part is None:
@@ -342,7 +339,9 @@ def _runs_report(store: Store, experiment: Experiment) -> Report:
     row = row_of(experiment, gathered)
     labels = {key: _LABELS.get(key, ("", "integer")) for key in row}
     labels |= {key: (key.replace("_", " "), "text") for key in experiment.identity}
-    facts = [Fact(key, value, *labels[key], _mark(key, row)) for key, value in row.items()]
+    marked = {key for key in row.keys() & _LABELS if key.endswith(("_mean", "_sd", "_max"))}
+    texts = {key: _figure(key, row) for key in marked}
+    facts = [Fact(key, value, *labels[key], texts.get(key, "")) for key, value in row.items()]
     notes = [
         f"Runs by {LABELS[name]}: "
         + ", ".join(f"{value:,}: {runs:,}" for value, runs in sorted(histogram.items()))
@@ -360,12 +359,10 @@ def _runs_report(store: Store, experiment: Experiment) -> Report:
 
 def _flat(origin: Provenance) -> dict[str, Any]:
     """Return a provenance as columns."""
-    values = asdict(origin)
-    del values["given"]
-    values["popsnet_version"] = values.pop("popsnet")
-    end = {name: values.pop(name) for name in ("seconds", "finished")}
+    names = "engine", "python", "numpy", "numba", "machine"
+    made = {name: getattr(origin, name) for name in names} | {"popsnet_version": origin.popsnet}
     files = {name: str(origin.given.get(name, "")) for name in SHARD.files}
-    return {**values, **files, **end}
+    return {**made, **files, "seconds": origin.seconds, "finished": origin.finished}
 
 
 def _point_report(store: Store, experiment: TrafficExperiment) -> Report:
@@ -416,29 +413,15 @@ _LABELS: dict[str, tuple[str, ColumnKind]] = {
 }
 
 
-def _at_least(key: str, heading: str, kind: ColumnKind = "number") -> Column:
-    """Make a column that marks its values as lower bounds if runs were capped."""
-
-    def show(row: Row) -> str:
-        value = row.get(key)
-        return (
-            NOTHING if value is None else f"{'≥ ' * bool(row['capped'])}{format_value(value, kind)}"
-        )
-
-    return Column(key, heading, kind, show)
+def _figure(key: str, row: Row) -> str:
+    """Return the text of a figure, which capped runs make a lower bound or meaningless."""
+    if row.get(key) is None or (row["capped"] and key.endswith("_sd")):
+        return NOTHING
+    return f"{'≥ ' * bool(row['capped'])}{format_value(row[key], _LABELS[key][1])}"
 
 
-def _mark(key: str, row: Row) -> str:
-    """Return the text of a figure that capped runs make a lower bound or meaningless."""
-    _, _, figure = key.rpartition("_")
-    if not row["capped"] or key not in _LABELS or figure not in ("mean", "sd", "max"):
-        return ""
-    return NOTHING if figure == "sd" else f"≥ {format_value(row[key], _LABELS[key][1])}"
-
-
-def _sd(row: Row) -> str:
-    """Return the standard deviation, which capped runs make meaningless."""
-    return NOTHING if row["capped"] else format_value(row.get("slots_sd"), "number")
+def _column(key: str, heading: str) -> Column:
+    return Column(key, heading, _LABELS[key][1], partial(_figure, key))
 
 
 def _router(row: Row) -> str:
@@ -450,9 +433,7 @@ def _router(row: Row) -> str:
 
 def _described(row: Row) -> str:
     """Return router, variant and permutation; the digest of a file by its first characters."""
-    kind, colon, rest = row["permutation"].partition(":")
-    rest = rest[:8] if kind.startswith("file.") else rest
-    return f"{_router(row)}, {escape_controls(f'{kind}{colon}{rest}', lines=False)}"
+    return f"{_router(row)}, {escape_controls(short_name(row['permutation']), lines=False)}"
 
 
 def _runs(row: Row) -> str:
@@ -465,16 +446,17 @@ def _runs(row: Row) -> str:
 _FIRST_COLUMNS = (Column("d", kind="integer"), Column("g", kind="integer"))
 _NUMBERS = (
     Column("runs", show=_runs),
-    _at_least("steps_mean", "steps mean"),
-    _at_least("slots_mean", "slots mean"),
-    Column("slots_sd", "sd", show=_sd),
-    Column("slots_se", "s.e."),
-    _at_least("slots_max", "max", "integer"),
-    _at_least("slots_delivered_mean", "last delivery"),
+    _column("steps_mean", "steps mean"),
+    _column("slots_mean", "slots mean"),
+    _column("slots_sd", "sd"),
+    _column("slots_se", "s.e."),
+    _column("slots_max", "max"),
+    _column("slots_delivered_mean", "last delivery"),
     Column("lost", kind="integer"),
 )
 _LESS_IMPORTANT = (
     *("slots_delivered_mean", "steps_mean", "slots_max", "slots_sd", "slots_se"),
+    *("delay_p95", "delay_p90", "delay_p50", "delay_p999", "delay_max", "accepted"),
     *_LAST_DETAILS,
 )
 """Columns that are left out, in this order, where the lines would be too long."""
@@ -490,24 +472,18 @@ def _fitting(first: tuple[Column, ...], rows: Sequence[Row]) -> tuple[Table, lis
     A permutation that all rows have, lost packets where there are none, and less important
     columns are left out; programs get all fields.
     """
-    notes = []
-    permutations = {row["permutation"] for row in rows}
-    router = Column("router", "router (variant), permutation", "text", _described)
-    if len(permutations) == 1:
+    notes, router = [], Column("router", "router (variant), permutation", "text", _described)
+    if len({row["permutation"] for row in rows}) == 1:
         router = Column("router", "router (variant)", "text", _router)
         notes.append(f"Permutation: {_described(rows[0]).removeprefix(f'{_router(rows[0])}, ')}.")
     numbers = [c for c in _NUMBERS if c.key != "lost" or any(r.get("lost") for r in rows)]
-    columns = _narrowed(
-        (*first, *_FIRST_COLUMNS, router, *_differing(rows), *numbers), rows, _LESS_IMPORTANT
-    )
+    columns = _narrowed((*first, *_FIRST_COLUMNS, router, *_differing(rows), *numbers), rows)
     return Table("experiments", "", columns, rows), notes
 
 
-def _narrowed(
-    columns: tuple[Column, ...], rows: Sequence[Row], less_important: Sequence[str]
-) -> tuple[Column, ...]:
-    """Leave out columns until the lines fit, in this order."""
-    for key in less_important:
+def _narrowed(columns: tuple[Column, ...], rows: Sequence[Row]) -> tuple[Column, ...]:
+    """Leave out less important columns until the lines fit."""
+    for key in _LESS_IMPORTANT:
         if _natural_width(columns, rows) > _WIDTH:
             columns = tuple(column for column in columns if column.key != key)
     return columns

@@ -86,7 +86,8 @@ class Rescue(Reported):
                 "them again shows whether they are right (popsnet results verify --all)."
             )
         copied = [plural(self.copied, "shard")] * bool(self.copied or self.lost)
-        copied += [f"{plural(self.points, 'point')} of traffic"] * self._has_points
+        has_points = bool(self.points or self.points_lost)
+        copied += [f"{plural(self.points, 'point')} of traffic"] * has_points
         done = f"{' and '.join(copied)} copied to {self.new}"
         missing = len(self.lost) + len(self.points_lost)
         verdict = f"OK: {done}; none was lost."
@@ -96,15 +97,11 @@ class Rescue(Reported):
         names = "experiment", "shard", "reason"
         rows = [dict(zip(names, shard, strict=True)) for shard in self.lost]
         parts: list[Table | str] = [*notes, Table("lost", "", (), rows)]
-        if self._has_points:
+        if has_points:
             gone = [{"experiment": point, "reason": why} for point, why in self.points_lost]
             parts.append(Table("points_lost", "", (), gone))
             facts += facts_of(self, "points")
         return Report("", facts, tuple(parts), verdict, ok=self.ok)
-
-    @property
-    def _has_points(self) -> bool:
-        return bool(self.points or self.points_lost)
 
 
 def rescue(
@@ -166,7 +163,7 @@ def rescue(
         raise InputError(f"{target} exists and is not overwritten; give the name of a new file.")
     require_writable(target)
     known = experiments.experiments if isinstance(experiments, Sweep) else experiments
-    described = {experiment.digest: stored.identity_of(experiment) for experiment in known}
+    described = {experiment.digest: experiment.record for experiment in known}
     lost: dict[str, list[tuple[str, int, str]]] = {kind: [] for kind in KINDS}
     copied = dict.fromkeys(KINDS, 0)
     without_digest = 0

@@ -16,7 +16,7 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from heapq import nlargest
 from pathlib import Path
 from statistics import median
@@ -221,7 +221,7 @@ def collect(
     require_workers(workers)
     goals = Goals.of(experiments, runs, precision, max_runs, part)
     with _reached(goals, store, seconds, executor, workers, progress) as opened:
-        return goals.tallies(opened)
+        return [gathered.tally for gathered in goals.gathered(opened)]
 
 
 def collect_traffic(
@@ -300,7 +300,9 @@ def pursue(
     left = {experiment: None for experiment, goal in goals.goals.items() if goal.missing(store)}
     if left:
         store.convert()
-    unit = _unit(f"parts of {SHARD_RUNS} runs" if goals.precision is None else "experiments", goals)
+    runs = f"parts of {SHARD_RUNS} runs" if goals.precision is None else "experiments"
+    units = {SHARD: runs, WINDOW: "points"}
+    unit = " and ".join(units[kind] for kind in units if goals.of_kind(kind)) or runs
     fixed = not any(goals.is_counted_whole(kind_of(experiment)) for experiment in goals.goals)
     with workers as crew, patient_progress("runs", total, progress, unit) as update:
         queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
@@ -337,13 +339,6 @@ def pursue(
                 store.put(finished)
 
 
-def _unit(runs: str, goals: Goals) -> str:
-    """Return what is counted, in words."""
-    if not goals.of_kind(WINDOW):
-        return runs
-    return f"{runs} and points" if goals.of_kind(SHARD) else "points"
-
-
 @dataclass(frozen=True)
 class _Task:
     """Pieces of work that were handed over together."""
@@ -363,11 +358,11 @@ class Workers:
         self._given = workers
         self._cluster = executor if isinstance(executor, ClusterExecutor) else None
         self._own = ThreadPoolExecutor(self.count) if executor is None else None
-        self._executor = executor or self._own
+        self._executor: Any = executor or self._own
         self._stopped = Event()
         self._at_work: dict[Future[Any], _Task] = {}
         self._available = system.available_memory()
-        self._suits, self._memory = cache(suits), cache(_memory)
+        self._suits, self._memory = cache(suits), cache(lambda e: kind_of(e).memory(e))
         self._none_for: dict[str, int] = {}
         self._pace = Pace()
 
@@ -453,9 +448,7 @@ class Workers:
 
     def _withdraw(self, queue: Queue) -> None:
         """Take back what needs resources that no worker has any more."""
-        if self._cluster is None:
-            return
-        room = self._cluster.room
+        room = self._room()
         for future, handed in list(self._at_work.items()):
             if handed.engine not in room and future.cancel():
                 del self._at_work[future]
@@ -485,11 +478,9 @@ class Workers:
         seconds = _seconds(first, engine)
         most = (queue.seconds + seconds) / (AHEAD * self.count)
         most = min(most, self._pace.estimate_of(_SECONDS_PER_PARCEL, engine))
-        while (piece := queue.first()) is not None and self._suits(piece[0], engine):
-            if self._memory(piece[0]):
-                break
+        while (piece := queue.first()) and self._suits(piece[0], engine):
             seconds += _seconds(piece, engine)
-            if seconds > most:
+            if seconds > most or self._memory(piece[0]):
                 break
             queue.take(lambda _: True)
             last, shards = taken[-1]
@@ -507,40 +498,29 @@ class Workers:
 
     def _hand_over(self, work: Sequence[Work], engine: str, pieces: int) -> None:
         handed = _Task(work, max(self._memory(subject) for subject, _ in work), engine, pieces)
-        cluster = self._cluster
-        future = self._submit(work[0]) if cluster is None else cluster.send(work, engine)
+        if self._cluster is not None:
+            future: Future[Any] = self._cluster.send(work, engine)
+        else:
+            ((experiment, shards),) = work
+            stopped = {"stopped": self._stopped.is_set} if self._own else {}
+            execute = kind_of(experiment).execute
+            future = self._executor.submit(execute, experiment, shards, **stopped)
         self._at_work[future] = handed
 
-    def _submit(self, piece: Work) -> Future[Any]:
-        experiment, shards = piece
-        stopped: dict[str, Any] = {"stopped": self._stopped.is_set} if self._own else {}
-        assert self._executor is not None
-        work = partial(kind_of(experiment).execute, **stopped)
-        return self._executor.submit(work, experiment, shards)
-
     def _results_of(self, future: Future[Any]) -> Sequence[ResultBatch]:
+        """Return results, and say what to do about worker processes that were killed."""
         if self._cluster is not None:
             return self._cluster.received(self._at_work[future].work, future)
-        return [_result_of(future)]
-
-
-def _memory(experiment: Experiment) -> int:
-    """Estimate the bytes that a piece of work needs."""
-    return kind_of(experiment).memory(experiment)
+        try:
+            return [future.result()]
+        except BrokenExecutor as error:
+            raise PopsnetError(
+                "A worker process ended without a result, perhaps because memory ran out "
+                f"({system.format_bytes(system.available_memory())} are available here). Finished "
+                "results are kept. Collect again with fewer workers."
+            ) from error
 
 
 def _seconds(piece: Work, engine: str) -> float:
     """Estimate how long a piece of work takes."""
     return len(piece[1]) * estimate_work(piece[0], engine)
-
-
-def _result_of(future: Future[ResultBatch]) -> ResultBatch:
-    """Return a result, and say what to do about worker processes that were killed."""
-    try:
-        return future.result()
-    except BrokenExecutor as error:
-        raise PopsnetError(
-            "A worker process ended without a result, perhaps because memory ran out "
-            f"({system.format_bytes(system.available_memory())} are available here). Finished "
-            "results are kept. Collect again with fewer workers."
-        ) from error

@@ -21,7 +21,6 @@ VERSIONS = "newest", "all", "older"
 _One = TypeVar("_One", bound=Experiment)
 
 _NAMES = ("router", "scheduler", "variant", "permutation", "arrivals", "faults")
-_OF_TRAFFIC = ("scheduler", "arrivals")
 _NUMBERS = ("n", "d", "g", "wavelengths", "fault_seed", "seed")
 
 
@@ -114,16 +113,11 @@ class Selection:
             If there are experiments, and none of them is selected, or none has one of the names.
         """
         listed = list(experiments)
-        for name in _NAMES if listed else ():
-            for text in self._names(name):
-                Selection(**{name: text})._require_one(listed, where)
-        return self._require_one(listed, where)
-
-    def _require_one(self, experiments: list[_One], where: object) -> list[_One]:
-        selected = [experiment for experiment in experiments if experiment in self]
-        if experiments and not selected:
-            raise self._complaint(experiments, where)
-        return selected
+        single = [Selection(**{name: text}) for name in _NAMES for text in self._names(name)]
+        for selection in (*single, self):
+            if listed and not any(experiment in selection for experiment in listed):
+                raise selection._complaint(listed, where)
+        return [experiment for experiment in listed if experiment in self]
 
     def _complaint(self, experiments: Sequence[Experiment], where: object) -> InputError:
         """Return the error that says which value selects nothing, and what there is instead."""
@@ -138,7 +132,7 @@ class Selection:
             names = self._names(name)
             refused = wrong(name, repr(names[0]))
             if not known:
-                what = "points of traffic" if name in _OF_TRAFFIC else "runs"
+                what = "points of traffic" if name in ("scheduler", "arrivals") else "runs"
                 return refused(f"it selects {what}, and {where} has none for this.")
             meant = did_you_mean(names[0], known)
             return refused(f"{where} has no such experiment; it has {', '.join(known)}.{meant}")

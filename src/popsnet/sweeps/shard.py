@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 import threading
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -18,25 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 import popsnet
-from popsnet.base.errors import PopsnetError
+from popsnet.base.errors import PopsnetError, require_one_of
 from popsnet.base.stats.inference import summarize_counts
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS, FaultCounts, Outcomes, Tally
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.experiment.stop import share_of_mean
-from popsnet.runs.summary import LABELS
+from popsnet.runs.summary import LABELS, experiment_columns
 from popsnet.sweeps.kind import (
     ANYWHERE,
-    NEGLIGIBLE,
     UNREADABLE,
     Provenance,
     Result,
     ResultBatch,
     ResultKind,
-    Stop,
-    StoppedError,
     UnreadableError,
 )
-from popsnet.trace import Event
 
 if TYPE_CHECKING:
     from popsnet.engines import Engine, Session
@@ -79,6 +74,13 @@ class CountedRuns(NamedTuple):
     """The engine that made them, or the engines."""
     seconds: float = 0.0
     """How long their shards took, together."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Result], faulty: bool) -> CountedRuns:
+        """Return what some shards have; with faults, also the counts that only such runs have."""
+        sums = table_of(rows, FAULT_COLUMNS).sum(axis=0).tolist() if faulty else []
+        faults = dict(zip(FAULT_COLUMNS, sums, strict=False))
+        return cls(tally_of(rows), faults, *made_by(list(map(ShardKind().provenance, rows))))
 
 
 def made_by(origins: Sequence[Provenance]) -> tuple[str, str, float]:
@@ -172,8 +174,7 @@ def tally_of(rows: Sequence[Result]) -> Tally:
     sums: dict[str, Any] = Counter()
     bodies = {row.body: row for row in rows}
     for body, times in Counter(row.body for row in rows).items():
-        columns = columns_of(bodies[body])
-        tally = _tally_of_runs(columns) if columns else _tally_of_histograms(bodies[body])
+        tally = _tally_of_one(bodies[body])
         for name, histogram in tally.histograms.items():
             for value, runs in histogram.items():
                 histograms[name][value] += runs * times
@@ -182,19 +183,15 @@ def tally_of(rows: Sequence[Result]) -> Tally:
     return Tally(**sums, **histograms)
 
 
-def _tally_of_runs(columns: dict[str, list[int]]) -> Tally:
-    sums: dict[str, Any] = {name: sum(columns[name]) for name in (*TOTALS, "capped")}
-    histograms: dict[str, Any] = {name: Counter(columns[name]) for name in HISTOGRAMS}
-    return Tally(runs=SHARD_RUNS, **sums, **histograms)
-
-
-def _tally_of_histograms(row: Result) -> Tally:
-    """Return the tally of a shard that popsnet 0.1 made."""
+def _tally_of_one(row: Result) -> Tally:
+    """Return the tally of a shard; those of popsnet 0.1 have histograms and sums."""
+    columns = columns_of(row)
     try:
-        body: dict[str, Any] = _counts(row.body)  # type: ignore[arg-type]
-        sums: dict[str, Any] = {name: int(body[name]) for name in (*TOTALS, "capped")}
+        body: dict[str, Any] = columns or _counts(row.body)  # type: ignore[arg-type]
+        total: Any = sum if columns else int
+        sums: dict[str, Any] = {name: total(body[name]) for name in (*TOTALS, "capped")}
         histograms: dict[str, Any] = {name: Counter(body[name]) for name in HISTOGRAMS}
-        for histogram in histograms.values():
+        for histogram in () if columns else histograms.values():
             counted, least = histogram.total(), min(histogram.values(), default=0)
             if counted != SHARD_RUNS or least < 1 or min(histogram) < 0 or max(histogram) > _MOST:
                 raise ValueError
@@ -214,6 +211,85 @@ def table_of(rows: Sequence[Result], names: Sequence[str]) -> I64:
     shards = [columns for row in rows if (columns := columns_of(row))]
     table = np.array([[ten.get(name, none) for name in names] for ten in shards], dtype=np.int64)
     return table.reshape(-1, len(names), SHARD_RUNS).transpose(0, 2, 1).reshape(-1, len(names))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunTable:
+    """The counts of single runs of an experiment."""
+
+    experiment: Experiment
+    shards: tuple[int, ...]
+    counts: I64
+    """A row per run and a column per count."""
+    names: tuple[str, ...]
+    """The names of the counts."""
+    without: int
+    """Runs whose counts are not there: popsnet 0.1 did not keep them, or they were deleted."""
+    deleted: int = 0
+    """Those of them whose counts were deleted."""
+    version: str = popsnet.__version__
+    """The version of popsnet that made them, or the versions."""
+    engines: tuple[str, ...] = ()
+    """The engine that made each shard."""
+    seconds: tuple[float, ...] = ()
+    """The mean time of a run of each shard."""
+
+    @classmethod
+    def of(cls, experiment: Experiment, rows: Sequence[Result]) -> RunTable:
+        """Return the counts of the runs of some shards."""
+        names = RUN_COLUMNS + FAULT_COLUMNS * bool(experiment.faults)
+        single = [row for row in rows if columns_of(row)]
+        others = [row for row in rows if not columns_of(row)] if len(single) < len(rows) else []
+        kind = ShardKind()
+        deleted = [row for row in others if not is_old(kind.provenance(row).popsnet)]
+        origins = list(map(kind.provenance, single))
+        return cls(
+            experiment,
+            tuple(row.first // SHARD_RUNS for row in single),
+            table_of(single, names),
+            names,
+            without=len(others) * SHARD_RUNS,
+            deleted=len(deleted) * SHARD_RUNS,
+            version=made_by(origins)[0],
+            engines=tuple(origin.engine for origin in origins),
+            seconds=tuple(origin.seconds / SHARD_RUNS for origin in origins),
+        )
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __repr__(self) -> str:
+        return f"<counts of {len(self):,} runs of {self.experiment}>"
+
+    @property
+    def numbers(self) -> I64:
+        """The numbers of the runs. ``popsnet.route(experiment, first=number)`` repeats one."""
+        first = np.array(self.shards, dtype=np.int64)[:, np.newaxis] * SHARD_RUNS
+        return (first + np.arange(SHARD_RUNS)).ravel()
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return one count of every run, such as ``"slots"`` or ``"capped"``."""
+        require_one_of("name", name, self.names)
+        values = self.counts[:, self.names.index(name)]
+        return values != 0 if name == "capped" else values
+
+    @property
+    def made(self) -> dict[str, npt.NDArray[Any]]:
+        """The time of every run, which is the mean of its shard, and its engine."""
+        values = {"seconds": np.array(self.seconds), "engine": np.array(self.engines, dtype=object)}
+        return {name: np.repeat(each, SHARD_RUNS) for name, each in values.items()}
+
+    @property
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The number of every run, its counts, its time and its engine."""
+        counts = {name: self.column(name) for name in self.names}
+        return {"run": self.numbers, **counts, **self.made}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield a dictionary per run: the experiment, the number of the run and its counts."""
+        shared, columns = experiment_columns(self.experiment, self.version), self.columns
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+            yield {**shared, **dict(zip(columns, row, strict=True))}
 
 
 class _ThreadSession(threading.local):
@@ -274,7 +350,7 @@ class ShardKind(ResultKind):
     """Shards of runs of a router."""
 
     name = "shard"
-    unit = "shard"
+    unfinished = "the shards were"
     runs = SHARD_RUNS
     register = "register"
     experiment = Experiment
@@ -289,16 +365,10 @@ class ShardKind(ResultKind):
         super().require_storable(experiment)
         _engine(experiment, fitting=True)
 
-    def execute(
-        self, experiment: Experiment, numbers: range, stopped: Stop = None, engine: str = ANYWHERE
-    ) -> Shards:
-        """Run shards on the calling thread; they stop soon after ``stopped()`` is true."""
-        begin = time.perf_counter()
-
-        def watch(event: Event) -> None:
-            if stopped is not None and stopped():
-                raise StoppedError("Stopped before the shards were finished.")
-
+    def run(
+        self, experiment: Experiment, numbers: range, engine: str, watch: Callable[..., None]
+    ) -> tuple[Outcomes, str]:
+        """Return the outcomes of the runs of some shards, and the engine."""
         runs = range(numbers.start * SHARD_RUNS, numbers.stop * SHARD_RUNS)
         done = Outcomes.joined(list(_thread_session.on(experiment, engine).run(runs, [watch])))
         name = _thread_session.engine.name
@@ -306,11 +376,9 @@ class ShardKind(ResultKind):
             _thread_session.close()
         _require_whole(experiment, done)
         none = np.empty(0, dtype=np.int64)
-        outcome = Outcomes(done.table, none, none, done.faulty)  # a store keeps no single steps
-        seconds = (time.perf_counter() - begin) / max(len(numbers), 1)
-        return Shards(experiment, numbers, outcome, Provenance.now(name, experiment, seconds))
+        return Outcomes(done.table, none, none, done.faulty), name  # a store keeps no single steps
 
-    def seconds(self, experiment: Experiment, engine: str = ANYWHERE) -> float:
+    def seconds(self, experiment: Experiment, engine: str) -> float:
         """Estimate the seconds that a shard takes, to about a factor of three.
 
         It is the estimate of the engine for the number of slots that the router expects; by
@@ -325,10 +393,9 @@ class ShardKind(ResultKind):
             self._expected[key] = _compute_slots(experiment)
         return float(f"{chosen.seconds(experiment, SHARD_RUNS * self._expected[key]):.1e}")
 
-    def memory(self, experiment: Experiment) -> int:
-        """Return the bytes that shards need on a worker, 0 if negligible."""
-        needed = _engine(experiment).memory(experiment, threads=1)
-        return needed if needed > NEGLIGIBLE else 0
+    def needed(self, experiment: Experiment) -> int:
+        """Return the bytes that shards need on a worker."""
+        return _engine(experiment).memory(experiment, threads=1)
 
     def suits(self, experiment: Experiment, engine: str) -> bool:
         """Whether an engine that needs resources can run the experiment."""
@@ -342,8 +409,7 @@ class ShardKind(ResultKind):
 
     def where(self, row: Result) -> str:
         """Return the name of a shard."""
-        whole = type(row.first) is int
-        number = row.first // SHARD_RUNS if whole else row.first
+        number = row.first // SHARD_RUNS if type(row.first) is int else row.first
         return f"shard {number} of experiment {row.digest}"
 
     def flaws(self, row: Result) -> Iterator[str]:

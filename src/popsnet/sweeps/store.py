@@ -31,23 +31,12 @@ from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps import database as sqlite
 from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.exports import RunTable, export_records, export_runs, run_columns, uniform
+from popsnet.sweeps.exports import export_records, export_runs, run_columns, uniform
 from popsnet.sweeps.kind import Provenance, Result, ResultBatch, ResultKind, UnreadableError
 from popsnet.sweeps.reports import row_of, store_report, traffic_records, why_nothing
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, experiment_of, has_results, kind_of
 from popsnet.sweeps.selection import EVERYTHING, NEWEST, Selection, older
-from popsnet.sweeps.shard import (
-    FAULT_COLUMNS,
-    RUN_COLUMNS,
-    SHARD_RUNS,
-    CountedRuns,
-    columns_of,
-    is_old,
-    made_by,
-    shards_of,
-    table_of,
-    tally_of,
-)
+from popsnet.sweeps.shard import SHARD_RUNS, CountedRuns, RunTable, shards_of, tally_of
 from popsnet.sweeps.window import Point, PointTable, result_of
 
 if TYPE_CHECKING:
@@ -186,7 +175,7 @@ class Store(Plotted):
         """
         experiment = done.experiment
         with self.inserting() as insert:
-            insert([(experiment.digest, stored.identity_of(experiment))], done.rows())
+            insert([(experiment.digest, experiment.record)], done.rows())
 
     def numbers(self, experiment: Experiment) -> list[int]:
         """Return the numbers of the results of an experiment that the store has."""
@@ -207,13 +196,9 @@ class Store(Plotted):
 
     def tally(self, experiment: Experiment, runs: int) -> Tally | None:
         """Return the tally of the shards that hold this many runs; None if one is missing."""
-        wanted = shards_of(runs)
-        rows = self.results(experiment, wanted)
-        return None if len(rows) < wanted else self._tally(rows)
-
-    def _tally(self, rows: Sequence[Result]) -> Tally:
+        rows = self.results(experiment, shards_of(runs))
         with self.errors_named():
-            return tally_of(rows)
+            return None if len(rows) < shards_of(runs) else tally_of(rows)
 
     def results(
         self, experiment: Experiment, end: int | None = None, begin: int = 0
@@ -243,13 +228,8 @@ class Store(Plotted):
         chosen = set(range(self._unbroken_shards(experiment)) if shards is None else shards)
         rows = self.results(experiment, max(chosen, default=-1) + 1, min(chosen, default=0))
         rows = [row for row in rows if row.first // SHARD_RUNS in chosen]
-        faults = {}
-        if experiment.faults:
-            table = table_of(rows, FAULT_COLUMNS)
-            faults = dict(zip(FAULT_COLUMNS, table.sum(axis=0).tolist(), strict=True))
         with self.errors_named():
-            made = made_by(list(map(SHARD.provenance, rows)))
-        return CountedRuns(self._tally(rows), faults, *made)
+            return CountedRuns.of(rows, bool(experiment.faults))
 
     def _unbroken_shards(self, experiment: Experiment) -> int:
         shards = self.shards(experiment)
@@ -279,24 +259,9 @@ class Store(Plotted):
         ...     store.runs(experiment).column("slots").tolist()
         [4, 4, 4, 4, 4, 4, 4, 4, 4, 4]
         """
-        names = RUN_COLUMNS + FAULT_COLUMNS * bool(experiment.faults)
+        rows = self.results(experiment, self._unbroken_shards(experiment))
         with self.errors_named():
-            rows = self.results(experiment, self._unbroken_shards(experiment))
-            single = [row for row in rows if columns_of(row)]
-            others = [row for row in rows if not columns_of(row)] if len(single) < len(rows) else []
-            deleted = [row for row in others if not is_old(SHARD.provenance(row).popsnet)]
-            origins = list(map(SHARD.provenance, single))
-            return RunTable(
-                experiment,
-                tuple(row.first // SHARD_RUNS for row in single),
-                table_of(single, names),
-                names,
-                without=len(others) * SHARD_RUNS,
-                deleted=len(deleted) * SHARD_RUNS,
-                version=made_by(origins)[0],
-                engines=tuple(origin.engine for origin in origins),
-                seconds=tuple(origin.seconds / SHARD_RUNS for origin in origins),
-            )
+            return RunTable.of(experiment, rows)
 
     def experiments(self, only: Selection = EVERYTHING) -> list[Experiment]:
         """Return every experiment that has a shard, small networks first.
@@ -334,16 +299,16 @@ class Store(Plotted):
     def _require_described(self) -> None:
         """Refuse results whose name is not that of an experiment, which no search would find."""
         if not self._is_described:
-            names = (digest for digest, _ in self._tables.experiments())
-            for flaw in self._undescribed(names):
+            for flaw in self._undescribed():
                 raise UnreadableError(flaw)
             self._is_described = True
 
-    def _undescribed(self, described: Iterable[str]) -> Iterator[str]:
+    def _undescribed(self) -> Iterator[str]:
         """Yield which experiments have results and are not described, which no list would show."""
+        described = {digest for digest, _ in self._tables.experiments()}
         digests = {digest for digest, _ in self._tables.kinds()}
         missing = "has results, and its row in the table experiments is missing"
-        for digest in sorted(digests - {*described}, key=str):
+        for digest in sorted(digests - described, key=str):
             yield f"Experiment {digest} {missing}."
 
     def _require_sound(self, experiment: Experiment) -> None:
@@ -419,24 +384,22 @@ class Store(Plotted):
 
     def provenance(self, experiment: Experiment, shard: int) -> Provenance:
         """Return when, where and with what a shard or a point was made."""
-        row = self.result(experiment, shard)
         with self.errors_named():
-            return kind_of(experiment).provenance(row)
+            return kind_of(experiment).provenance(self.result(experiment, shard))
 
     def provenances(self, experiment: Experiment) -> list[Provenance]:
         """Return when, where and with what each shard of an experiment was made, in order."""
-        rows = self.results(experiment)
         with self.errors_named():
-            return list(map(kind_of(experiment).provenance, rows))
+            return list(map(kind_of(experiment).provenance, self.results(experiment)))
 
     def shard(self, experiment: Experiment, shard: int) -> Tally:
         """Return the tally of one shard."""
-        return self._tally([self.result(experiment, shard)])
+        with self.errors_named():
+            return tally_of([self.result(experiment, shard)])
 
     def points(self) -> list[Point]:
         """Return the points of traffic with their results and provenance, small networks first."""
-        with self.errors_named():
-            return [self._point(experiment) for experiment in self._of(WINDOW)]
+        return list(map(self._point, self._of(WINDOW)))
 
     def _point(self, experiment: Experiment) -> Point:
         row = self.result(experiment, 0)
@@ -543,8 +506,7 @@ class Store(Plotted):
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         """Return the rows of ``experiments`` or of ``results``, as today's format has them."""
         with self.errors_named():
-            every: Iterable[tuple[Any, ...]] = self._tables.results()
-            return list(every if table == "results" else self._tables.experiments())
+            return [*(self._tables.results() if table == "results" else self._tables.experiments())]
 
     def merge(self, other: Store) -> int:
         """Add the results of another store, all or nothing, and return how many were new.
@@ -606,9 +568,8 @@ class Store(Plotted):
             check = sqlite.fetch(self._database, "PRAGMA integrity_check")
             if broken := [text for (text,) in check if text != "ok"]:
                 return broken
-            experiments = self._tables.experiments()
-            flaws = list(self._undescribed(digest for digest, _ in experiments))
-            for row in experiments:
+            flaws = list(self._undescribed())
+            for row in self._tables.experiments():
                 with self._noted(flaws):
                     experiment_of(*row)
             for result in self._tables.results():

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -24,8 +24,8 @@ from popsnet.experiment.experiment import MAX_STEPS, Experiment, Workload, resol
 from popsnet.experiment.traffic import TrafficExperiment
 from popsnet.model.faults import Faults
 from popsnet.model.network import Network
-from popsnet.programs.router import Router, Schedules, find_variant
-from popsnet.programs.scheduler import Scheduler, find_scheduler_variant
+from popsnet.programs.router import Router, find_variant
+from popsnet.programs.scheduler import find_scheduler_variant
 from popsnet.sweeps import tables
 from popsnet.sweeps.shard import MOST_RUNS
 from popsnet.sweeps.tables import NetworksTable, Several, in_words
@@ -204,7 +204,7 @@ class _ExperimentsTable(NetworksTable, frozen=True):
     """Turns the names of a key, which may be files, into paths."""
 
     @classmethod
-    def of(cls, table: Mapping[str, Any], folder: Path) -> _ExperimentsTable:
+    def of(cls, table: Mapping[str, Any], folder: Path) -> Self:
         """Return what a table describes; names of files are relative to a folder."""
         read = tables.checked(table, cls)
         paths = {
@@ -221,34 +221,32 @@ class _ExperimentsTable(NetworksTable, frozen=True):
         """Return all experiments that apply."""
         made = list(dict.fromkeys(self.made()))  # two texts may be one experiment
         skipped = [reason for reason in made if isinstance(reason, str)]
-        tables.require_all(skipped, self.skip_inapplicable, self.what)
+        if skipped and not self.skip_inapplicable:
+            them = "it" if len(skipped) == 1 else "them"
+            raise InputError(
+                f"{in_words(skipped)}. Remove {them} from the {self.what}, or set "
+                "skip_inapplicable = true."
+            )
         experiments = tuple(experiment for experiment in made if not isinstance(experiment, str))
-        count = len(experiments)
-        return Sweep(experiments, (self.number,) * count, (self.label,) * count, tuple(skipped))
-
-    @property
-    def number(self) -> int:
-        """The runs of each experiment."""
-        return 1
+        count, runs = len(experiments), getattr(self, "runs", 1)  # a point is one run
+        return Sweep(experiments, (runs,) * count, (self.label,) * count, tuple(skipped))
 
     def networks(self) -> list[Network]:
         """Return the networks, each with every number of wavelengths."""
-        shapes = itertools.product(super().networks(), self.wavelengths)
-        return [Network(network.d, network.g, wavelengths) for network, wavelengths in shapes]
+        shapes = list(self.shapes_given())
+        return [Network(d, g, number) for d, g in shapes for number in self.wavelengths]
 
     def broken(self) -> list[Faults]:
         """Return the faults, each with every loss."""
         with _of_key("faults"):
             broken = list(map(Faults.parse, self.faults))
-        if not self.loss:
-            return broken
         for faults in broken:
-            if faults.loss:
+            if faults.loss and self.loss:
                 raise InputError(
                     f"loss: {str(faults)!r} of faults has a loss already; give it in one of the "
                     "two."
                 )
-        return [faults.with_loss(loss) for faults in broken for loss in self.loss]
+        return [faults.with_loss(loss) for faults in broken for loss in self.loss] or broken
 
     def crossed(self, **values: Iterable[Any]) -> list[dict[str, Any]]:
         """Return every combination of some values, by name."""
@@ -266,19 +264,24 @@ def _reason(what: str, network: Network, error: InputError) -> str:
     return f"{what} on {network}: {re.split(r'(?<=[.]) |; ', reason)[0].rstrip('.')}."
 
 
+def _refusal(call: Callable[..., object], *values: object) -> InputError | None:
+    """Return the error that a call raises, None if it raises none."""
+    try:
+        call(*values)
+    except InputError as error:
+        return error
+    return None
+
+
 def _faults_there(faults: Faults, network: Network) -> str | None:
     """Return why a network cannot have some faults, None if it can."""
-    try:
-        faults.require_on(network)
-    except InputError as error:
-        return _reason(f"faults {faults}", network, error)
-    return None
+    error = _refusal(faults.require_on, network)
+    return None if error is None else _reason(f"faults {faults}", network, error)
 
 
 class TrafficTable(_ExperimentsTable, frozen=True):
     """Every network with every scheduler, fault, seed, buffer, pattern, burst and load."""
 
-    what: ClassVar[str] = "table"
     files: ClassVar[Mapping[str, Callable[[Path, str], str]]] = {
         "schedulers": tables.program_file,
         "patterns": tables.permutation_file,
@@ -299,12 +302,11 @@ class TrafficTable(_ExperimentsTable, frozen=True):
     overload: bool = False
 
     @classmethod
-    def of(cls, table: Mapping[str, Any], folder: Path) -> TrafficTable:
+    def of(cls, table: Mapping[str, Any], folder: Path) -> Self:
         """Return what a table describes; names of files are relative to a folder."""
         loads = table.get("loads")
         listed = {**table, "loads": read_loads(loads)} if isinstance(loads, str) else table
         read = super().of(listed, folder)
-        assert isinstance(read, TrafficTable)
         read._require_arrivals()
         for pattern in read.patterns:
             tables.require_file("patterns", pattern)
@@ -334,15 +336,15 @@ class TrafficTable(_ExperimentsTable, frozen=True):
 
     def made(self) -> Iterator[TrafficExperiment | str]:
         """Yield all points, or why there is none."""
-        schedulers, arrivals = list(map(_scheduler, self.schedulers)), self._arrivals()
+        with _of_key("schedulers"):
+            schedulers = list(map(find_scheduler_variant, self.schedulers))
+        arrivals = self._arrivals()
         seeds = self.crossed(
             fault_seed=self.fault_seed, seed=self.seed, arrival_seed=self.arrival_seed
         )
         broken = self._broken()
         for network, (scheduler, variant) in itertools.product(self.networks(), schedulers):
-            try:
-                scheduler.require_wavelengths(network)
-            except InputError as error:
+            if error := _refusal(scheduler.require_wavelengths, network):
                 yield _reason(f"{scheduler.name} ({variant})", network, error)
                 continue
             for medium, seed, arriving in itertools.product(broken, seeds, arrivals):
@@ -394,16 +396,12 @@ class TrafficTable(_ExperimentsTable, frozen=True):
                 raise
             value, _, reason = rest.partition(": ")
             what = value.strip("'") + f" of {where}" * (key == "load")
-            return f"{key.capitalize()} {what} on {network}: {_first(reason, network)}"
+            reason = reason.removeprefix(f"on {network} ").partition(". ")[0].rstrip(".")
+            return f"{key.capitalize()} {what} on {network}: {reason}."
         return point.labelled(self.label)
 
 
 _ARRIVAL_FILES = ("matrix", "packets")
-
-
-def _first(reason: str, network: Network) -> str:
-    """Return the first sentence of a reason, which need not name the network."""
-    return f"{reason.removeprefix(f'on {network} ').partition('. ')[0].rstrip('.')}."
 
 
 @contextmanager
@@ -413,11 +411,6 @@ def _of_key(key: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{key}: {error}") from error
-
-
-def _scheduler(name: str) -> tuple[Scheduler, str]:
-    with _of_key("schedulers"):
-        return find_scheduler_variant(name)
 
 
 class _Grid(_ExperimentsTable, frozen=True):
@@ -439,11 +432,6 @@ class _Grid(_ExperimentsTable, frozen=True):
     runs: _Runs = 10
     permutation_seed: Several[int] = (0,)
     max_steps: int = MAX_STEPS
-
-    @property
-    def number(self) -> int:
-        """The runs of each experiment."""
-        return self.runs
 
     def made(self) -> Iterator[Experiment | str]:
         """Yield the experiments, or why there is none."""
@@ -469,19 +457,25 @@ class _Grid(_ExperimentsTable, frozen=True):
                     yield workload
                     continue
                 try:
-                    chosen = _variant(router, variant, network, workload)
+                    if workload.demand is None:
+                        chosen = router.choose_variant(variant, network)
+                    else:
+                        chosen = router.serve(variant, workload.demand).name
                 except InputError as error:
                     name = router.name if variant is None else f"{router.name} ({variant})"
                     yield _reason(name, network, error)
                     continue
                 for faults, seed in itertools.product(broken, seeds):
+                    if lacks := _faults_there(faults, network):
+                        yield lacks
+                        continue
                     parameters: dict[str, Any] = {way: workload, "faults": faults, **seed}
-                    yield _faults_there(faults, network) or _fitting(
-                        Experiment(
-                            network.d, network.g, router=router, variant=chosen,
-                            max_steps=self.max_steps, wavelengths=network.wavelengths, **parameters,
-                        )
+                    experiment = Experiment(
+                        network.d, network.g, router=router, variant=chosen,
+                        max_steps=self.max_steps, wavelengths=network.wavelengths, **parameters,
                     )  # fmt: skip
+                    engine_of_many(experiment, fitting=True)  # refuses what needs more memory
+                    yield experiment
 
     def _workloads(self, network: Network) -> Iterator[tuple[str, Workload | str]]:
         """Yield what is sent on a network, or why it cannot be."""
@@ -509,50 +503,19 @@ class _Grid(_ExperimentsTable, frozen=True):
         serving = bool(self.packets or self.matrices)
         named = [router.relations if serving else router.variants for router in routers]
         known = list(itertools.chain.from_iterable(named))
-        making = [
-            router.parse_variant for router in routers if router.parse_variant and not serving
-        ]
+        parsers = [] if serving else [router.parse_variant for router in routers]
         for variant in self.variants:
-            if variant not in known:
-                if not making:
-                    meant = did_you_mean(variant, known)
-                    raise InputError(
-                        f"variants: there is no {variant!r}; give {', '.join(known)}.{meant}"
-                    )
-                _require_schedule(variant, making)
-
-
-def _variant(
-    router: Router, variant: str | None, network: Network, workload: Workload
-) -> str | None:
-    """Return the name of the variant that routes a permutation or serves a demand."""
-    packets = workload.demand
-    if packets is None:
-        return router.choose_variant(variant, network)
-    return router.serve(variant, packets).name
-
-
-def _fitting(experiment: Experiment) -> Experiment:
-    """Return an experiment, and refuse one that does not fit in memory."""
-    engine_of_many(experiment, fitting=True)
-    return experiment
+            reasons = [_refusal(parse, variant) for parse in parsers if parse]
+            if variant not in known and all(reasons):
+                unknown = f"there is no {variant!r}; give {', '.join(known)}."
+                meant = did_you_mean(variant, known)
+                why = " ".join(map(str, reasons)) or f"{unknown}{meant}"
+                raise InputError(f"variants: {why}")
 
 
 _WORKLOADS = ("permutations", "packets", "matrices")
 _KINDS: Mapping[str, type[_ExperimentsTable]] = {"grid": _Grid, "traffic": TrafficTable}
 GRID_KEYS, TRAFFIC_KEYS = (kind.__struct_fields__ for kind in _KINDS.values())
-
-
-def _require_schedule(variant: str, making: list[Schedules]) -> None:
-    """Refuse a text that no router can read as a schedule."""
-    reasons: list[str] = []
-    for make in making:
-        try:
-            make(variant)
-            return
-        except InputError as error:
-            reasons.append(str(error))
-    raise InputError(f"variants: {' '.join(reasons)}")
 
 
 def _router(name: str) -> tuple[Router, str | None]:

@@ -17,7 +17,6 @@ from msgspec import Meta, Struct, ValidationError, convert
 from popsnet.base.errors import InputError, closest, wrong
 from popsnet.base.files import is_file
 from popsnet.base.spellings import new_spelling
-from popsnet.model.network import Network
 from popsnet.workloads.permutations import NAMES
 from popsnet.workloads.permutations.files import SUFFIXES
 
@@ -31,8 +30,6 @@ class NetworksTable(Struct, frozen=True):
 
     what: ClassVar[str] = "table"
     """What a message calls the table."""
-    own: ClassVar[tuple[str, ...]] = ()
-    """Keys that hold for no table if they stand above the tables."""
 
     label: str = ""
     shapes: Several[tuple[int, int]] = ()
@@ -41,15 +38,15 @@ class NetworksTable(Struct, frozen=True):
     n: Several[int] = ()
     ratio: Several[int | str] = ()
 
-    def networks(self) -> Iterable[Network]:
-        """Return the networks, which are given in one of three ways."""
+    def shapes_given(self) -> Iterable[tuple[int, int]]:
+        """Return d and g of the networks, which are given in one of three ways."""
         keys = [key for key in NETWORK_KEYS if getattr(self, key)]
         if keys == ["shapes"]:
-            return itertools.starmap(Network, self.shapes)
+            return self.shapes
         if keys == ["d", "g"]:
-            return itertools.starmap(Network, itertools.product(self.d, self.g))
+            return itertools.product(self.d, self.g)
         if keys == ["n", "ratio"]:
-            return itertools.starmap(_network, itertools.product(self.n, map(_ratio, self.ratio)))
+            return itertools.starmap(_shape, itertools.product(self.n, map(_ratio, self.ratio)))
         raise InputError(
             f"networks are given by d and g, by n and ratio (which is d/g), or by shapes; this "
             f"{self.what} has {', '.join(sorted(keys)) or 'none'}."
@@ -61,11 +58,8 @@ _Table = TypeVar("_Table", bound=NetworksTable)
 
 def top_keys(table: type[NetworksTable]) -> tuple[str, ...]:
     """Return the keys that may stand above the tables of a kind and hold for all of them."""
-    return tuple(
-        key
-        for key in table.__struct_fields__
-        if key not in NetworksTable.__struct_fields__ and key not in table.own
-    )
+    networks = NetworksTable.__struct_fields__
+    return tuple(key for key in table.__struct_fields__ if key not in networks)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -126,16 +120,6 @@ def checked(table: Mapping[str, Any], kind: type[_Table]) -> _Table:
     return values
 
 
-def require_all(inapplicable: list[str], skip: bool, what: str) -> None:
-    """Refuse what does not apply, unless it may be skipped."""
-    if inapplicable and not skip:
-        them = "it" if len(inapplicable) == 1 else "them"
-        raise InputError(
-            f"{in_words(inapplicable)}. Remove {them} from the {what}, or set "
-            "skip_inapplicable = true."
-        )
-
-
 def in_words(skipped: Iterable[str]) -> str:
     """Return what does not apply, with equal reasons together.
 
@@ -185,8 +169,8 @@ def _ratio(value: int | str) -> Fraction:
     return ratio
 
 
-def _network(n: int, ratio: Fraction) -> Network:
-    """Return the network with these n and d/g.
+def _shape(n: int, ratio: Fraction) -> tuple[int, int]:
+    """Return the d and g that have these n and d/g.
 
     With d/g = p/q in lowest terms, d = p·k and g = q·k for an integer k, and n = p·q·k².
     """
@@ -199,7 +183,7 @@ def _network(n: int, ratio: Fraction) -> Network:
             f"n = {n} with ratio = {ratio}: no integers d and g have d·g = n and d/g = {ratio}; "
             f"the nearest n that do are {nearest}."
         )
-    return Network(p * k, q * k)
+    return p * k, q * k
 
 
 def _require_distinct(table: Mapping[str, Any], lists: Collection[str]) -> None:

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
-from popsnet.experiment.stop import MOST_INSIDE
+from popsnet.experiment.stop import MOST_INSIDE, SHORTEST_FRAME
 from popsnet.experiment.traffic import GIVEN, TrafficExperiment
 from popsnet.model.faults.faults import as_recorded, from_record
 from popsnet.runs.measures import Worst
 from popsnet.runs.traffic_result import OF_FAULTS, TrafficResult
-from popsnet.sweeps.kind import (
-    ANYWHERE,
-    NEGLIGIBLE,
-    UNREADABLE,
-    Provenance,
-    Result,
-    ResultBatch,
-    ResultKind,
-    Stop,
-    StoppedError,
-    UnreadableError,
-)
+from popsnet.sweeps.kind import UNREADABLE, Result, ResultBatch, ResultKind, UnreadableError
 from popsnet.sweeps.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
@@ -37,11 +25,8 @@ if TYPE_CHECKING:
 _SLOT_SECONDS = {"slots": (2e-4, 1e-6), "fused": (5e-7, 1e-8)}
 """Seconds of one slot, and of a slot per processor; only their ratios matter."""
 
-_SHORTEST_FRAME = 200
 _FRAMES = 30
 """The frames that a point takes at a small load: warm-up, window and drain."""
-
-ONE_WINDOW = range(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,34 +54,23 @@ class WindowKind(ResultKind):
     """Windows of continuous traffic."""
 
     name = "window"
-    unit = "point"
+    unfinished = "the point was"
     runs = 1
     register = "traffic.register_scheduler"
     experiment = TrafficExperiment
     given = GIVEN
     batch_type = Point
 
-    def execute(
-        self,
-        experiment: TrafficExperiment,
-        numbers: range = ONE_WINDOW,
-        stopped: Stop = None,
-        engine: str = ANYWHERE,
-    ) -> Point:
-        """Simulate a point on the calling thread; it stops soon after ``stopped()`` is true."""
+    def run(
+        self, experiment: TrafficExperiment, numbers: range, engine: str, watch: Callable[..., None]
+    ) -> tuple[TrafficResult, str]:
+        """Return the result of a point, and the engine that simulated it."""
         from popsnet.runs.simulate import simulate
 
-        begin = time.perf_counter()
-
-        def watch(done: int, total: int) -> None:
-            if stopped is not None and stopped():
-                raise StoppedError("Stopped before the point was finished.")
-
         result = simulate(experiment, progress=watch)
-        origin = Provenance.now(result.setting.engine, experiment, time.perf_counter() - begin)
-        return Point(experiment, numbers, without_engine(result), origin)
+        return without_engine(result), result.setting.engine
 
-    def seconds(self, experiment: TrafficExperiment, engine: str = ANYWHERE) -> float:
+    def seconds(self, experiment: TrafficExperiment, engine: str) -> float:
         """Estimate the seconds that a point takes, to about a factor of ten."""
         from popsnet.engines.choice import choose_traffic_engine
 
@@ -105,12 +79,11 @@ class WindowKind(ResultKind):
         slots = experiment.slots or min(frames, experiment.max_slots or frames)
         return float(f"{slots * (fixed + each * experiment.network.n):.1e}")
 
-    def memory(self, experiment: TrafficExperiment) -> int:
-        """Estimate the bytes that a point needs on a worker, 0 if negligible."""
+    def needed(self, experiment: TrafficExperiment) -> int:
+        """Estimate the bytes that a point needs on a worker."""
         n = experiment.network.n
         inside = min(MOST_INSIDE, int(n * experiment.load * _frame(experiment)))
-        needed = 400 * n + 32 * inside
-        return needed if needed > NEGLIGIBLE else 0
+        return 400 * n + 32 * inside
 
     def suits(self, experiment: TrafficExperiment, engine: str) -> bool:
         """Whether an engine that needs resources can do the work: none can."""
@@ -160,7 +133,7 @@ def without_engine(result: TrafficResult) -> TrafficResult:
 
 
 def _frame(experiment: TrafficExperiment) -> int:
-    return max(experiment.resolved_scheduler.period(experiment.network), _SHORTEST_FRAME)
+    return max(experiment.resolved_scheduler.period(experiment.network), SHORTEST_FRAME)
 
 
 def result_of(row: Result) -> TrafficResult:
@@ -189,7 +162,7 @@ def _result_type(faulty: bool) -> Any:
         "worst": msgspec.defstruct("Worst", [*get_type_hints(Worst).items()]) | None,
     }
     hints = get_type_hints(TrafficResult)
-    names = (field.name for field in fields(TrafficResult))
+    names = TrafficResult.__dataclass_fields__
     present = (name for name in names if faulty or name not in OF_FAULTS)
     values = [(name, plain.get(name, hints[name])) for name in present]
     return msgspec.defstruct("Result", values, forbid_unknown_fields=True)

@@ -8,14 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from popsnet.base.errors import wrong
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.sweeps.kind import ANYWHERE
 from popsnet.sweeps.rows import kind_of
-
-_T = TypeVar("_T")
 
 Work: TypeAlias = tuple[Experiment, range]
 """An experiment and the numbers of some of its results."""
@@ -154,17 +152,17 @@ class Part:
             for experiment, shards in wanted.items()
             for shard in range(each[experiment] * self.count, shards)
         ]
-        for experiment, shard in self._dealt(left, lambda pair: pair[0]):
+        for experiment, shard in self._dealt(left):
             shards_of[experiment].append(shard)
         return shards_of
 
     def share(self, wanted: Iterable[Experiment]) -> list[Experiment]:
         """Return the experiments of the part, dealt out like the shards that remain."""
-        return self._dealt(list(wanted), lambda experiment: experiment)
+        return [experiment for experiment, _ in self._dealt([(each, 0) for each in wanted])]
 
-    def _dealt(self, things: list[_T], experiment: Callable[[_T], Experiment]) -> list[_T]:
+    def _dealt(self, things: list[tuple[Experiment, int]]) -> list[tuple[Experiment, int]]:
         """Return what this part gets, if the longest come first and the idlest part takes each."""
-        seconds = [estimate_work(experiment(item)) for item in things]
+        seconds = [estimate_work(experiment) for experiment, _ in things]
         loads = [(0.0, part) for part in range(1, self.count + 1)]
         mine = []
         for place in sorted(range(len(things)), key=lambda place: -seconds[place]):
