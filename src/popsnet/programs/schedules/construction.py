@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,12 +10,11 @@ import numpy as np
 from popsnet.base.compiled import compiled
 from popsnet.base.errors import InputError
 from popsnet.model.loops import plain
-from popsnet.model.network import I32, I64, Network
-from popsnet.model.slot import Ints
+from popsnet.model.network import I32, I64, Ints, Network
 from popsnet.programs.schedules.colouring.colouring import colour_edges
 from popsnet.programs.schedules.colouring.multigraph import join
 from popsnet.programs.schedules.demand import Demand
-from popsnet.programs.schedules.schedule import Paths, Schedule, grouped, ranks
+from popsnet.programs.schedules.schedule import Schedule, grouped, ranks
 from popsnet.programs.schedules.slots_needed import frequencies
 
 MOST_ROUNDS = 2**16
@@ -86,20 +86,18 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
 def one_slot(demand: Demand) -> Schedule | None:
     """Return the schedule of one slot, or None if packets share a processor or crowd a coupler."""
     network = demand.network
-    if network.d > 1 and crowd_couplers(
-        network, demand.source, demand.destination, network.wavelengths
-    ):
+    if (network.d > 1 and is_crowded(demand, network.wavelengths)) or demand.h > 1:
         return None
-    if demand.h > 1:
-        return None
-    return Schedule.of_paths(demand, Paths.straight(np.zeros(demand.packets, dtype=np.int32)))
+    none = np.zeros(demand.packets, dtype=np.int32)
+    slots = min(demand.packets, 1)
+    return replace(Schedule.of_rounds(demand, none, None, slots), in_rounds=False)
 
 
-def crowd_couplers(network: Network, source: Ints, destination: Ints, most: int) -> bool:
+def is_crowded(demand: Demand, most: int) -> bool:
     """Return whether more than some packets have the same coupler in one hop."""
+    network = demand.network
     for part in (slice(0, 4 * network.g), slice(None)):  # a few packets often show it
-        by, to = network.group(source[part]), network.group(destination[part])
-        packets = frequencies(network.coupler(to, by), network.couplers)[1]
+        packets = frequencies(demand.at(part).couplers, network.couplers)[1]
         if packets.max(initial=0) > most:
             return True
     return False
@@ -240,8 +238,7 @@ def _side(groups: Ints, seats: I32, network: Network, width: int, degree: int) -
 def _least_laden(held: I64, between: I32, network: Network) -> I32:
     """Choose a processor of the relay group for each packet, those with fewest packets first."""
     first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
-    index: I32 = first[between, ranks(between, network.g)].astype(np.int32)
-    return network.processor(between, index)
+    return network.processor(between, plain(first[between, ranks(between, network.g)]))
 
 
 @compiled

@@ -259,17 +259,16 @@ def as_table(data: FileOrArray, name: str, has_labels: bool = True) -> FileTable
     if values is None or values.dtype.kind not in "iuf":
         kind = "a masked array" if values is None else f"an array of {values.dtype}"
         raise InputError(f"{name} is {kind}; give a file, or an array of numbers.")
-    heading = getattr(data, "column_names", getattr(data, "columns", None))  # Arrow, pandas
-    if heading is None or callable(heading):
+    above = _labels(getattr(data, "column_names", getattr(data, "columns", None)))  # Arrow, pandas
+    if above is None or above == tuple(map(str, range(len(above)))):
         return FileTable(Path(name), values)
-    above = tuple(map(str, heading))
-    if above == tuple(map(str, range(len(above)))):
-        return FileTable(Path(name), values)
-    if names_of_list(above) is not None:
-        return FileTable(Path(name), values, above)
-    index = getattr(data, "index", None)
-    below = None if index is None or callable(index) else tuple(map(str, index))
+    below = _labels(getattr(data, "index", None)) if names_of_list(above) is None else None
     return FileTable(Path(name), values, above, below)
+
+
+def _labels(names: Any) -> tuple[str, ...] | None:
+    """Return the labels of a frame; an array has none, and a list has a method of this name."""
+    return None if names is None or callable(names) else tuple(map(str, names))
 
 
 def _is_list(table: FileTable, network: Network) -> bool:

@@ -20,7 +20,6 @@ from popsnet.programs.schedules.colouring.multigraph import runs
 from popsnet.programs.schedules.groups.plan import GroupPlan, deal_matrix, join_packets
 from popsnet.programs.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost, pieces
 from popsnet.programs.schedules.groups.transport import MatrixBounds, fit
-from popsnet.programs.schedules.schedule import grouped
 
 _MOST_WORK = 1 << 24
 """The most phases tried for all packets together, in a pass."""
@@ -80,9 +79,9 @@ def in_many_phases(
     state = _empty(lengths, d, g)
     if not _settle(state, units, len(item), weight, divided.straight, shares):
         return None
-    units = units[:, units[3] > 0]
-    regrouped = Split(divided.straight, units[0], units[1], units[2], units[3].astype(np.int64))
-    return _deal_phases(regrouped, lengths, shares, units[4:])
+    source, relay, destination, packets, *both = units[:, units[3] > 0]
+    regrouped = Split(divided.straight, source, relay, destination, packets.astype(np.int64))
+    return _deal_phases(regrouped, lengths, shares, np.array(both))
 
 
 def growing_phases(slots: int, least: int) -> I64:
@@ -113,37 +112,29 @@ def _deal_phases(divided: Split, lengths: I64, shares: I64, phases: Ints) -> Gro
     ``shares`` has the straight packets of each phase, and ``phases`` those of both hops of each
     item of the split.
     """
-    g = len(divided.straight)
-    loads = shares.copy()
+    cells = np.arange(shares.size).reshape(len(lengths), -1).T.ravel()  # all phases of a pair
+    kinds = [(cells, shares.ravel()[cells])]
     ends = (divided.source, divided.relay, divided.destination)
     for hop in range(2):
-        np.add.at(loads, (phases[hop], ends[hop], ends[hop + 1]), divided.packets)
+        places = phases[hop], ends[hop], ends[hop + 1]
+        kinds.append((np.ravel_multi_index(places, shares.shape), divided.packets))
+    amounts = [np.bincount(*kind, shares.size).astype(np.int64) for kind in kinds]
+    loads = np.sum(amounts, axis=0)
     begins = np.cumsum(lengths) - lengths
     dealt = [
         begin + deal_matrix(load, int(slots))
-        for begin, load, slots in zip(begins, loads, lengths, strict=True)
+        for begin, load, slots in zip(begins, loads.reshape(shares.shape), lengths, strict=True)
     ]
     slots = np.concatenate(dealt).astype(np.int32)
-    taken = np.cumsum(loads.ravel()) - loads.ravel()
-    straight = _take(slots, taken, shares.ravel())
-    cell = np.repeat(np.tile(np.arange(g * g), len(lengths)), shares.ravel())
-    straight = straight[grouped(cell, g * g).packets]
-    hops = []
-    for hop in range(2):
-        cells = (phases[hop].astype(np.int64) * g + ends[hop]) * g + ends[hop + 1]
+    taken = np.cumsum(loads) - loads
+    by_item = list[I32]()
+    for (cells, packets), amount in zip(kinds, amounts, strict=True):
         order = np.argsort(cells, kind="stable")
-        amounts = np.bincount(cells, weights=divided.packets, minlength=len(taken))
-        by_cell = _take(slots, taken, amounts.astype(np.int64))
-        back = np.argsort(np.repeat(order, divided.packets[order]), kind="stable")
-        hops.append(by_cell[back])
-    return join_packets(divided, straight, hops[0], hops[1], int(lengths.sum()))
-
-
-def _take(slots: I32, taken: I64, amounts: I64) -> I32:
-    """Take the next slots of each cell of each phase, and move on what is taken."""
-    next_slots = slots[runs(taken, amounts)]
-    taken += amounts
-    return next_slots
+        back = np.argsort(np.repeat(order, packets[order]), kind="stable")
+        by_item.append(slots[runs(taken, amount)][back])
+        taken += amount
+    straight, firsts, finals = by_item
+    return join_packets(divided, straight, firsts, finals, int(lengths.sum()))
 
 
 class _State(NamedTuple):

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.model.network import I32, I64
-from popsnet.model.slot import Ints
+from popsnet.model.network import I32, I64, Ints
 from popsnet.programs.schedules.colouring.multigraph import runs
 from popsnet.programs.schedules.groups.nested import NO_SET, deal_evenly
 from popsnet.programs.schedules.groups.split import Split
