@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from popsnet.base.errors import InputError
 from popsnet.model.loops import plain
 from popsnet.model.network import I32, I64, Ints, Network
 from popsnet.programs.schedules.colouring.colouring import colour_edges
-from popsnet.programs.schedules.colouring.multigraph import join
+from popsnet.programs.schedules.colouring.multigraph import count, filled, join
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.schedule import Schedule, grouped, ranks
 from popsnet.programs.schedules.slots_needed import frequencies
@@ -138,9 +139,7 @@ def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
     """
     network, degree = demand.network, demand.degree
     source = np.concatenate((demand.source, _blanks(demand, degree)))
-    to = network.group(demand.destination)
-    missing = degree - np.bincount(to, minlength=network.g)
-    to = np.concatenate((to, np.repeat(np.arange(network.g, dtype=np.int32), missing)))
+    to = filled(plain(network.group(demand.destination)), network.g, degree)
     colours = colour_edges(network.group(source), to, degree, seed=seed)
     shape = network.d, network.g, network.channels
     rounds, relays = _relays(plain(source), colours, *shape, degree)
@@ -161,19 +160,19 @@ def _blanks(demand: Demand, degree: int) -> I32:
 
 def _of_relation(demand: Demand, seed: int) -> Schedule:
     """Schedule several packets per processor; those that hold the fewest packets relay."""
-    network, count = demand.network, demand.rounds
+    network = demand.network
     rounds = assign_rounds(demand, seed=seed)
-    order, bounds = grouped(rounds, count)
+    order, bounds = grouped(rounds, demand.rounds)
     relays = np.empty(demand.packets, dtype=np.int32)
     held = np.bincount(demand.source, minlength=network.n)
-    for r in range(count):
-        rows = order[bounds[r] : bounds[r + 1]]
+    for begin, end in pairwise(bounds.tolist()):
+        rows = order[begin:end]
         source, destination = demand.source[rows], demand.destination[rows]
         between = _between(network, source, destination, seed)
         held[source] -= 1  # each once in a round
         relays[rows] = _least_laden(held, between, network)
         held[destination] += 1
-    return Schedule.of_rounds(demand, rounds, relays, count)
+    return Schedule.of_rounds(demand, rounds, relays, demand.rounds)
 
 
 def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
@@ -199,8 +198,7 @@ def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
         return np.zeros(demand.packets, dtype=np.int32)
     if network.d <= network.channels:
         return colour_edges(*both, rounds, seed=seed)
-    loads = [np.bincount(ends, minlength=network.n).astype(np.int32) for ends in both]
-    seats = [join(load, network.d, rounds)[ends] for load, ends in zip(loads, both, strict=True)]
+    seats = [join(count(plain(ends), network.n), network.d, rounds)[ends] for ends in both]
     width = max(network.channels, *(int(seat.max()) + 1 for seat in seats))
     sending, receiving = (
         _side(network.group(ends), seat, network, width, rounds)
@@ -226,9 +224,8 @@ class _Side(NamedTuple):
 def _side(groups: Ints, seats: I32, network: Network, width: int, degree: int) -> _Side:
     """Build one side of the graph: ``width`` vertices per group, width - gW on the other side."""
     g, extra = network.g, width - network.channels
-    packets = (groups * width + seats).astype(np.int32)
-    missing = degree - np.bincount(packets, minlength=g * width)
-    blanks = np.repeat(np.arange(g * width, dtype=np.int32), missing)
+    packets = plain(groups * width + seats)
+    blanks = filled(packets, g * width, degree)[len(packets) :]
     of_group = ranks(blanks // width, g)
     joined = of_group < extra * degree
     extras = g * width + (blanks // width * extra + of_group // degree)[joined]

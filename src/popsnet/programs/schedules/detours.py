@@ -300,8 +300,7 @@ def _empty_room(network: Network, slots: int) -> _Room:
 
 def _larger(room: _Room) -> _Room:
     """Return the same room with twice the slots."""
-    larger: Any = (np.pad(array, ((0, 0), (0, array.shape[1]))) for array in room)
-    return _Room(*larger)
+    return _Room._make(np.pad(array, ((0, 0), (0, array.shape[1]))) for array in room)
 
 
 def _length(hops: Hops) -> int:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -73,16 +73,14 @@ class Rounding:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ReadDemand:
+class ReadDemand(NamedTuple):
     """A demand and, if there was a unit, how its amounts were rounded."""
 
     demand: Demand
     rounding: Rounding | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class ReadMatrix:
+class ReadMatrix(NamedTuple):
     """The counts of packets between groups or processors, and how they were rounded by a unit."""
 
     counts: I64
@@ -338,12 +336,11 @@ def _of_list(table: FileTable, network: Network, unit: float | None) -> ReadMatr
     amounts, where = table.values[:, at[2]], partial(table.where, column=at[2])
     if unit is None:
         packets, rounding = to_packets(amounts, None, where, str(table.path))
-        counts = np.zeros(g * g, np.int64)
-        np.add.at(counts, cells, packets)
-        return ReadMatrix(counts.reshape(g, g), rounding)
-    _require_amounts(amounts, where)
-    sums = np.bincount(cells, amounts, g * g)
-    counts, rounding = to_packets(sums, unit, lambda i: str(table.path), str(table.path))
+        counts = np.bincount(cells, packets, g * g).astype(np.int64)
+    else:
+        _require_amounts(amounts, where)
+        sums = np.bincount(cells, amounts, g * g)
+        counts, rounding = to_packets(sums, unit, lambda i: str(table.path), str(table.path))
     return ReadMatrix(counts.reshape(g, g), rounding)
 
 

@@ -177,7 +177,7 @@ def best_fixed(
     waits, or when the shortest queue has not become shorter for long.
     """
     network = demand.network
-    if network.couplers > MOST_ELEMENTS:
+    if network.couplers > MOST_ELEMENTS or bound >= most:
         return None
     dead = np.empty(0, dtype=np.bool_)
     if parts is not None:

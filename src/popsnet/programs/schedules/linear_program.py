@@ -103,9 +103,7 @@ def linear_bound(
         counts = counts * ~np.eye(len(counts), dtype=np.bool_)
     if not counts.any():
         return 0.0
-    if capacities is None:
-        capacities = _capacities(counts, d, wavelengths)
-    program = _program(counts, capacities)
+    program = _program(counts, capacities or _capacities(counts, d, wavelengths))
     solution = linprog(**program, method="highs-ipm")
     if solution.status != 0:
         return None
@@ -144,39 +142,34 @@ def _program(counts: I64, capacities: Capacities) -> dict[str, Any]:
     row, column = sparse.kron(unit, each), sparse.kron(each, unit)
     carried, sent, heard = (-array.reshape(-1, 1).astype(np.int64) for array in capacities[:3])
 
-    below = sparse.block_array(
-        [
-            [entry, entry, entry, entry, carried],
-            [row, row, row, row, sent],
-            [column, column, column, column, heard],
-            [None, entry, None, None, carried],
-            [None, None, entry, None, carried],
-            [None, row, None, None, sent],
-            [None, None, column, None, heard],
-        ],
-        format="csr",
-    )
-    nothing = np.zeros((g, 1), dtype=np.int64)
-    equal = sparse.block_array(
-        [
-            [row, row, None, None, nothing],
-            [column, None, column, None, None],
-            [None, column, -row, column - row, None],
-        ],
-        format="csr",
-    )
-    unlimited = np.zeros(size + 2 * g, dtype=np.int64)
-    limits = (carried, carried, sent, heard)
-    total = np.concatenate((counts.sum(axis=1), counts.sum(axis=0), np.zeros(g, dtype=np.int64)))
-    longest = capacities.longest
+    nothing, longest = np.zeros((g, 1), dtype=np.int64), capacities.longest
+    limits = (np.zeros(size + 2 * g, dtype=np.int64), carried, carried, sent, heard)
     elsewhere = np.where(np.eye(g, dtype=np.bool_), 0, longest * capacities.couplers).ravel()
     most = np.concatenate((counts.ravel(), elsewhere, elsewhere, elsewhere, [longest]))
     return {
         "c": np.repeat(np.array([0, 1]), (4 * size, 1)),
-        "A_ub": below,
-        "b_ub": np.concatenate((unlimited, *(limit.ravel() for limit in limits))),
-        "A_eq": equal,
-        "b_eq": total,
+        "A_ub": sparse.block_array(
+            [
+                [entry, entry, entry, entry, carried],
+                [row, row, row, row, sent],
+                [column, column, column, column, heard],
+                [None, entry, None, None, carried],
+                [None, None, entry, None, carried],
+                [None, row, None, None, sent],
+                [None, None, column, None, heard],
+            ],
+            format="csr",
+        ),
+        "b_ub": np.concatenate([limit.ravel() for limit in limits]),
+        "A_eq": sparse.block_array(
+            [
+                [row, row, None, None, nothing],
+                [column, None, column, None, None],
+                [None, column, -row, column - row, None],
+            ],
+            format="csr",
+        ),
+        "b_eq": np.concatenate((counts.sum(axis=1), counts.sum(axis=0), nothing.ravel())),
         "bounds": np.stack((np.zeros_like(most), most), axis=1),
     }
 

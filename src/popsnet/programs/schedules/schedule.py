@@ -71,8 +71,7 @@ class Hops(NamedTuple):
 
     def at(self, rows: Any) -> Hops:
         """Return some of the hops, in the order of these numbers."""
-        columns: Any = (column[rows] for column in self)
-        return Hops(*columns)
+        return Hops._make(column[rows] for column in self)
 
 
 class Messages(NamedTuple):

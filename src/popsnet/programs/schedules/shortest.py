@@ -88,9 +88,8 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     if not at_home and (made := one_slot(demand)) is not None:
         return made
     two = offline_slots(demand) if demand.h <= MOST_ROUNDS else _NO_SCHEDULE
-    paths, most = None, two
-    moving, wavelengths = demand.at(demand.moving), demand.network.wavelengths
-    if kind != "auto" or not is_crowded(moving, two * wavelengths):
+    paths, most, wavelengths = None, two, demand.network.wavelengths
+    if kind != "auto" or not is_crowded(demand.at(demand.moving), two * wavelengths):
         paths = Paths.straight(straight_slots(demand, seed=seed))
         most = min(two, paths.slots) if kind == "auto" else paths.slots
     if kind != "1" and wavelengths == 1 and demand.packets <= MOST_PACKETS:
@@ -137,17 +136,18 @@ def schedule_matrix(
     [9, 8, 7]
     """
     kind, d = _on(network, hops), network.d
-    if d == 1 or kind == "2":  # d = 1: packets inside a group start where they go
-        return _dealt(network, counts, kind, seed)
     one_hop = one_hop_slots(counts, d, network.wavelengths)
     busiest = max(counts.sum(axis=axis).max(initial=0) for axis in (0, 1))
     two_hops = 2 * -(-int(busiest) // min(d, network.channels))
     plan = None
-    if kind != "1" and network.wavelengths == 1:
+    if d > 1 and kind in ("auto", "mixed") and network.wavelengths == 1:
         most = min(one_hop, two_hops) if kind == "auto" else one_hop
         plan = _mixed_plan(counts, d, most, seed)
     if plan is None and kind == "auto" and two_hops < one_hop and two_hops <= 2 * MOST_ROUNDS:
-        return _dealt(network, counts, "2", seed)
+        kind = "2"
+    if d == 1 or kind == "2":  # for d = 1 packets inside a group start where they go
+        demand = demand_of_matrix(network, counts)
+        return demand, make_schedule(demand, hops=kind, seed=seed)
     plan = plan or plan_one_hop(counts, d, network.wavelengths)
     source, relay, destination = give_processors(network, plan)
     demand = Demand(network, source, destination)
@@ -163,13 +163,6 @@ def _mixed_plan(counts: npt.NDArray[Any], d: int, most: int, seed: int) -> Group
     if plan is None and len(counts) <= MOST_GROUPS:
         bound = max(bound, whole_slots(linear_bound(counts, d) or 0) - 1)
     return plan or plan_mixed(counts, d, bound + 1, most, seed=seed)
-
-
-def _dealt(
-    network: Network, counts: npt.NDArray[Any], hops: Hops, seed: int
-) -> tuple[Demand, Schedule]:
-    demand = demand_of_matrix(network, counts)
-    return demand, make_schedule(demand, hops=hops, seed=seed)
 
 
 def _on(network: Network, hops: Hops | int) -> Hops:

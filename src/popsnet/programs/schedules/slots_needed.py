@@ -83,7 +83,7 @@ def lower_bound(demand: Demand) -> int:
     used, packets = frequencies(moved.couplers, network.couplers)
     several = network.wavelengths
     low = max(h, min(-(-int(packets.max(initial=0)) // several), 2))
-    if low == 2 * max(h, -(-moved.degree // network.channels)):  # a schedule, of most permutations
+    if low == 2 * moved.rounds:  # a schedule, of most permutations
         return low
     to, by = np.divmod(used, network.g)
     return _least(_Loads(by, to, packets, network.g, several), network.d, low)

@@ -46,8 +46,7 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
     first = fit(straight * early // (early + late), bounds)
     if first is None:
         return None
-    phases = np.zeros((2, len(divided.packets)), dtype=np.int64)
-    phases[1] = 1
+    phases = np.repeat(np.array(((0,), (1,))), len(divided.packets), axis=1)
     return _deal_phases(divided, lengths, np.array((first, straight - first)), phases)
 
 
@@ -76,7 +75,9 @@ def in_many_phases(
     ends = divided.source[item], divided.relay[item], divided.destination[item]
     units[:4, : len(item)] = *ends, size
     shares = np.zeros((len(lengths), g, g), dtype=np.int64)
-    state = _empty(lengths, d, g)
+    loads = [np.zeros_like(each) for each in (shares, shares[:, 0], shares[:, 0])]
+    prices = [np.zeros(load.shape) for load in loads]
+    state = _State._make([np.array((lengths, d * lengths)), *loads, *prices])
     if not _settle(state, units, len(item), weight, divided.straight, shares):
         return None
     source, relay, destination, packets, *both = units[:, units[3] > 0]
@@ -148,13 +149,6 @@ class _State(NamedTuple):
     prices: F64
     send_prices: F64
     receive_prices: F64
-
-
-def _empty(lengths: I64, d: int, g: int) -> _State:
-    count = len(lengths)
-    whole = [np.zeros(shape, dtype=np.int64) for shape in ((count, g, g), (count, g), (count, g))]
-    prices = [np.zeros(loads.shape) for loads in whole]
-    return _State(np.array((lengths, d * lengths)), whole[0], whole[1], whole[2], *prices)
 
 
 @compiled(inline=True)

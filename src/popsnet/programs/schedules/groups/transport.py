@@ -30,14 +30,12 @@ def fit(start: I64, bounds: MatrixBounds) -> I64 | None:
     if any((low > high).any() for low, high in zip(bounds[::2], bounds[1::2], strict=True)):
         return None
     matrix = np.clip(start, bounds.least, bounds.most)
-    if not _mend(matrix, matrix.sum(axis=1), matrix.sum(axis=0), bounds):
-        return None
-    turned = np.ascontiguousarray(matrix.T)
-    least, most = (np.ascontiguousarray(bound.T) for bound in bounds[:2])
-    bounds = MatrixBounds(least, most, *bounds[4:], *bounds[2:4])
-    if not _mend(turned, turned.sum(axis=1), turned.sum(axis=0), bounds):
-        return None
-    return np.ascontiguousarray(turned.T)
+    for _ in range(2):  # the second time with rows and columns exchanged
+        if not _mend(matrix, matrix.sum(axis=1), matrix.sum(axis=0), bounds):
+            return None
+        matrix, *both = (np.ascontiguousarray(array.T) for array in (matrix, *bounds[:2]))
+        bounds = MatrixBounds._make([*both, *bounds[4:], *bounds[2:4]])
+    return matrix
 
 
 @compiled
