@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from popsnet.base.errors import InputError, PermutationError, import_networkx
-from popsnet.model.network import Bools, Network
-from popsnet.model.slot import Ints
+from popsnet.model.network import Bools, Ints, Network
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -134,10 +133,8 @@ class ConflictGraph:
 
     def without(self, gone: Bools) -> ConflictGraph:
         """Return the graph without these edges."""
-        stay = ~gone
-        return ConflictGraph(
-            self.network, self.packets[stay], self.sources[stay], self.temporaries[stay]
-        )
+        columns = self.packets, self.sources, self.temporaries
+        return ConflictGraph(self.network, *(column[~gone] for column in columns))
 
 
 class Phase(IntEnum):

@@ -19,6 +19,7 @@ grows with y below 1.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from math import exp, expm1, floor
 
 import numpy as np
@@ -118,7 +119,7 @@ def expected_steps(network: Network) -> float:
     >>> round(expected_steps(Network(64, 64)), 2)
     6.76
     """
-    return _mean_time(load * network.couplers for load in loads(network.d / network.g))
+    return _mean_time(steps_tail(network))
 
 
 def undelivered() -> Iterator[float]:
@@ -169,7 +170,7 @@ def expected_sweeps(network: Network) -> float:
     >>> round(expected_sweeps(Network(64, 64)), 2)
     5.06
     """
-    return _mean_time(rho * network.n for rho in undelivered())
+    return _mean_time(sweeps_tail(network))
 
 
 @on_network
@@ -231,13 +232,11 @@ def _some_left(packets: float) -> float:
     return -expm1(-packets / 2)
 
 
-def _mean_time(pending: Iterator[float]) -> float:
-    """Sum 1 and the probabilities that packets are left, from the means pending after each step."""
+def _mean_time(tail: Iterator[float]) -> float:
+    """Sum 1 and the probabilities that packets are left after each step."""
     steps = 1.0
-    for packets in pending:
-        if packets < _NOTHING:
-            break
-        steps += _some_left(packets)
+    for left in takewhile(lambda left: left >= _some_left(_NOTHING), tail):
+        steps += left
     return steps
 
 

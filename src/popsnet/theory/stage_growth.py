@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, repeat
 from math import exp, expm1, floor, isfinite, log, log1p, log2
 
 from popsnet.base.errors import InputError, wrong
@@ -155,12 +154,12 @@ def _row(exponent: float, left: float) -> Growth:
     )
 
 
-def _until(goal: float, after: Callable[[float], float], first: float) -> Iterator[float]:
+def _until(goal: float, after: Callable[[float], float], logarithm: float) -> Iterator[float]:
     """Yield L before the first stage and after each, up to the first that reaches the goal."""
-    for logarithm in accumulate(repeat(None), lambda now, _: after(now), initial=first):
+    yield logarithm
+    while logarithm < goal:
+        logarithm = after(logarithm)
         yield logarithm
-        if logarithm >= goal:
-            return
 
 
 def _with_marked(goal: float, after_sweeps: list[float]) -> Iterator[tuple[int, int]]:

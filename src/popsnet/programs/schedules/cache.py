@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import blake2b
 from threading import Lock
 
 import numpy as np
 
-from popsnet.model.network import Network, on_network
-from popsnet.model.slot import Ints
+from popsnet.model.network import Ints, Network, on_network
 from popsnet.programs.schedules.construction import make_two_hops, one_slot
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.schedule import Schedule
@@ -73,13 +71,12 @@ def schedule_permutation(network: Network, destination: Ints, *, seed: int = 0) 
     4
     """
     permutation = np.ascontiguousarray(destination, dtype=np.int32)
-    name, make = f"permutation {network!r} {seed}", partial(_make, network, permutation, seed)
-    return kept_schedule(name, (permutation,), make)
 
+    def make() -> Schedule:
+        demand = Demand.of_permutation(network, permutation)
+        return one_slot(demand) or make_two_hops(demand, seed=seed)
 
-def _make(network: Network, permutation: Ints, seed: int) -> Schedule:
-    demand = Demand.of_permutation(network, permutation)
-    return one_slot(demand) or make_two_hops(demand, seed=seed)
+    return kept_schedule(f"permutation {network!r} {seed}", (permutation,), make)
 
 
 def schedule_demand(demand: Demand, *, seed: int = 0) -> Schedule:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -9,12 +11,11 @@ import numpy as np
 from popsnet.base.compiled import compiled
 from popsnet.base.errors import InputError
 from popsnet.model.loops import plain
-from popsnet.model.network import I32, I64, Network
-from popsnet.model.slot import Ints
+from popsnet.model.network import I32, I64, Ints, Network
 from popsnet.programs.schedules.colouring.colouring import colour_edges
-from popsnet.programs.schedules.colouring.multigraph import join
+from popsnet.programs.schedules.colouring.multigraph import count, filled, join
 from popsnet.programs.schedules.demand import Demand
-from popsnet.programs.schedules.schedule import Paths, Schedule, grouped, ranks
+from popsnet.programs.schedules.schedule import Schedule, grouped, ranks
 from popsnet.programs.schedules.slots_needed import frequencies
 
 MOST_ROUNDS = 2**16
@@ -86,20 +87,18 @@ def make_two_hops(demand: Demand, *, seed: int = 0) -> Schedule:
 def one_slot(demand: Demand) -> Schedule | None:
     """Return the schedule of one slot, or None if packets share a processor or crowd a coupler."""
     network = demand.network
-    if network.d > 1 and crowd_couplers(
-        network, demand.source, demand.destination, network.wavelengths
-    ):
+    if (network.d > 1 and is_crowded(demand, network.wavelengths)) or demand.h > 1:
         return None
-    if demand.h > 1:
-        return None
-    return Schedule.of_paths(demand, Paths.straight(np.zeros(demand.packets, dtype=np.int32)))
+    none = np.zeros(demand.packets, dtype=np.int32)
+    slots = min(demand.packets, 1)
+    return replace(Schedule.of_rounds(demand, none, None, slots), in_rounds=False)
 
 
-def crowd_couplers(network: Network, source: Ints, destination: Ints, most: int) -> bool:
+def is_crowded(demand: Demand, most: int) -> bool:
     """Return whether more than some packets have the same coupler in one hop."""
+    network = demand.network
     for part in (slice(0, 4 * network.g), slice(None)):  # a few packets often show it
-        by, to = network.group(source[part]), network.group(destination[part])
-        packets = frequencies(network.coupler(to, by), network.couplers)[1]
+        packets = frequencies(demand.at(part).couplers, network.couplers)[1]
         if packets.max(initial=0) > most:
             return True
     return False
@@ -140,9 +139,7 @@ def _of_long_rounds(demand: Demand, seed: int) -> Schedule:
     """
     network, degree = demand.network, demand.degree
     source = np.concatenate((demand.source, _blanks(demand, degree)))
-    to = network.group(demand.destination)
-    missing = degree - np.bincount(to, minlength=network.g)
-    to = np.concatenate((to, np.repeat(np.arange(network.g, dtype=np.int32), missing)))
+    to = filled(plain(network.group(demand.destination)), network.g, degree)
     colours = colour_edges(network.group(source), to, degree, seed=seed)
     shape = network.d, network.g, network.channels
     rounds, relays = _relays(plain(source), colours, *shape, degree)
@@ -163,19 +160,19 @@ def _blanks(demand: Demand, degree: int) -> I32:
 
 def _of_relation(demand: Demand, seed: int) -> Schedule:
     """Schedule several packets per processor; those that hold the fewest packets relay."""
-    network, count = demand.network, demand.rounds
+    network = demand.network
     rounds = assign_rounds(demand, seed=seed)
-    order, bounds = grouped(rounds, count)
+    order, bounds = grouped(rounds, demand.rounds)
     relays = np.empty(demand.packets, dtype=np.int32)
     held = np.bincount(demand.source, minlength=network.n)
-    for r in range(count):
-        rows = order[bounds[r] : bounds[r + 1]]
+    for begin, end in pairwise(bounds.tolist()):
+        rows = order[begin:end]
         source, destination = demand.source[rows], demand.destination[rows]
         between = _between(network, source, destination, seed)
         held[source] -= 1  # each once in a round
         relays[rows] = _least_laden(held, between, network)
         held[destination] += 1
-    return Schedule.of_rounds(demand, rounds, relays, count)
+    return Schedule.of_rounds(demand, rounds, relays, demand.rounds)
 
 
 def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
@@ -201,8 +198,7 @@ def assign_rounds(demand: Demand, *, seed: int = 0) -> I32:
         return np.zeros(demand.packets, dtype=np.int32)
     if network.d <= network.channels:
         return colour_edges(*both, rounds, seed=seed)
-    loads = [np.bincount(ends, minlength=network.n).astype(np.int32) for ends in both]
-    seats = [join(load, network.d, rounds)[ends] for load, ends in zip(loads, both, strict=True)]
+    seats = [join(count(plain(ends), network.n), network.d, rounds)[ends] for ends in both]
     width = max(network.channels, *(int(seat.max()) + 1 for seat in seats))
     sending, receiving = (
         _side(network.group(ends), seat, network, width, rounds)
@@ -228,9 +224,8 @@ class _Side(NamedTuple):
 def _side(groups: Ints, seats: I32, network: Network, width: int, degree: int) -> _Side:
     """Build one side of the graph: ``width`` vertices per group, width - gW on the other side."""
     g, extra = network.g, width - network.channels
-    packets = (groups * width + seats).astype(np.int32)
-    missing = degree - np.bincount(packets, minlength=g * width)
-    blanks = np.repeat(np.arange(g * width, dtype=np.int32), missing)
+    packets = plain(groups * width + seats)
+    blanks = filled(packets, g * width, degree)[len(packets) :]
     of_group = ranks(blanks // width, g)
     joined = of_group < extra * degree
     extras = g * width + (blanks // width * extra + of_group // degree)[joined]
@@ -240,8 +235,7 @@ def _side(groups: Ints, seats: I32, network: Network, width: int, degree: int) -
 def _least_laden(held: I64, between: I32, network: Network) -> I32:
     """Choose a processor of the relay group for each packet, those with fewest packets first."""
     first = np.argsort(held.reshape(network.g, network.d), axis=1, kind="stable")
-    index: I32 = first[between, ranks(between, network.g)].astype(np.int32)
-    return network.processor(between, index)
+    return network.processor(between, plain(first[between, ranks(between, network.g)]))
 
 
 @compiled

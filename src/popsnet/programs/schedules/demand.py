@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
 from popsnet.base.errors import InputError
-from popsnet.model.network import I64, Network
-from popsnet.model.slot import Ints
+from popsnet.model.network import I64, Ints, Network
 
 _MOST = 2**30
 
@@ -73,6 +73,20 @@ class Demand:
         """Make the demand of a permutation, in which packet i starts at processor i."""
         return cls(network, network.processors, destination)
 
+    def at(self, rows: Any) -> Demand:
+        """Return the demand of some of the packets, by their numbers or a mask."""
+        return Demand(self.network, self.source[rows], self.destination[rows])
+
+    @property
+    def moving(self) -> I64:
+        """The numbers of the packets that do not start at their destinations."""
+        return np.flatnonzero(self.source != self.destination)
+
+    @property
+    def couplers(self) -> I64:
+        """The coupler of each packet, if it goes straight."""
+        return self.network.coupler(*map(self.network.group, (self.destination, self.source)))
+
     @property
     def digest(self) -> str:
         """A hash of the packets, in order."""
@@ -110,10 +124,8 @@ class Demand:
         array of int, shape (g, g)
             The counts.
         """
-        network, g = self.network, self.network.g
-        moving = self.source != self.destination
-        by, to = network.group(self.source[moving]), network.group(self.destination[moving])
-        return np.bincount(by.astype(np.int64) * g + to, minlength=g * g).reshape(g, g)
+        g, couplers = self.network.g, self.at(self.moving).couplers
+        return np.bincount(couplers, minlength=g * g).reshape(g, g).T
 
     @property
     def is_permutation(self) -> bool:
@@ -125,4 +137,4 @@ class Demand:
 
 def most(numbers: Ints) -> int:
     """Return how often the most frequent number occurs."""
-    return int(np.bincount(numbers).max()) if len(numbers) else 0
+    return int(np.bincount(numbers).max(initial=0))

@@ -5,7 +5,6 @@ What still works of the schedule of the intact network is kept, and other packet
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from popsnet.base.splitmix import word
 from popsnet.base.system import available_memory
 from popsnet.model.coins import Coins
 from popsnet.model.faults import WorkingParts
-from popsnet.model.loops import plain
+from popsnet.model.loops import plain, plain_each
 from popsnet.model.network import I32, I64, U16, U64, Bools, Network
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.fixed import best_fixed
@@ -114,17 +113,14 @@ def make_detours(
     needed = _hops_needed(demand, parts, ways)
     stays = demand.source == demand.destination
     unreachable = np.flatnonzero((needed == 0) & ~stays).astype(np.int32)
-    home = np.flatnonzero(stays).astype(np.int32)
     sent = np.flatnonzero(needed).astype(np.int32)
     bound = _bound(demand, sent, needed[sent], parts, free)
-    candidates = [
-        _first_fit(demand, ways, needed, hops) for hops in (_kept(intact, parts, needed), NO_HOPS)
-    ]
-    best = min(candidates, key=_length)
-    made = Schedule.of_hops(network, best, (plain(demand.source)[home], home))
+    kept = (_kept(intact, parts, needed), NO_HOPS)
+    best = min((_first_fit(demand, ways, needed, hops) for hops in kept), key=_length)
+    made = Schedule.of_hops(demand, best, plain(np.flatnonzero(stays)), _length(best))
     if network.wavelengths > 1 or hops in ("1", "2") or needed.max(initial=0) > 2:
         return Detours(made, unreachable, bound)
-    moved = Demand(network, demand.source[sent], demand.destination[sent])
+    moved = demand.at(sent)
     paths = best_fixed(moved, bound, made.slots, seed=seed, parts=parts)
     if paths is not None:
         made = replace(Schedule.of_paths(moved, paths).renumbered(sent), home=made.home)
@@ -181,8 +177,8 @@ def _bound(demand: Demand, sent: I32, needed: I64, parts: WorkingParts, free: bo
     """Return a bound for the packets that are sent; see :func:`make_detours`."""
     if not len(sent):
         return 0
-    network, source, destination = demand.network, demand.source[sent], demand.destination[sent]
-    by, to = network.group(source), network.group(destination)
+    network, moved = demand.network, demand.at(sent)
+    by, to = network.group(moved.source), network.group(moved.destination)
     hops = np.where(parts.couplers[to, by], 1, needed)
     couplers, sends, hears, _ = live_capacities(network, parts, 0)
     everything = min(int(couplers.sum()), int(sends.sum()), int(hears.sum()))
@@ -191,7 +187,6 @@ def _bound(demand: Demand, sent: I32, needed: I64, parts: WorkingParts, free: bo
         for ends, room in ((by, sends), (to, hears))
     ]
     counted = max(int(hops.sum()) / everything, *(share.max() for share in shares))
-    moved = Demand(network, source, destination)
     if free:
         intact = matrix_bound(moved.moving_counts(), network.d, network.wavelengths)
     else:
@@ -305,8 +300,7 @@ def _empty_room(network: Network, slots: int) -> _Room:
 
 def _larger(room: _Room) -> _Room:
     """Return the same room with twice the slots."""
-    larger: Any = (np.pad(array, ((0, 0), (0, array.shape[1]))) for array in room)
-    return _Room(*larger)
+    return _Room._make(np.pad(array, ((0, 0), (0, array.shape[1]))) for array in room)
 
 
 def _length(hops: Hops) -> int:
@@ -320,18 +314,14 @@ def _kept(intact: Schedule, parts: WorkingParts, needed: I64) -> Hops:
     works = parts.sends[hops.senders] & parts.hears[hops.listeners] & couplers
     whole: Bools = np.asarray(needed > 0)
     whole[hops.packets[~works]] = False
-    rows = whole[hops.packets]
-    columns: Any = (column[rows] for column in hops)
-    return Hops(*columns)
+    return hops.at(whole[hops.packets])
 
 
 def _first_fit(demand: Demand, ways: _Ways, needed: I64, intact_hops: Hops) -> Hops:
     """Give hops to all packets that are sent and not kept, those with the longest ways first."""
-    network = demand.network
-    source, destination = plain(demand.source), plain(demand.destination)
     waits = needed > 0
     waits[intact_hops.packets] = False
-    room, columns = _empty_room(network, _length(intact_hops)), [intact_hops]
+    room, columns = _empty_room(demand.network, _length(intact_hops)), [intact_hops]
     _occupy_all(intact_hops.slots, intact_hops.senders, intact_hops.listeners, ways, room)
     for packet in np.flatnonzero(waits & (needed > 2)):
         room, hops = _take_long_way(int(packet), demand, ways, room)
@@ -339,24 +329,11 @@ def _first_fit(demand: Demand, ways: _Ways, needed: I64, intact_hops: Hops) -> H
     packets = np.flatnonzero(waits & (needed <= 2))
     packets = packets[np.argsort(-needed[packets], kind="stable")]
     places = np.full((3, len(packets)), STRAIGHT, dtype=np.int32)
-    ends, done = (source[packets], destination[packets]), 0
-    while (done := _fit(*ends, ways, room, done, places)) < len(packets):
+    source, destination = plain_each(demand.source[packets], demand.destination[packets])
+    done = 0
+    while (done := _fit(source, destination, ways, room, done, places)) < len(packets):
         room = _larger(room)
-    return _joined([*columns, _hops_of(packets.astype(np.int32), source, destination, places)])
-
-
-def _hops_of(packets: I32, source: I32, destination: I32, places: I32) -> Hops:
-    """Return the hops of packets with at most one relay each."""
-    relay, first, final = places
-    two = relay >= 0
-    to = np.where(two, relay, destination[packets])
-    direct = Hops(packets, first, source[packets], to, np.zeros_like(two), two)
-    last = destination[packets[two]], np.ones(two.sum(), np.bool_), np.zeros(two.sum(), np.bool_)
-    return _joined([direct, Hops(packets[two], final[two], relay[two], *last)])
-
-
-def _joined(columns: Iterable[Hops]) -> Hops:
-    return Hops(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+    return Hops.joined([*columns, Hops.of_paths(demand, plain(packets), *places)])
 
 
 def _take_long_way(packet: int, demand: Demand, ways: _Ways, room: _Room) -> tuple[_Room, Hops]:
@@ -364,7 +341,7 @@ def _take_long_way(packet: int, demand: Demand, ways: _Ways, room: _Room) -> tup
     network = demand.network
     at, last = int(demand.source[packet]), int(demand.destination[packet])
     slot = -1
-    rows: list[tuple[int, int, int, int, bool, bool]] = []
+    rows = list[tuple[int, int, int, int, bool, bool]]()
     groups = _long_way(ways, int(network.group(at)), int(network.group(last)))
     for group in groups:
         end = group == groups[-1]
@@ -375,7 +352,7 @@ def _take_long_way(packet: int, demand: Demand, ways: _Ways, room: _Room) -> tup
             room = _larger(room)
         slot, to = hop
         _occupy(slot, at, to, ways, room)
-        rows.append((packet, slot, at, to, len(rows) > 0, not end))
+        rows.append((slot, at, to, packet, len(rows) > 0, not end))
         at = to
     columns = np.array(rows, dtype=np.int32).T
     return room, Hops(*columns[:4], *columns[4:].astype(np.bool_))

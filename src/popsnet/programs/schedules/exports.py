@@ -61,7 +61,7 @@ def write_hops(schedule: Schedule, demand: Demand, file: TextIO) -> None:
     1,1,0,1,0,1,0,0,1
     1,1,1,0,1,0,1,1,0
     """
-    _write(schedule, HOPS, ("wavelength",), _hops(schedule, demand), file)
+    _write(hop_names(schedule), _hops(schedule, demand), file)
 
 
 def hop_names(schedule: Schedule) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def write_ports(schedule: Schedule, file: TextIO) -> None:
     1,1,2,1,0,0
     1,2,,,1,1
     """
-    _write(schedule, PORTS, _TUNED, _ports(schedule), file)
+    _write(_names(schedule, PORTS, _TUNED), _ports(schedule), file)
 
 
 def _hops(schedule: Schedule, demand: Demand) -> Iterator[npt.NDArray[Any]]:
@@ -134,18 +134,14 @@ def _ports(schedule: Schedule) -> Iterator[npt.NDArray[Any]]:
         yield rows
 
 
-def _write(
-    schedule: Schedule, heading: Sequence[str], tuned: Sequence[str],
-    slots: Iterable[npt.NDArray[Any]], file: TextIO,
-) -> None:  # fmt: skip
-    """Write the rows of all slots, without the columns of wavelengths where there is one."""
-    names = _names(schedule, heading, tuned)
+def _names(schedule: Schedule, names: tuple[str, ...], tuned: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns, with those of wavelengths where there are several."""
+    return names + tuned * min(schedule.network.wavelengths - 1, 1)
+
+
+def _write(names: Sequence[str], slots: Iterable[npt.NDArray[Any]], file: TextIO) -> None:
+    """Write these columns of the rows of all slots; those of wavelengths come last."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(names)
     for rows in slots:
         writer.writerows(rows[:, : len(names)].tolist())
-
-
-def _names(schedule: Schedule, heading: Sequence[str], tuned: Sequence[str]) -> tuple[str, ...]:
-    columns = len(heading) + len(tuned) * min(schedule.network.wavelengths - 1, 1)
-    return (*heading, *tuned)[:columns]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -73,16 +73,14 @@ class Rounding:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ReadDemand:
+class ReadDemand(NamedTuple):
     """A demand and, if there was a unit, how its amounts were rounded."""
 
     demand: Demand
     rounding: Rounding | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class ReadMatrix:
+class ReadMatrix(NamedTuple):
     """The counts of packets between groups or processors, and how they were rounded by a unit."""
 
     counts: I64
@@ -259,17 +257,16 @@ def as_table(data: FileOrArray, name: str, has_labels: bool = True) -> FileTable
     if values is None or values.dtype.kind not in "iuf":
         kind = "a masked array" if values is None else f"an array of {values.dtype}"
         raise InputError(f"{name} is {kind}; give a file, or an array of numbers.")
-    heading = getattr(data, "column_names", getattr(data, "columns", None))  # Arrow, pandas
-    if heading is None or callable(heading):
+    above = _labels(getattr(data, "column_names", getattr(data, "columns", None)))  # Arrow, pandas
+    if above is None or above == tuple(map(str, range(len(above)))):
         return FileTable(Path(name), values)
-    above = tuple(map(str, heading))
-    if above == tuple(map(str, range(len(above)))):
-        return FileTable(Path(name), values)
-    if names_of_list(above) is not None:
-        return FileTable(Path(name), values, above)
-    index = getattr(data, "index", None)
-    below = None if index is None or callable(index) else tuple(map(str, index))
+    below = _labels(getattr(data, "index", None)) if names_of_list(above) is None else None
     return FileTable(Path(name), values, above, below)
+
+
+def _labels(names: Any) -> tuple[str, ...] | None:
+    """Return the labels of a frame; an array has none, and a list has a method of this name."""
+    return None if names is None or callable(names) else tuple(map(str, names))
 
 
 def _is_list(table: FileTable, network: Network) -> bool:
@@ -339,12 +336,11 @@ def _of_list(table: FileTable, network: Network, unit: float | None) -> ReadMatr
     amounts, where = table.values[:, at[2]], partial(table.where, column=at[2])
     if unit is None:
         packets, rounding = to_packets(amounts, None, where, str(table.path))
-        counts = np.zeros(g * g, np.int64)
-        np.add.at(counts, cells, packets)
-        return ReadMatrix(counts.reshape(g, g), rounding)
-    _require_amounts(amounts, where)
-    sums = np.bincount(cells, amounts, g * g)
-    counts, rounding = to_packets(sums, unit, lambda i: str(table.path), str(table.path))
+        counts = np.bincount(cells, packets, g * g).astype(np.int64)
+    else:
+        _require_amounts(amounts, where)
+        sums = np.bincount(cells, amounts, g * g)
+        counts, rounding = to_packets(sums, unit, lambda i: str(table.path), str(table.path))
     return ReadMatrix(counts.reshape(g, g), rounding)
 
 

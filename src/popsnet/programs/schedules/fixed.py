@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.base.compiled import compiled
 from popsnet.base.splitmix import word
 from popsnet.model.coins import Coins
 from popsnet.model.faults import WorkingParts
-from popsnet.model.loops import plain
-from popsnet.model.network import I32, I64, Bools, Network
-from popsnet.model.slot import Ints
+from popsnet.model.loops import plain_each
+from popsnet.model.network import I32, I64, Bools, Ints, Network
 from popsnet.programs.schedules.colouring.colouring import colour_edges
-from popsnet.programs.schedules.demand import Demand
+from popsnet.programs.schedules.demand import Demand, most
 from popsnet.programs.schedules.schedule import HOME, Paths, ranks
-
-F32 = npt.NDArray[np.float32]
 
 MOST_PACKETS = 2**21
 """Larger demands are not searched."""
@@ -63,8 +59,7 @@ class _Movers(NamedTuple):
     @property
     def loads(self) -> tuple[int, int]:
         """The most packets of a processor (h), and those of a coupler (C)."""
-        most = [int(np.bincount(parts).max(initial=0)) for parts in self[1:4]]
-        return max(most[:2]), most[2]
+        return max(most(self.source), most(self.destination)), most(self.coupler)
 
     def placed(self, packets: int, values: I32) -> I32:
         """Return the values of moving packets for all packets, with -1 for the others."""
@@ -73,23 +68,16 @@ class _Movers(NamedTuple):
         return placed
 
 
-def _uses(demand: Demand) -> tuple[I64, Ints, Ints, I64]:
-    """Return the packets that move, and the source, destination and coupler of each."""
-    network = demand.network
-    packets = np.flatnonzero(demand.source != demand.destination)
-    source, destination = demand.source[packets], demand.destination[packets]
-    coupler = network.coupler(network.group(destination), network.group(source))
-    return packets, source, destination, coupler
-
-
 def _going_straight(demand: Demand) -> _Movers:
     """Give numbers without gaps to what packets use that go straight."""
-    packets, source, destination, coupler = _uses(demand)
-    places, count = _numbered(coupler)  # its packets use its wavelengths in turn
-    several = demand.network.wavelengths
+    moved, several = demand.at(demand.moving), demand.network.wavelengths
+    places, count = _numbered(moved.couplers)  # its packets use its wavelengths in turn
     coupler = places.astype(np.int64) * several + ranks(places, count) % several
-    (senders, m), (listeners, n), (couplers, k) = map(_numbered, (source, destination, coupler))
-    return _Movers(packets, senders, listeners, couplers, (m, n, k), 0, np.empty(0, dtype=np.bool_))
+    (senders, m), (listeners, n), (couplers, k) = map(
+        _numbered, (moved.source, moved.destination, coupler)
+    )
+    none = np.empty(0, dtype=np.bool_)
+    return _Movers(demand.moving, senders, listeners, couplers, (m, n, k), 0, none)
 
 
 def _numbered(numbers: Ints) -> tuple[I32, int]:
@@ -137,14 +125,14 @@ def straight_slots(demand: Demand, *, seed: int = 0) -> I32:
     [0, 1, 0]
     """
     moving = _going_straight(demand)
-    h, most = moving.loads
+    h, crowd = moving.loads
     if demand.network.d == 1:
         slots = colour_edges(moving.source, moving.destination, seed=seed)
     elif h <= 1:
         slots = ranks(moving.coupler, moving.sizes[2])
     else:
         slots = _first_fit(moving)
-        better = _shortest(demand.network, moving, max(h, most), int(slots.max()) + 1, seed)
+        better = _shortest(demand.network, moving, max(h, crowd), int(slots.max()) + 1, seed)
         slots = slots if better is None else better[1]
     return moving.placed(demand.packets, slots)
 
@@ -189,15 +177,14 @@ def best_fixed(
     waits, or when the shortest queue has not become shorter for long.
     """
     network = demand.network
-    if network.couplers > MOST_ELEMENTS:
+    if network.couplers > MOST_ELEMENTS or bound >= most:
         return None
     dead = np.empty(0, dtype=np.bool_)
     if parts is not None:
         dead = ~np.concatenate((parts.sends, parts.hears, parts.couplers.ravel()))
-    packets, *uses = _uses(demand)
-    source, destination, coupler = map(plain, uses)
-    sizes = network.n, network.n, network.couplers
-    moving = _Movers(packets, source, destination, coupler, sizes, _RELAYS, dead)
+    moved, sizes = demand.at(demand.moving), (network.n, network.n, network.couplers)
+    source, destination, coupler = plain_each(moved.source, moved.destination, moved.couplers)
+    moving = _Movers(demand.moving, source, destination, coupler, sizes, _RELAYS, dead)
     plan = _shortest(network, moving, bound, most, seed)
     if plan is None:
         return None
@@ -221,11 +208,11 @@ def _shortest(network: Network, moving: _Movers, bound: int, most: int, seed: in
 
 def _attempt(network: Network, moving: _Movers, slots: int, seed: int) -> I32 | None:
     """Return relay, first and final slot of every moving packet, as rows."""
-    h, most = moving.loads
+    h, crowd = moving.loads
     if not len(moving.packets):
         return np.empty((3, 0), dtype=np.int32)
     m, tries = len(moving.packets), moving.tries
-    if slots < h or (slots < most and not tries) or m > min(_WORK // slots, MOST_PACKETS):
+    if slots < h or (slots < crowd and not tries) or m > min(_WORK // slots, MOST_PACKETS):
         return None
     if sum(moving.sizes) * slots > MOST_ELEMENTS:
         return None

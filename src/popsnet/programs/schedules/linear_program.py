@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from popsnet.model.network import F64, I64
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 
 _SCALE = 2**40
 _LARGEST = 2**22
@@ -107,16 +103,8 @@ def linear_bound(
         counts = counts * ~np.eye(len(counts), dtype=np.bool_)
     if not counts.any():
         return 0.0
-    if capacities is None:
-        capacities = _capacities(counts, d, wavelengths)
-    program = _program(counts, capacities)
-    solution = linprog(
-        program.cost,
-        program.below, program.limit,
-        program.equal, program.total,
-        np.stack((np.zeros_like(program.most), program.most), axis=1),
-        method="highs-ipm",
-    )  # fmt: skip
+    program = _program(counts, capacities or _capacities(counts, d, wavelengths))
+    solution = linprog(**program, method="highs-ipm")
     if solution.status != 0:
         return None
     proved = _proved(program, solution.ineqlin.marginals, solution.eqlin.marginals)
@@ -131,17 +119,6 @@ def whole_slots(bound: float) -> int:
     return int(np.ceil(bound - 1e-6))
 
 
-class _Program(NamedTuple):
-    """Minimize ``cost·x`` where ``below·x ≤ limit``, ``equal·x = total``, ``0 ≤ x ≤ most``."""
-
-    cost: I64
-    below: csr_array
-    limit: I64
-    equal: csr_array
-    total: I64
-    most: I64
-
-
 def _capacities(counts: I64, d: int, w: int) -> Capacities:
     """Return what a network without dead parts can carry."""
     g = len(counts)
@@ -151,8 +128,11 @@ def _capacities(counts: I64, d: int, w: int) -> Capacities:
     return Capacities(np.full((g, g), w), np.full(g, m), np.full(g, m), longest)
 
 
-def _program(counts: I64, capacities: Capacities) -> _Program:
-    """Write the linear program of the notes; the variables are x, y, z, v by rows, and T."""
+def _program(counts: I64, capacities: Capacities) -> dict[str, Any]:
+    """Write the linear program of the notes, as arguments of ``linprog``.
+
+    The variables are x, y, z, v by rows, and T.
+    """
     from scipy import sparse
 
     g = len(counts)
@@ -162,58 +142,50 @@ def _program(counts: I64, capacities: Capacities) -> _Program:
     row, column = sparse.kron(unit, each), sparse.kron(each, unit)
     carried, sent, heard = (-array.reshape(-1, 1).astype(np.int64) for array in capacities[:3])
 
-    below = sparse.block_array(
-        [
-            [entry, entry, entry, entry, carried],
-            [row, row, row, row, sent],
-            [column, column, column, column, heard],
-            [None, entry, None, None, carried],
-            [None, None, entry, None, carried],
-            [None, row, None, None, sent],
-            [None, None, column, None, heard],
-        ],
-        format="csr",
-    )
-    nothing = np.zeros((g, 1), dtype=np.int64)
-    equal = sparse.block_array(
-        [
-            [row, row, None, None, nothing],
-            [column, None, column, None, None],
-            [None, column, -row, column - row, None],
-        ],
-        format="csr",
-    )
-    unlimited = np.zeros(size + 2 * g, dtype=np.int64)
-    limits = (carried, carried, sent, heard)
-    total = np.concatenate((counts.sum(axis=1), counts.sum(axis=0), np.zeros(g, dtype=np.int64)))
-    longest = capacities.longest
+    nothing, longest = np.zeros((g, 1), dtype=np.int64), capacities.longest
+    limits = (np.zeros(size + 2 * g, dtype=np.int64), carried, carried, sent, heard)
     elsewhere = np.where(np.eye(g, dtype=np.bool_), 0, longest * capacities.couplers).ravel()
-    return _Program(
-        cost=np.repeat(np.array([0, 1]), (4 * size, 1)),
-        below=below,
-        limit=np.concatenate((unlimited, *(limit.ravel() for limit in limits))),
-        equal=equal,
-        total=total,
-        most=np.concatenate((counts.ravel(), elsewhere, elsewhere, elsewhere, [longest])),
-    )
+    most = np.concatenate((counts.ravel(), elsewhere, elsewhere, elsewhere, [longest]))
+    return {
+        "c": np.repeat(np.array([0, 1]), (4 * size, 1)),
+        "A_ub": sparse.block_array(
+            [
+                [entry, entry, entry, entry, carried],
+                [row, row, row, row, sent],
+                [column, column, column, column, heard],
+                [None, entry, None, None, carried],
+                [None, None, entry, None, carried],
+                [None, row, None, None, sent],
+                [None, None, column, None, heard],
+            ],
+            format="csr",
+        ),
+        "b_ub": np.concatenate([limit.ravel() for limit in limits]),
+        "A_eq": sparse.block_array(
+            [
+                [row, row, None, None, nothing],
+                [column, None, column, None, None],
+                [None, column, -row, column - row, None],
+            ],
+            format="csr",
+        ),
+        "b_eq": np.concatenate((counts.sum(axis=1), counts.sum(axis=0), nothing.ravel())),
+        "bounds": np.stack((np.zeros_like(most), most), axis=1),
+    }
 
 
-def _proved(program: _Program, below: F64, equal: F64) -> Fraction | None:
+def _proved(program: dict[str, Any], below: F64, equal: F64) -> Fraction | None:
     """Return the bound that any values of the dual variables prove, in exact arithmetic.
 
-    For p ≤ 0 and any q, a feasible x has cost·x ≥ p·limit + q·total + r·x, where r is
-    cost - p·below - q·equal, and r·x is at least the sum of all min(r, 0)·most.
+    For p ≤ 0 and any q, a feasible x has c·x ≥ p·b_ub + q·b_eq + r·x, where r is
+    c - p·A_ub - q·A_eq, and r·x is at least the sum of all min(r, 0) times the bounds of x.
     """
-    sums = abs(program.below).T @ np.abs(below) + abs(program.equal).T @ np.abs(equal)
+    sums = abs(program["A_ub"]).T @ np.abs(below) + abs(program["A_eq"]).T @ np.abs(equal)
     if not sums.max() <= _LARGEST:  # true of nan as well
         return None
     p = np.minimum(np.rint(below * _SCALE), 0).astype(np.int64)
     q = np.rint(equal * _SCALE).astype(np.int64)
-    rest = program.cost * _SCALE - program.below.T @ p - program.equal.T @ q
-    terms = (p, program.limit), (q, program.total), (np.minimum(rest, 0), program.most)
-    return Fraction(sum(_product(*term) for term in terms), _SCALE)
-
-
-def _product(left: I64, right: I64) -> int:
-    """Multiply two vectors in Python's integers, which do not overflow."""
-    return sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))
+    rest = np.minimum(program["c"] * _SCALE - program["A_ub"].T @ p - program["A_eq"].T @ q, 0)
+    terms = (p, program["b_ub"]), (q, program["b_eq"]), (rest, program["bounds"][:, 1])
+    products = (left.astype(object) @ right for left, right in terms)  # integers of any size
+    return Fraction(sum(products), _SCALE)

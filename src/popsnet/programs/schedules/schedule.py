@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -45,13 +46,32 @@ class Paths(NamedTuple):
 class Hops(NamedTuple):
     """The hops of packets, in any order: an entry per hop in each array."""
 
-    packets: I32
     slots: I32
     """The slot of each hop, from 0."""
     senders: I32
     listeners: I32
+    packets: I32
     from_relay: Bools
     to_relay: Bools
+
+    @classmethod
+    def of_paths(cls, demand: Demand, packets: I32, relay: I32, first: I32, final: I32) -> Hops:
+        """Return the hops of packets with at most one relay each: first ones, then others."""
+        source, destination = plain(demand.source[packets]), plain(demand.destination[packets])
+        two = relay >= 0
+        to = np.where(two, relay, destination)
+        direct = cls(first, source, to, packets, np.zeros_like(two), two)
+        last = cls(final, relay, destination, packets, two, np.zeros_like(two))
+        return cls.joined([direct, last.at(two)])
+
+    @classmethod
+    def joined(cls, parts: Iterable[Hops]) -> Hops:
+        """Return all hops of several of these."""
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def at(self, rows: Any) -> Hops:
+        """Return some of the hops, in the order of these numbers."""
+        return Hops._make(column[rows] for column in self)
 
 
 class Messages(NamedTuple):
@@ -131,35 +151,32 @@ class Schedule(Plotted):
     @classmethod
     def of_paths(cls, demand: Demand, paths: Paths) -> Schedule:
         """Make a schedule in which every packet has its own path and slots."""
-        relay, first, final = (np.ascontiguousarray(column, dtype=np.int32) for column in paths[:3])
-        source, destination = plain(demand.source), plain(demand.destination)
-        bounds, rows = _by_slot(source, relay, destination, first, final, paths.slots)
-        packets = np.flatnonzero(first == HOME).astype(np.int32)
-        return cls._of_rows(demand.network, bounds, rows, (source[packets], packets))
+        sent, home = np.flatnonzero(paths.first != HOME), np.flatnonzero(paths.first == HOME)
+        columns = (plain(column[sent]) for column in paths[:3])
+        hops = Hops.of_paths(demand, plain(sent), *columns)
+        hops = hops.at(np.argsort(hops.packets, kind="stable"))
+        return cls.of_hops(demand, hops, plain(home), paths.slots)
 
     @classmethod
-    def of_hops(cls, network: Network, hops: Hops, home: tuple[I32, I32]) -> Schedule:
+    def of_hops(cls, demand: Demand, hops: Hops, home: I32, slots: int) -> Schedule:
         """Make a schedule of paths with any number of hops.
 
-        ``home`` has the processors and packets of those that start at their destinations.
+        ``home`` has the packets that start at their destinations.
         """
-        order, bounds = grouped(hops.slots, int(hops.slots.max(initial=-1)) + 1)
-        rows = hops.senders, hops.listeners, hops.packets, hops.from_relay, hops.to_relay
-        return cls._of_rows(network, bounds, tuple(row[order] for row in rows), home)
-
-    @classmethod
-    def _of_rows(
-        cls, network: Network, bounds: I64, rows: tuple[Any, ...], home: tuple[I32, I32]
-    ) -> Schedule:
-        """Make a schedule whose slot s has the rows from ``bounds[s]`` to ``bounds[s + 1]``."""
+        order, bounds = grouped(hops.slots, slots)
+        _, *rows = hops.at(order)
         for array in rows:
             array.flags.writeable = False
-        messages = tuple(
-            _messages(*(array[begin:end] for array in rows))
-            for begin, end in pairwise(bounds.tolist())
-        )
-        nbytes = sum(array.nbytes for array in (*rows, *home))
-        return cls(network, messages, nbytes, home, in_rounds=False)
+        messages = []
+        for begin, end in pairwise(bounds.tolist()):
+            columns = [array[begin:end] for array in rows]
+            relayed = np.count_nonzero(columns[-1])
+            some = TO_RELAY if relayed == end - begin else TO_BOTH
+            phase = some if relayed else TO_DESTINATION
+            messages.append(Messages._make([*columns, phase]))
+        at_home = plain(demand.source[home]), home
+        nbytes = sum(array.nbytes for array in (*rows, *at_home))
+        return cls(demand.network, tuple(messages), nbytes, at_home, in_rounds=False)
 
     def hops(self) -> Hops:
         """Return the hops of all packets, ordered by slot."""
@@ -167,10 +184,8 @@ class Schedule(Plotted):
             return NO_HOPS
         sizes = [len(messages.packets) for messages in self.messages]
         slots = np.repeat(np.arange(self.slots, dtype=np.int32), sizes)
-        senders, listeners, packets, *relayed = (
-            np.concatenate(columns) for columns in list(zip(*self.messages, strict=True))[:5]
-        )
-        return Hops(packets, slots, senders, listeners, *relayed)
+        columns = list(zip(*self.messages, strict=True))[:5]
+        return Hops(slots, *map(np.concatenate, columns))
 
     def renumbered(self, numbers: I32) -> Schedule:
         """Return the same schedule with ``numbers[p]`` in place of packet p."""
@@ -282,10 +297,7 @@ class Schedule(Plotted):
             return 0
         if self.in_rounds and self.relayed:
             return int(pipelined_rounds(self.slots // 2, tau))
-        heard = np.zeros(
-            max(int(slot.packets.max(initial=-1)) for slot in self.messages) + 1, np.int64
-        )
-        at = -1
+        heard, at = np.zeros(1 + self.hops().packets.max(initial=-1), np.int64), -1
         for slot in self.messages:
             relayed = heard[slot.packets[slot.from_relay]]
             at = max(at + 1, int(relayed.max(initial=0)))
@@ -346,48 +358,6 @@ def deliver_home(memory: Memory, processors: I32, packets: I32) -> None:
     turn = ranks(processors, int(processors.max(initial=-1)) + 1)
     for number in range(int(turn.max(initial=-1)) + 1):
         memory.deliver(processors[turn == number], packets[turn == number])
-
-
-def _messages(
-    senders: I32, listeners: I32, packets: I32, from_relay: Bools, to_relay: Bools
-) -> Messages:
-    relayed = int(np.count_nonzero(to_relay))
-    phase = TO_DESTINATION if not relayed else TO_RELAY if relayed == len(packets) else TO_BOTH
-    return Messages(senders, listeners, packets, from_relay, to_relay, phase)
-
-
-@compiled
-def _by_slot(
-    source: I32, relay: I32, destination: I32, first: I32, final: I32, slots: int
-) -> tuple[I64, tuple[I32, I32, I32, Bools, Bools]]:
-    """Return where each slot begins, and the messages ordered by slot."""
-    bounds = np.zeros(slots + 1, dtype=np.int64)
-    for p in range(len(source)):
-        if first[p] < 0:
-            continue
-        bounds[first[p] + 1] += 1
-        if relay[p] >= 0:
-            bounds[final[p] + 1] += 1
-    bounds[:] = np.cumsum(bounds)
-    count, at = bounds[slots], bounds[:-1].copy()
-    senders, listeners = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
-    packets = np.empty(count, dtype=np.int32)
-    from_relay = np.zeros(count, dtype=np.bool_)
-    to_relay = np.zeros(count, dtype=np.bool_)
-    for p in range(len(source)):
-        if first[p] < 0:
-            continue
-        row, through = at[first[p]], relay[p]
-        at[first[p]] += 1
-        senders[row], packets[row] = source[p], p
-        listeners[row] = through if through >= 0 else destination[p]
-        if through >= 0:
-            to_relay[row] = True
-            row = at[final[p]]
-            at[final[p]] += 1
-            senders[row], listeners[row], packets[row] = through, destination[p], p
-            from_relay[row] = True
-    return bounds, (senders, listeners, packets, from_relay, to_relay)
 
 
 @compiled

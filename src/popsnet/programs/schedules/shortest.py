@@ -12,12 +12,7 @@ import numpy.typing as npt
 
 from popsnet.base.errors import abbreviated, wrong
 from popsnet.model.network import Network, on_network
-from popsnet.programs.schedules.construction import (
-    MOST_ROUNDS,
-    crowd_couplers,
-    make_two_hops,
-    one_slot,
-)
+from popsnet.programs.schedules.construction import MOST_ROUNDS, is_crowded, make_two_hops, one_slot
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.files import demand_of_matrix
 from popsnet.programs.schedules.fixed import MOST_PACKETS, best_fixed, straight_slots
@@ -93,28 +88,15 @@ def make_schedule(demand: Demand, *, hops: Hops | int = "auto", seed: int = 0) -
     if not at_home and (made := one_slot(demand)) is not None:
         return made
     two = offline_slots(demand) if demand.h <= MOST_ROUNDS else _NO_SCHEDULE
-    paths, most = None, two
-    if kind != "auto" or not _needs_more_than(two, demand):
+    paths, most, wavelengths = None, two, demand.network.wavelengths
+    if kind != "auto" or not is_crowded(demand.at(demand.moving), two * wavelengths):
         paths = Paths.straight(straight_slots(demand, seed=seed))
         most = min(two, paths.slots) if kind == "auto" else paths.slots
-    if kind != "1" and demand.network.wavelengths == 1:
-        paths = _mixed(demand, most, seed) or paths
+    if kind != "1" and wavelengths == 1 and demand.packets <= MOST_PACKETS:
+        paths = best_fixed(demand, lower_bound(demand), most, seed=seed) or paths
     if paths is None or (kind == "auto" and paths.slots > two):
         return make_two_hops(demand, seed=seed)
     return Schedule.of_paths(demand, paths)
-
-
-def _mixed(demand: Demand, most: int, seed: int) -> Paths | None:
-    """Search for paths with fewer than ``most`` slots, if there are not too many packets."""
-    if demand.packets > MOST_PACKETS or (bound := lower_bound(demand)) >= most:
-        return None
-    return best_fixed(demand, bound, most, seed=seed)
-
-
-def _needs_more_than(slots: int, demand: Demand) -> bool:
-    """Return whether a coupler has more packets than it carries in some slots."""
-    moving, most = demand.source != demand.destination, slots * demand.network.wavelengths
-    return crowd_couplers(demand.network, demand.source[moving], demand.destination[moving], most)
 
 
 @on_network
@@ -154,21 +136,22 @@ def schedule_matrix(
     [9, 8, 7]
     """
     kind, d = _on(network, hops), network.d
-    if d == 1:  # the processors are given, and packets inside a group start where they go
-        demand = demand_of_matrix(network, counts)
-        return demand, make_schedule(demand, hops=kind, seed=seed)
     one_hop = one_hop_slots(counts, d, network.wavelengths)
     busiest = max(counts.sum(axis=axis).max(initial=0) for axis in (0, 1))
     two_hops = 2 * -(-int(busiest) // min(d, network.channels))
-    if kind == "2":
-        return _dealt(network, counts, seed)
     plan = None
-    if kind != "1" and network.wavelengths == 1:
+    if d > 1 and kind in ("auto", "mixed") and network.wavelengths == 1:
         most = min(one_hop, two_hops) if kind == "auto" else one_hop
         plan = _mixed_plan(counts, d, most, seed)
     if plan is None and kind == "auto" and two_hops < one_hop and two_hops <= 2 * MOST_ROUNDS:
-        return _dealt(network, counts, seed)
-    return _with_processors(network, plan or plan_one_hop(counts, d, network.wavelengths))
+        kind = "2"
+    if d == 1 or kind == "2":  # for d = 1 packets inside a group start where they go
+        demand = demand_of_matrix(network, counts)
+        return demand, make_schedule(demand, hops=kind, seed=seed)
+    plan = plan or plan_one_hop(counts, d, network.wavelengths)
+    source, relay, destination = give_processors(network, plan)
+    demand = Demand(network, source, destination)
+    return demand, Schedule.of_paths(demand, Paths(relay, plan.first, plan.final, plan.slots))
 
 
 def _mixed_plan(counts: npt.NDArray[Any], d: int, most: int, seed: int) -> GroupPlan | None:
@@ -180,17 +163,6 @@ def _mixed_plan(counts: npt.NDArray[Any], d: int, most: int, seed: int) -> Group
     if plan is None and len(counts) <= MOST_GROUPS:
         bound = max(bound, whole_slots(linear_bound(counts, d) or 0) - 1)
     return plan or plan_mixed(counts, d, bound + 1, most, seed=seed)
-
-
-def _dealt(network: Network, counts: npt.NDArray[Any], seed: int) -> tuple[Demand, Schedule]:
-    demand = demand_of_matrix(network, counts)
-    return demand, make_two_hops(demand, seed=seed)
-
-
-def _with_processors(network: Network, plan: GroupPlan) -> tuple[Demand, Schedule]:
-    source, relay, destination = give_processors(network, plan)
-    demand = Demand(network, source, destination)
-    return demand, Schedule.of_paths(demand, Paths(relay, plan.first, plan.final, plan.slots))
 
 
 def _on(network: Network, hops: Hops | int) -> Hops:

@@ -76,20 +76,17 @@ def lower_bound(demand: Demand) -> int:
     2
     """
     network = demand.network
-    moving = demand.source != demand.destination
-    source, destination = demand.source[moving], demand.destination[moving]
-    moved = Demand(network, source, destination)
+    moved = demand.at(demand.moving)
     h = moved.h
     if network.d == 1:  # enough, by König's theorem
         return h
-    couplers = network.coupler(network.group(source), network.group(destination))
-    used, packets = frequencies(couplers, network.couplers)
+    used, packets = frequencies(moved.couplers, network.couplers)
     several = network.wavelengths
     low = max(h, min(-(-int(packets.max(initial=0)) // several), 2))
-    if low == 2 * max(h, -(-moved.degree // network.channels)):  # a schedule, of most permutations
+    if low == 2 * moved.rounds:  # a schedule, of most permutations
         return low
-    loads = _Loads(*np.divmod(used, network.g), packets, network.g, several)
-    return _least(loads, network.d, low)
+    to, by = np.divmod(used, network.g)
+    return _least(_Loads(by, to, packets, network.g, several), network.d, low)
 
 
 def matrix_bound(counts: npt.NDArray[Any], d: int, wavelengths: int = 1) -> int:
@@ -176,26 +173,6 @@ def frequencies(numbers: I64, bound: int) -> tuple[I64, I64]:
     return used, counts[used]
 
 
-class _Ends(NamedTuple):
-    """For every group that sends (or receives): its packets, and those to itself.
-
-    ``at_once`` has the packets that can go straight in one slot: W at most to each partner.
-    """
-
-    packets: I64
-    at_once: I64
-    own: I64
-
-
-def _ends(loads: _Loads, groups: I64) -> _Ends:
-    inside = loads.by == loads.to
-    own = np.zeros(loads.g, dtype=np.int64)
-    own[groups[inside]] = loads.packets[inside]
-    at_once = np.minimum(loads.packets, loads.wavelengths)
-    packets, at_once = (_sums(groups, counts, loads.g) for counts in (loads.packets, at_once))
-    return _Ends(packets, at_once, own)
-
-
 def _sums(places: I64, amounts: I64, size: int) -> I64:
     """Add up the amounts of every place, exactly for sums up to 2^53."""
     return np.bincount(places, amounts, minlength=size).astype(np.int64, copy=False)
@@ -203,43 +180,38 @@ def _sums(places: I64, amounts: I64, size: int) -> I64:
 
 def _least(loads: _Loads, d: int, low: int) -> int:
     """Return the least number of slots from ``low`` that satisfies every line."""
-    if not len(loads.packets):
+    by, to, packets, g, w = loads
+    if not len(packets):
         return low
-    g, w = loads.g, loads.wavelengths
-    m = min(d, g * w)
-    ends = _ends(loads, loads.by), _ends(loads, loads.to)
-    total, most = int(loads.packets.sum()), int(loads.packets.max())
-    own = ends[0].own
+    m, total, most = min(d, g * w), int(packets.sum()), int(packets.max())
+    sent, received = _sums(by, packets, g), _sums(to, packets, g)
+    low = max(low, -(-int(max(sent.max(), received.max())) // m))
+    if d == 1:  # enough, by König's theorem
+        return low
+    at_once = np.minimum(packets, w)  # these can go straight in one slot
+    ends = [(sent, _sums(by, at_once, g)), (received, _sums(to, at_once, g))]
+    own = _sums(by[by == to], packets[by == to], g)
 
     def is_possible(slots: int) -> bool:
         if slots == 1 and most > w:
             return False
-        hops = total + int(np.maximum(loads.packets - slots * w, 0).sum())
+        hops = total + int(np.maximum(packets - slots * w, 0).sum())
         room = g * (g - 1) * slots * w + int(np.minimum(own, slots * w).sum())
-        fit = all(_fits(end, (g - 1) * w, w, m, slots) for end in ends)
-        return hops <= min(g * m * slots, room) and fit
+        if hops > min(g * m * slots, room):
+            return False
+        at_most, before = (np.minimum(own, t * w) + (g - 1) * w * t for t in (slots, slots - 1))
+        before = np.minimum(before, m * (slots - 1))
+        return all(
+            bool((each <= np.minimum(at_most, before + np.minimum(straight, m))).all())
+            for each, straight in ends
+        )
 
-    low = max(low, *(-(-int(end.packets.max()) // m) for end in ends))
-    if d == 1:  # enough, by König's theorem
-        return low
-    return _first(is_possible, max(low, _crossing(loads, ends, m)))
-
-
-def _fits(ends: _Ends, others: int, w: int, m: int, slots: int) -> bool:
-    """Whether every group can send its packets in these slots; see :func:`matrix_bound`.
-
-    ``others`` counts the wavelengths of couplers to other groups.
-    """
-    at_the_end = np.minimum(ends.at_once, m)
-    room = others * slots + np.minimum(ends.own, slots * w)
-    before = others * (slots - 1) + np.minimum(ends.own, (slots - 1) * w)
-    before = np.minimum(before, m * (slots - 1))
-    return bool((ends.packets <= np.minimum(room, before + at_the_end)).all())
+    return _first(is_possible, max(low, _crossing(loads, sent, received, m)))
 
 
-def _crossing(loads: _Loads, ends: tuple[_Ends, _Ends], m: int) -> int:
+def _crossing(loads: _Loads, sent: I64, received: I64, m: int) -> int:
     """Return the slots that packets from some groups to all others need, for sets of groups."""
-    g, (sent, received) = loads.g, (end.packets for end in ends)
+    g = loads.g
     if 2 * m <= g:  # then m ≤ max(k, g - k), and no set needs more than its busiest group
         return 0
     k = np.arange(1, g)

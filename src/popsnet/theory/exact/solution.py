@@ -168,17 +168,13 @@ def exact_steps(
         )
     destination = _destination(network, permutation)
     with patient_progress(f"exact chain of {router} on {network}", None) as update:
-
-        def progress(known: int) -> None:
-            update(known, f"{known:,} transitions of states")
-
         distribution = steps_distribution(
             network,
             router,
             destination,
             all_packets=all_packets,
             schedule=variant,
-            progress=progress,
+            progress=lambda known: update(known, f"{known:,} transitions of states"),
         )
     return ExactSteps(distribution, permutation, upto)
 

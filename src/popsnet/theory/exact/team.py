@@ -17,10 +17,9 @@ from itertools import product
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.base.errors import wrong
-from popsnet.model.network import I64, Network
+from popsnet.model.network import I64, U8, Network
 from popsnet.theory.exact.chain import Step
 from popsnet.theory.exact.state import State, Weights, without
 from popsnet.theory.exact.transition import FRESH, Transition
@@ -29,7 +28,7 @@ _LARGEST_CHUNK = 50_000
 LARGEST_TOTAL = 2**53
 """Draws of all packets together, up to which floats count them exactly."""
 
-Sets = npt.NDArray[np.uint8]
+Sets = U8
 
 
 def candidate_sets(groups: int, candidates: int) -> dict[int, int]:

@@ -55,7 +55,7 @@ def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cel
                 if none:
                     after[outcome] += weight * none
                 for cell in range(cells):
-                    after[_chosen(outcome, cell, end)] += weight * chosen
+                    after[_put(outcome, cell, end)] += weight * chosen
             weights = after
     heard: Counter[Cells] = Counter()
     for outcome, weight in weights.items():
@@ -63,9 +63,10 @@ def choose_by_coin(line: Line, cells: int, probability: Fraction) -> Weights[Cel
     return Weights(dict(heard), (probability.denominator * cells) ** sum(line))
 
 
-def _chosen(outcome: Cells, cell: int, end: int) -> Cells:
-    content = end if outcome[cell] == EMPTY else _MANY
-    return (*outcome[:cell], content, *outcome[cell + 1 :])
+def _put(places: tuple[int, ...], at: int, content: int) -> tuple[int, ...]:
+    """Return the places with this content at one of them, or with many if it was not empty."""
+    new = content if places[at] == EMPTY else _MANY
+    return (*places[:at], new, *places[at + 1 :])
 
 
 @cache
@@ -77,17 +78,14 @@ def choose_by_bijection(line: Line, cells: int) -> Weights[Cells]:
     """
     ends = [end for end, count in enumerate(line) for _ in range(count)]
     ends += [EMPTY] * (cells - len(ends))
-    weights = Counter(permutations(ends))
-    return Weights(dict(weights), sum(weights.values()))
+    return Weights(dict(Counter(permutations(ends))), factorial(cells))
 
 
 Lines: TypeAlias = Callable[[Line], Weights[Cells]]
 """The distribution of a line."""
 
-_FREE, _TAKEN = -1, -2
-
 Cell: TypeAlias = tuple[int, ...]
-"""For each group at the other end: free, the line whose packet is alone, or taken by several."""
+"""For each group at the other end: the line whose packet is alone, or that it has none or many."""
 
 
 Transition: TypeAlias = Weights[State]
@@ -102,7 +100,7 @@ def transition_of(state: State, lines: Lines) -> Transition:
     """
     distributions = [lines(line) for line in state]
     size = len(next(iter(distributions[0].weights)))
-    total, filled = 1, Counter({((_FREE,) * len(state[0]),) * size: 1})
+    total, filled = 1, Counter({((EMPTY,) * len(state[0]),) * size: 1})
     for number, distribution in enumerate(distributions):
         filled = add_line(filled, distribution, partial(_with, number=number))
         total *= distribution.total
@@ -125,10 +123,7 @@ def add_line(
 
 
 def _with(cell: Cell, end: int, number: int) -> Cell:
-    if end == EMPTY:
-        return cell
-    content = number if cell[end] == _FREE else _TAKEN
-    return (*cell[:end], content, *cell[end + 1 :])
+    return cell if end == EMPTY else _put(cell, end, number)
 
 
 FRESH = 4

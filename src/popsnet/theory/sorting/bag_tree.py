@@ -154,8 +154,12 @@ def _step(bags: Bags, fringes: dict[int, int], count: int, matchings: Matchings)
             table = np.stack([bag for bag in bags[level] if len(bag) == size])
             separators.append(_on_rows(table, separator(size, wanted, count, matchings)))
     for together in zip_longest(*separators):
-        pairs = [pair for pair in together if pair is not None]
-        yield np.concatenate([low for low, _ in pairs]), np.concatenate([high for _, high in pairs])
+        yield _together([pairs for pairs in together if pairs is not None])
+
+
+def _together(parts: list[Pairs]) -> Pairs:
+    low, high = map(np.concatenate, zip(*parts, strict=True))
+    return low, high
 
 
 def _on_rows(table: Bag, stages: Iterable[Pairs]) -> Iterator[Pairs]:
@@ -278,12 +282,7 @@ def separator(m: int, fringe: int, count: int, matchings: Matchings) -> Iterator
         yield matchings.draw(0, part, m)
     for _ in range(times - 1):
         for _ in range(count):
-            yield _outwards(m, part, matchings)
+            low = matchings.draw(0, part // 2, part)
+            high = matchings.draw(m - part, m - part // 2, m)
+            yield _together([low, high])
         part //= 2
-
-
-def _outwards(m: int, part: int, matchings: Matchings) -> Pairs:
-    """Halve the lowest and the highest ``part`` of m positions once."""
-    low = matchings.draw(0, part // 2, part)
-    high = matchings.draw(m - part, m - part // 2, m)
-    return np.concatenate((low[0], high[0])), np.concatenate((low[1], high[1]))

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from popsnet.base.errors import wrong
-from popsnet.model.slot import Ints
 from popsnet.theory.sorting.comparators import ComparatorNetwork, ComparatorStage
 
 
@@ -140,11 +139,9 @@ def _comparators(n: int, p: int, r: int, distance: int) -> ComparatorStage:
     return ComparatorStage(low, low + np.int32(distance))
 
 
-def _halves(power: int) -> Iterator[int]:
-    """Yield a power of two, then its half, and so on down to 1."""
-    while power:
-        yield power
-        power //= 2
+def _halves(power: int) -> list[int]:
+    """Return a power of two, then its half, and so on down to 1; nothing for 0."""
+    return [power >> k for k in range(int(power).bit_length())]
 
 
 def odd_even_merge(run: int) -> Iterator[ComparatorStage]:
@@ -153,12 +150,9 @@ def odd_even_merge(run: int) -> Iterator[ComparatorStage]:
     ``run`` is a power of two. First each wire is compared with its counterpart in the other run,
     then at distances run/2, run/4, …, 1 (Knuth, *The Art of Computer Programming* 3, 5.3.4).
     """
-    low = np.arange(run, dtype=np.int32)
-    yield ComparatorStage(low, low + run)
+    yield _comparators(2 * run, run, 0, run)
     for distance in _halves(run // 2):
-        wires = np.arange(distance, 2 * run - distance, dtype=np.int32)
-        low = wires[wires // distance % 2 == 1]
-        yield ComparatorStage(low, low + distance)
+        yield _comparators(2 * run, distance, distance, distance)
 
 
 def bitonic(n: int) -> ComparatorNetwork:
@@ -200,14 +194,8 @@ def bitonic(n: int) -> ComparatorNetwork:
 
 def _bitonic_stages(n: int) -> Iterator[ComparatorStage]:
     wires = np.arange(n, dtype=np.int32)
-    block = 2
-    while block <= n:
-        yield _pairs(wires, wires ^ np.int32(block - 1))
-        for distance in _halves(block // 4):
-            yield _pairs(wires, wires ^ np.int32(distance))
-        block *= 2
-
-
-def _pairs(wires: Ints, partners: Ints) -> ComparatorStage:
-    low = wires[wires < partners]
-    return ComparatorStage(low, partners[low])
+    for half in _halves(n // 2)[::-1]:
+        low = wires[(wires & half) == 0]
+        yield ComparatorStage(low, low ^ np.int32(2 * half - 1))
+        for distance in _halves(half // 2):
+            yield _comparators(n, distance, 0, distance)

@@ -49,8 +49,6 @@ class ComparatorStage:
                 f"low has {len(self.low)} wires and high {len(self.high)}; every comparator must "
                 "have one of each."
             )
-        if not len(self.low):
-            return
         if (wrong := np.flatnonzero((self.low < 0) | (self.low >= self.high))).size:
             low, high = self.low[wrong[0]], self.high[wrong[0]]
             raise InputError(f"Comparator ({low}, {high}) must have 0 <= low < high.")

@@ -62,7 +62,8 @@ def colour_edges(left: Ints, right: Ints, colours: int | None = None, *, seed: i
             f"There are {len(left)} left ends and {len(right)} right ends; every edge must have "
             "one of each."
         )
-    degree = _largest_degree(left, right)
+    degrees = (count(ends, 1 + int(ends.max(initial=-1))) for ends in (left, right))
+    degree = max(int(each.max(initial=0)) for each in degrees)
     wanted = degree if colours is None else colours
     if wanted < degree:
         raise wrong("colours", wanted)(
@@ -90,12 +91,6 @@ def _ends(name: str, ends: Ints) -> I32:
         i = int(np.argmax(outside))
         raise InputError(f"{name}[{i}] is {ends[i]}; number the vertices from 0 to {bound - 1}.")
     return np.ascontiguousarray(ends, dtype=np.int32)
-
-
-def _largest_degree(left: I32, right: I32) -> int:
-    if not len(left):
-        return 0
-    return max(int(count(ends, int(ends.max()) + 1).max()) for ends in (left, right))
 
 
 def _colour(right: I32, edges: I32, degree: int, base: int, coins: Coins, colours: I32) -> None:

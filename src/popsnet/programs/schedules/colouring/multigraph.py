@@ -31,13 +31,13 @@ def make_regular(left: I32, right: I32, degree: int) -> tuple[I32, I32]:
     joined = [join(side, len(side), degree) for side in degrees]
     nodes = 1 + max(int(places[-1]) for places in joined)
     if nodes * degree > len(left) or any(len(side) > nodes for side in degrees):
-        left = _filled(joined[0][left], nodes, degree)
-        right = _filled(joined[1][right], nodes, degree)
+        left = filled(joined[0][left], nodes, degree)
+        right = filled(joined[1][right], nodes, degree)
     order = _sorted(left, right, nodes, degree)
     return right[order], order
 
 
-def _filled(ends: I32, nodes: int, degree: int) -> I32:
+def filled(ends: I32, nodes: int, degree: int) -> I32:
     """Return the ends of the edges, with as many more as every vertex lacks."""
     missing = degree - count(ends, nodes)
     return np.concatenate((ends, np.repeat(np.arange(nodes, dtype=np.int32), missing)))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from popsnet.model.coins import Coins
-from popsnet.model.network import I64
-from popsnet.model.slot import Ints
+from popsnet.model.network import I64, Ints
 from popsnet.programs.schedules.groups import phases
 from popsnet.programs.schedules.groups.pipeline import pipeline
 from popsnet.programs.schedules.groups.plan import GroupPlan
-from popsnet.programs.schedules.groups.split import limits_of, split
+from popsnet.programs.schedules.groups.split import split
 
 
 def plan_mixed(counts: Ints, d: int, bound: int, most: int, *, seed: int) -> GroupPlan | None:
@@ -82,31 +81,22 @@ def _attempt_wide(counts: I64, d: int, slots: int, coins: Coins) -> GroupPlan | 
     """
     for early in dict.fromkeys((slots // 2, slots - 1, 3 * slots // 4)):
         late = slots - early if early == slots // 2 else early
-        divided = split(counts, limits_of(slots, d, len(counts), early, late), coins)
-        if divided is not None:
-            plan = pipeline(divided, slots)
-            if plan is not None:
-                return plan
-        elif early == slots - 1:  # the widest limits
-            break
+        divided = split(counts, d, slots, early, late, coins)
+        if divided is None and early == slots - 1:  # the widest limits
+            return None
+        if divided and (plan := pipeline(divided, slots)):
+            return plan
     return None
 
 
 def _attempt_narrow(counts: I64, d: int, slots: int, coins: Coins) -> GroupPlan | None:
     """Plan this many slots for d < g, or return None."""
     early, late = slots // 2, slots - slots // 2
-    divided = split(counts, limits_of(slots, d, len(counts), early, late), coins)
-    if divided is not None:
-        plan = phases.in_two_phases(divided, d, early, late)
-        if plan is not None:
-            return plan
-    if slots < 3:
-        return None
-    divided = split(counts, limits_of(slots, d, len(counts), slots - 1, slots - 1), coins)
-    if divided is None:
-        return None
+    divided = split(counts, d, slots, early, late, coins)
+    if divided and (plan := phases.in_two_phases(divided, d, early, late)):
+        return plan
+    divided = split(counts, d, slots, slots - 1, slots - 1, coins) if slots > 2 else None
     for lengths in (phases.growing_phases, phases.equal_phases):
-        plan = phases.in_many_phases(divided, d, lengths, slots, coins)
-        if plan is not None:
+        if divided and (plan := phases.in_many_phases(divided, d, lengths, slots, coins)):
             return plan
     return None

@@ -20,7 +20,6 @@ from popsnet.programs.schedules.colouring.multigraph import runs
 from popsnet.programs.schedules.groups.plan import GroupPlan, deal_matrix, join_packets
 from popsnet.programs.schedules.groups.split import FEW, GAIN, PASSES, PATIENCE, Split, cost, pieces
 from popsnet.programs.schedules.groups.transport import MatrixBounds, fit
-from popsnet.programs.schedules.schedule import grouped
 
 _MOST_WORK = 1 << 24
 """The most phases tried for all packets together, in a pass."""
@@ -47,8 +46,7 @@ def in_two_phases(divided: Split, d: int, early: int, late: int) -> GroupPlan | 
     first = fit(straight * early // (early + late), bounds)
     if first is None:
         return None
-    phases = np.zeros((2, len(divided.packets)), dtype=np.int64)
-    phases[1] = 1
+    phases = np.repeat(np.array(((0,), (1,))), len(divided.packets), axis=1)
     return _deal_phases(divided, lengths, np.array((first, straight - first)), phases)
 
 
@@ -77,12 +75,14 @@ def in_many_phases(
     ends = divided.source[item], divided.relay[item], divided.destination[item]
     units[:4, : len(item)] = *ends, size
     shares = np.zeros((len(lengths), g, g), dtype=np.int64)
-    state = _empty(lengths, d, g)
+    loads = [np.zeros_like(each) for each in (shares, shares[:, 0], shares[:, 0])]
+    prices = [np.zeros(load.shape) for load in loads]
+    state = _State._make([np.array((lengths, d * lengths)), *loads, *prices])
     if not _settle(state, units, len(item), weight, divided.straight, shares):
         return None
-    units = units[:, units[3] > 0]
-    regrouped = Split(divided.straight, units[0], units[1], units[2], units[3].astype(np.int64))
-    return _deal_phases(regrouped, lengths, shares, units[4:])
+    source, relay, destination, packets, *both = units[:, units[3] > 0]
+    regrouped = Split(divided.straight, source, relay, destination, packets.astype(np.int64))
+    return _deal_phases(regrouped, lengths, shares, np.array(both))
 
 
 def growing_phases(slots: int, least: int) -> I64:
@@ -113,37 +113,29 @@ def _deal_phases(divided: Split, lengths: I64, shares: I64, phases: Ints) -> Gro
     ``shares`` has the straight packets of each phase, and ``phases`` those of both hops of each
     item of the split.
     """
-    g = len(divided.straight)
-    loads = shares.copy()
+    cells = np.arange(shares.size).reshape(len(lengths), -1).T.ravel()  # all phases of a pair
+    kinds = [(cells, shares.ravel()[cells])]
     ends = (divided.source, divided.relay, divided.destination)
     for hop in range(2):
-        np.add.at(loads, (phases[hop], ends[hop], ends[hop + 1]), divided.packets)
+        places = phases[hop], ends[hop], ends[hop + 1]
+        kinds.append((np.ravel_multi_index(places, shares.shape), divided.packets))
+    amounts = [np.bincount(*kind, shares.size).astype(np.int64) for kind in kinds]
+    loads = np.sum(amounts, axis=0)
     begins = np.cumsum(lengths) - lengths
     dealt = [
         begin + deal_matrix(load, int(slots))
-        for begin, load, slots in zip(begins, loads, lengths, strict=True)
+        for begin, load, slots in zip(begins, loads.reshape(shares.shape), lengths, strict=True)
     ]
     slots = np.concatenate(dealt).astype(np.int32)
-    taken = np.cumsum(loads.ravel()) - loads.ravel()
-    straight = _take(slots, taken, shares.ravel())
-    cell = np.repeat(np.tile(np.arange(g * g), len(lengths)), shares.ravel())
-    straight = straight[grouped(cell, g * g).packets]
-    hops = []
-    for hop in range(2):
-        cells = (phases[hop].astype(np.int64) * g + ends[hop]) * g + ends[hop + 1]
+    taken = np.cumsum(loads) - loads
+    by_item = list[I32]()
+    for (cells, packets), amount in zip(kinds, amounts, strict=True):
         order = np.argsort(cells, kind="stable")
-        amounts = np.bincount(cells, weights=divided.packets, minlength=len(taken))
-        by_cell = _take(slots, taken, amounts.astype(np.int64))
-        back = np.argsort(np.repeat(order, divided.packets[order]), kind="stable")
-        hops.append(by_cell[back])
-    return join_packets(divided, straight, hops[0], hops[1], int(lengths.sum()))
-
-
-def _take(slots: I32, taken: I64, amounts: I64) -> I32:
-    """Take the next slots of each cell of each phase, and move on what is taken."""
-    next_slots = slots[runs(taken, amounts)]
-    taken += amounts
-    return next_slots
+        back = np.argsort(np.repeat(order, packets[order]), kind="stable")
+        by_item.append(slots[runs(taken, amount)][back])
+        taken += amount
+    straight, firsts, finals = by_item
+    return join_packets(divided, straight, firsts, finals, int(lengths.sum()))
 
 
 class _State(NamedTuple):
@@ -157,13 +149,6 @@ class _State(NamedTuple):
     prices: F64
     send_prices: F64
     receive_prices: F64
-
-
-def _empty(lengths: I64, d: int, g: int) -> _State:
-    count = len(lengths)
-    whole = [np.zeros(shape, dtype=np.int64) for shape in ((count, g, g), (count, g), (count, g))]
-    prices = [np.zeros(loads.shape) for loads in whole]
-    return _State(np.array((lengths, d * lengths)), whole[0], whole[1], whole[2], *prices)
 
 
 @compiled(inline=True)

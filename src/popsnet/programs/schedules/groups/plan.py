@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from popsnet.model.network import I32, I64
-from popsnet.model.slot import Ints
+from popsnet.model.network import I32, I64, Ints
 from popsnet.programs.schedules.colouring.multigraph import runs
 from popsnet.programs.schedules.groups.nested import NO_SET, deal_evenly
 from popsnet.programs.schedules.groups.split import Split
+from popsnet.programs.schedules.schedule import grouped
 
 
 class GroupPlan(NamedTuple):
@@ -46,21 +46,14 @@ def join_packets(divided: Split, straight: I32, firsts: I32, finals: I32, slots:
 
     The relayed packets are in the order of the items of the split.
     """
-    g = len(divided.straight)
-    item = np.repeat(np.arange(len(divided.packets)), divided.packets)
-    cell = divided.source[item].astype(np.int64) * g + divided.destination[item]
-    relayed = np.bincount(cell, minlength=g * g)
-    counts = divided.straight.ravel() + relayed
-    order = np.argsort(cell, kind="stable")
-    place = runs(np.cumsum(counts) - relayed, relayed)
-    relay = np.full(counts.sum(), -1, dtype=np.int32)
-    first, final = np.empty_like(relay), np.empty_like(relay)
-    relay[place] = divided.relay[item[order]]
-    goes_straight = relay < 0
-    first[place], final[place] = firsts[order], finals[order]
-    first[goes_straight] = final[goes_straight] = straight
-    groups = packet_groups(counts.reshape(g, g))
-    return GroupPlan(groups[0], relay, groups[1], first, final, slots)
+    g, packets = len(divided.straight), divided.packets
+    going = np.repeat(np.arange(g * g, dtype=np.int32), divided.straight.ravel())
+    cells = np.concatenate((going, np.repeat(divided.source * g + divided.destination, packets)))
+    order = grouped(cells, g * g).packets
+    relays = np.concatenate((np.full_like(going, -1), np.repeat(divided.relay, packets)))
+    first, final = (np.concatenate((straight, slot))[order] for slot in (firsts, finals))
+    source, destination = np.divmod(cells[order], np.int32(g))
+    return GroupPlan(source, relays[order], destination, first, final, slots)
 
 
 def packet_groups(counts: I64) -> tuple[I32, I32]:

@@ -64,13 +64,12 @@ def give_processors(network: Network, plan: GroupPlan) -> tuple[I32, I32, I32]:
 def _relays(network: Network, plan: GroupPlan) -> I32:
     relay = np.full(len(plan.relay), _NONE, dtype=np.int32)
     relayed = np.flatnonzero(plan.relay >= 0)
-    if len(relayed):
-        group = plan.relay[relayed]
-        ends = [
-            np.unique(group * np.int64(plan.slots) + slot[relayed], return_inverse=True)[1]
-            for slot in (plan.first, plan.final)
-        ]
-        relay[relayed] = network.processor(group, colour_edges(ends[0], ends[1], network.d))
+    group = plan.relay[relayed]
+    into, out_of = (
+        np.unique(group * np.int64(plan.slots) + slot[relayed], return_inverse=True)[1]
+        for slot in (plan.first, plan.final)
+    )
+    relay[relayed] = network.processor(group, colour_edges(into, out_of, network.d))
     return relay
 
 

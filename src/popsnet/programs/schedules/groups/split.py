@@ -85,17 +85,16 @@ class _Market(NamedTuple):
     via: F64
 
 
-def limits_of(slots: int, d: int, g: int, early: int, late: int) -> Limits:
-    """Return the limits for first hops in ``early`` slots and second hops in ``late`` ones."""
-    if d >= g:  # couplers are the limit: g - 1 of a group, as the own one relays nothing
-        return Limits(slots, (g - 1) * slots, early, late, (g - 1) * min(early, late), True)
-    return Limits(slots, d * slots, early, late, d * min(early, late), False)
+def split(counts: I64, d: int, slots: int, early: int, late: int, coins: Coins) -> Split | None:
+    """Divide the packets of a matrix within the limits, or return None if that fails.
 
-
-def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
-    """Divide the packets of a matrix within the limits, or return None if that fails."""
+    They are for first hops in ``early`` slots and second hops in ``late`` ones. For d ≥ g couplers
+    are the limit: g - 1 of a group, as the own one relays nothing.
+    """
     g = len(counts)
-    straight = np.minimum(counts, limits.coupler)
+    most = min(d, g - 1)
+    limits = Limits(slots, most * slots, early, late, most * min(early, late), d >= g)
+    straight = np.minimum(counts, slots)
     excess = counts - straight
     weight = 1 + int(excess.sum()) // MOST_UNITS
     row, column = np.nonzero(excess)
@@ -109,13 +108,11 @@ def split(counts: I64, limits: Limits, coins: Coins) -> Split | None:
     if used < 0:
         return None
     source, relay, destination, packets = room[:, :used][:, room[1, :used] != _STRAIGHT]
-    key = (relay.astype(np.int64) * g + source) * g + destination
+    key = np.ravel_multi_index((relay, source, destination), (g, g, g))
     keys, place = np.unique(key, return_inverse=True)
-    sums = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(sums, place, packets)
-    middle, rest = np.divmod(keys.astype(np.int64), g * g)
-    ends = np.array((rest // g, middle, rest % g), dtype=np.int32)
-    return Split(straight, ends[0], ends[1], ends[2], sums)
+    sums = np.bincount(place, packets, len(keys)).astype(np.int64)
+    relay, source, destination = np.array(np.unravel_index(keys, (g, g, g)), dtype=np.int32)
+    return Split(straight, source, relay, destination, sums)
 
 
 def pieces(packets: I64, weight: int, purpose: str, coins: Coins) -> tuple[I64, I64]:

@@ -20,12 +20,6 @@ class MatrixBounds(NamedTuple):
     column_least: I64
     column_most: I64
 
-    @property
-    def are_empty(self) -> bool:
-        """Whether some least value is above the greatest."""
-        pairs = zip(self[::2], self[1::2], strict=True)
-        return any(bool((low > high).any()) for low, high in pairs)
-
 
 def fit(start: I64, bounds: MatrixBounds) -> I64 | None:
     """Change a matrix until it is within bounds, or return None if no matrix is.
@@ -33,17 +27,15 @@ def fit(start: I64, bounds: MatrixBounds) -> I64 | None:
     Rows with a wrong sum are changed along shortest paths that end at a row or a column that can
     take the difference, and then columns in the same way: O(g²) for each path.
     """
-    if bounds.are_empty:
+    if any((low > high).any() for low, high in zip(bounds[::2], bounds[1::2], strict=True)):
         return None
     matrix = np.clip(start, bounds.least, bounds.most)
-    if not _mend(matrix, matrix.sum(axis=1), matrix.sum(axis=0), bounds):
-        return None
-    turned = np.ascontiguousarray(matrix.T)
-    least, most = (np.ascontiguousarray(bound.T) for bound in bounds[:2])
-    bounds = MatrixBounds(least, most, *bounds[4:], *bounds[2:4])
-    if not _mend(turned, turned.sum(axis=1), turned.sum(axis=0), bounds):
-        return None
-    return np.ascontiguousarray(turned.T)
+    for _ in range(2):  # the second time with rows and columns exchanged
+        if not _mend(matrix, matrix.sum(axis=1), matrix.sum(axis=0), bounds):
+            return None
+        matrix, *both = (np.ascontiguousarray(array.T) for array in (matrix, *bounds[:2]))
+        bounds = MatrixBounds._make([*both, *bounds[4:], *bounds[2:4]])
+    return matrix
 
 
 @compiled
