@@ -66,9 +66,7 @@ def _spread(state: RelayState) -> Exchange[Inbox]:
     """Execute part 1, and return what each processor stores, by processor."""
     network, g, processors = state.network, state.network.g, state.network.processors
     place = state.places(state.fresh_bijection(network.d), processors)
-    waiting = np.zeros(network.n, dtype=np.bool_)
-    waiting[state.pending] = True
-    residues = network.index(processors) % g
+    waiting, residues = np.isin(processors, state.pending), network.index(processors) % g
     parts = []
     for turn in range(network.blocks):
         senders = processors[waiting & (place // g == turn)]
@@ -121,10 +119,9 @@ def _by_rank(buffers: RelayBuffers, held: Inbox, relays: Ints, turns: Ints) -> S
     for turn in range(rank_slots(network)):
         now, options = held.at(turns == turn), state.without_conflict(f"census: rank {turn + 1}")
         heard = yield Slot.forward(now, relays[turns == turn], residues, **options)
-        state.release(now.receivers, now.packets, now.destinations)
+        state.release(now)
         buffers.store(heard)
-    late = held.at(turns >= rank_slots(network))
-    state.release(late.receivers, late.packets, late.destinations)
+    state.release(held.at(turns >= rank_slots(network)))
 
 
 _COLLECT, _HAND_OUT = "roll call: collect", "roll call: hand out"

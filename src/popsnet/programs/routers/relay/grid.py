@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.model.network import F64, Network
-from popsnet.model.slot import NO_PACKET, Exchange, Ints, Slot, SlotOptions, Slots
+from popsnet.model.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.programs.facts import phases_of
-from popsnet.programs.routers.relay.state import Maps, RelayStage, RelayState, numbered
+from popsnet.programs.routers.relay.state import Maps, RelayStage, RelayState, join, numbered
 from popsnet.theory.stages import after_grid
 
 
@@ -40,6 +40,7 @@ class Grid(RelayStage):
 
     letters = "XY"
     phases = phases_of("grid")
+    instead = "P, S, F, R, T, Q and X"
     x: int
     y: int
 
@@ -69,7 +70,7 @@ class Grid(RelayStage):
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:
-            return f"stage {self} needs d < g; for d >= g use stages P, S, F, R, T, Q and X."
+            return f"stage {self} needs d < g; for d >= g use stages {self.instead}."
         classes = superclasses(network.d, network.g)
         if self.x * self.y < classes:
             return f"stage {self} needs x·y >= ⌈g/d⌉ = {classes}."
@@ -82,21 +83,21 @@ class GridSlots:
     """The slots of one grid stage."""
 
     def __init__(self, state: RelayState, x: int, y: int) -> None:
-        network, g, n = state.network, state.network.g, state.network.n
+        network, g = state.network, state.network.g
         self.state, self.x, self.y = state, x, y
         self._classes = superclasses(network.d, g)
         self._width = self._classes * -(-g // self._classes)  # ĝ
         self._shift = state.public_draw(self._classes)
         self.bijection = state.fresh_bijection(self._width)
         self.processors = network.processors
-        # by v and processor; the origins are the groups of the sources
-        self.stored, self.targets, self.origins = np.full((3, y, n), NO_PACKET, dtype=np.int32)
 
     def run(self) -> Slots:
         """Execute the stage."""
         turns, relays, _ = self.ways()
-        maps = yield from self.attempt(turns, relays)
-        yield from self._deliver()
+        maps, stored = yield from self.attempt(turns, relays)
+        for v, held in enumerate(stored):
+            phase = numbered("grid: delivery", v, self.y)
+            yield from self.state.deliver(held, self.listening(self.state.waiting, v), phase)
         yield from self._acknowledge(turns, relays, maps)
 
     def ways(self) -> tuple[Ints, Ints, Ints]:
@@ -111,12 +112,20 @@ class GridSlots:
         """Return T_v for each place, g or more if there is no such group."""
         return (places + v * self.x) % self._width
 
-    def attempt(self, turns: Ints, relays: Ints, name: str = "grid") -> Exchange[Maps]:
-        """Send packets, store what relays have room for, and return in which slots they did."""
-        state, network = self.state, self.state.network
-        pending = state.pending
+    def listening(self, destinations: Ints, v: int) -> tuple[Ints, Ints]:
+        """Return the destinations for which there is a group T_v, and these groups."""
+        relays = self.relay(self.state.places(self.bijection, destinations), v)
+        exists = relays < self.state.network.g
+        return destinations[exists], relays[exists]
+
+    def attempt(
+        self, turns: Ints, relays: Ints, name: str = "grid"
+    ) -> Exchange[tuple[Maps, list[Inbox]]]:
+        """Send packets; return in which slots relays stored one, and what they stored by v."""
+        state, network, pending = self.state, self.state.network, self.state.pending
         maps = np.zeros((network.n, self.x), dtype=np.uint8)
-        exists = relays < network.g
+        taken = np.zeros((self.y, network.n), dtype=np.bool_)  # by v and relay
+        exists, parts = relays < network.g, []
         for turn in range(self.x):
             trying = (turns == turn) & exists
             listened = self.listened(turn)
@@ -126,33 +135,27 @@ class GridSlots:
             heard = yield Slot.send_packets(
                 pending[trying], relays[trying], listening, phase=phase, step=state.step
             )
-            place = state.places(self.bijection, heard.destinations)
-            v = (network.group(heard.receivers) - place) % self._width // self.x
-            free = self.stored[v, heard.receivers] == NO_PACKET
-            at, v = heard.receivers[free], v[free]
-            state.keep(heard.at(free))
-            self.stored[v, at] = heard.packets[free]
-            self.targets[v, at] = heard.destinations[free]
-            self.origins[v, at] = heard.groups[free]
-            maps[at, turn] = 1
-        return maps
+            v = self._stored_under(heard)
+            parts.append(heard.at(~taken[v, heard.receivers]))
+            state.keep(parts[-1])
+            taken[v, heard.receivers] = True
+            maps[parts[-1].receivers, turn] = 1
+        stored = join(parts)
+        stored = stored.at(np.argsort(stored.receivers))
+        v = self._stored_under(stored)
+        return maps, [stored.at(v == number) for number in range(self.y)]
+
+    def _stored_under(self, held: Inbox) -> Ints:
+        """Return v for packets that relays heard."""
+        state = self.state
+        place = state.places(self.bijection, held.destinations)
+        return (state.network.group(held.receivers) - place) % self._width // self.x
 
     def listened(self, turn: int) -> Ints:
         """Return the group each processor listens to in an attempt slot, g or more for none."""
         network = self.state.network
         group, index = network.group(self.processors), network.index(self.processors)
         return (group + self._shift + turn) % self._classes + index * self._classes
-
-    def _deliver(self) -> Slots:
-        state = self.state
-        for v in range(self.y):
-            holders = self.processors[self.stored[v] != NO_PACKET]
-            relays = self.relay(state.places(self.bijection, state.waiting), v)
-            exists = relays < state.network.g
-            listened = state.waiting[exists], relays[exists]
-            phase = numbered("grid: delivery", v, self.y)
-            stored = holders, self.stored[v, holders], self.targets[v, holders]
-            yield from state.deliver(stored, listened, phase)
 
     def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
         """Send the map of each relay to the groups whose packets it stored."""

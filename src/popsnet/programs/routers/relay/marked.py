@@ -126,8 +126,7 @@ class _MarkedSlots:
             if not state.pending.size:
                 return
             yield from self._deliver(turn, accepted, slots, ahead, missed)
-        left = self._ahead.at(ahead >= 0)
-        state.release(left.receivers, left.packets, left.destinations)
+        state.release(self._ahead.at(ahead >= 0))
         if state.following is not None and state.following.looks_ahead:
             listening = state.pending[missed[state.pending] != NO_PACKET]
             state.echo = Echo(accepted.at(sender_waits), listening, missed[listening])
@@ -136,8 +135,7 @@ class _MarkedSlots:
         """Return what relays accept, and whether each sender waits."""
         state, network = self._state, self._network
         processors = network.processors
-        sends = np.zeros(network.n, dtype=np.bool_)
-        sends[state.pending] = True
+        sends = np.isin(processors, state.pending)
         senders = processors[sends | state.undelivered]
         is_source, waits = sends[senders], state.undelivered[senders]
         marks = self._own.groups[senders]
@@ -229,7 +227,7 @@ class _MarkedSlots:
             sending.receivers, groups, (listeners, listened), packets=sending.packets,
             fanout=fanout, phase=phase, step=state.step,
         )  # fmt: skip
-        state.release(sending.receivers, sending.packets, sending.destinations)
+        state.release(sending)
         state.take(heard)
         self._acknowledge(heard.receivers[heard.packets == heard.receivers])
 

@@ -100,8 +100,7 @@ class RelayBuffers(PublicPlaces):
             listened = waiting[listening], channels.relays(places[listening])
             phase = numbered(f"{stage}: delivery", turn, self.k, "class")
             tuned = channels.tuned(self.places(now.destinations), places[listening])
-            stored = now.receivers, now.packets, now.destinations
-            yield from state.deliver(stored, listened, phase, **tuned)
+            yield from state.deliver(now, listened, phase, **tuned)
 
 
 _WIDE, _MOST_MAPS = 64, 2**31
@@ -109,7 +108,16 @@ _WIDE, _MOST_MAPS = 64, 2**31
 
 
 @dataclass(frozen=True)
-class WindowedStage(RelayStage):
+class StoringStage(RelayStage):
+    """A stage in which a relay stores at most one packet of each class."""
+
+    def buffers(self, network: Network) -> int:
+        """Return 2 + k."""
+        return 2 + spread(network).blocks
+
+
+@dataclass(frozen=True)
+class WindowedStage(StoringStage):
     """A stage with windows of w slots, in which each source tries in a slot that it draws."""
 
     kind: ClassVar[str]
@@ -157,10 +165,6 @@ class Park(WindowedStage):
         shape = spread(network)
         return np.array([after_windows(shape, float(fraction), self.windows) for fraction in rho])
 
-    def buffers(self, network: Network) -> int:
-        """Return 2 + k, as a relay stores at most one packet of each class."""
-        return 2 + spread(network).blocks
-
     def working(self, network: Network) -> int:
         """Return the bytes of the maps: all, those that are sent, and those that are heard."""
         return 3 * max(self.windows) * network.g * spread(network).g
@@ -174,7 +178,7 @@ class Park(WindowedStage):
 
 
 @dataclass(frozen=True)
-class SweepStage(RelayStage):
+class SweepStage(StoringStage):
     """S: a packet of class τ tries in slot τ of k = ⌈d/g⌉, so no coins are drawn."""
 
     letters = "S"
@@ -193,10 +197,6 @@ class SweepStage(RelayStage):
     def after(self, network: Network, rho: F64) -> F64:
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_sweep(rho)
-
-    def buffers(self, network: Network) -> int:
-        """Return 2 + k, as a relay stores at most one packet of each class."""
-        return 2 + spread(network).blocks
 
     def working(self, network: Network) -> int:
         """Return the bytes of the maps of k bits: all, those sent, and those heard."""

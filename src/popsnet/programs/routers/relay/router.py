@@ -36,8 +36,6 @@ from popsnet.programs.routers.relay.planner import plan, plan_survival
 from popsnet.programs.routers.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.programs.routers.relay.state import RelayState
 from popsnet.programs.routers.relay.survival import Seed, SurvivalSchedule, parse_survival
-from popsnet.programs.routers.relay.verified import VerifiedStage
-from popsnet.programs.routers.relay.verified_grid import VerifiedGrid
 from popsnet.programs.routers.to_all import OR_PHASES, among, broadcast
 from popsnet.theory.bounds import Bound
 from popsnet.theory.stage_growth import log_star
@@ -100,7 +98,7 @@ def _scheduled(text: str) -> Variant:
             raise
         raise InputError(f"{error} Or use a variant: {', '.join(_NAMED)}.") from None
     for stage in schedule.all_stages:
-        if isinstance(stage, VerifiedStage | VerifiedGrid):
+        if stage.is_verified:
             raise InputError(
                 f"Stage {stage} is for schedules that survive faults; give 'survive: {schedule}'."
             )

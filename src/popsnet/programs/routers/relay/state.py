@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import ClassVar, NamedTuple, TypeAlias, Unpack
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from popsnet.base.errors import InputError
 from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import F64, Bools, Network
-from popsnet.model.slot import Inbox, Ints, Listening, Slot, SlotOptions, Slots
+from popsnet.model.slot import Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.programs.facts import Phases
 from popsnet.programs.routers.relay.bijection import FRESH, Bijection
 from popsnet.programs.routers.relay.channels import Tuning
@@ -34,9 +34,6 @@ MEMBERS = "relay members"
 
 WIDEST = 2**16
 """The largest number in a stage."""
-
-Stored: TypeAlias = tuple[Ints, Ints, Ints]
-"""Relays, the packets that they store, and the destinations of these."""
 
 Maps = npt.NDArray[np.uint8]
 
@@ -185,10 +182,10 @@ class RelayState:
         at = self.undelivered[heard.destinations] | (heard.receivers != heard.destinations)
         self.memory.store(heard.receivers[at], heard.packets[at])
 
-    def release(self, relays: Ints, packets: Ints, destinations: Ints) -> None:
+    def release(self, held: Inbox) -> None:
         """Let relays drop their copies, except a destination that has its own packet."""
-        at = self.undelivered[destinations] | (relays != destinations)
-        self.memory.drop(relays[at], packets[at])
+        at = self.undelivered[held.destinations] | (held.receivers != held.destinations)
+        self.memory.drop(held.receivers[at], held.packets[at])
 
     def take(self, heard: Inbox) -> None:
         """Deliver to destinations what is for them, once."""
@@ -199,15 +196,14 @@ class RelayState:
         self.undelivered[receivers] = False
 
     def deliver(
-        self, stored: Stored, listened: Listening, phase: str, **tuned: Unpack[Tuning]
-    ) -> Slots:
-        """Execute a slot without conflict, in which relays send on what they store and drop it."""
-        relays, packets, destinations = stored
-        groups = self.network.group(destinations)
+        self, held: Inbox, listened: Listening, phase: str, **tuned: Unpack[Tuning]
+    ) -> Exchange[Inbox]:
+        """Let relays send on what they hold, in a slot without conflict, and drop it."""
         options: SlotOptions = {**self.without_conflict(phase), **tuned}
-        heard = yield Slot.send_packets(relays, groups, listened, packets=packets, **options)
-        self.release(*stored)
+        heard = yield Slot.forward(held, self.network.group(held.destinations), listened, **options)
+        self.release(held)
         self.take(heard)
+        return heard
 
     def send_maps(
         self,
@@ -239,10 +235,7 @@ class RelayState:
     def acknowledge(self, sources: Ints) -> None:
         """Let pending sources that know of the delivery drop their packets."""
         self.memory.drop(sources, sources)
-        waiting = np.zeros(self.network.n, dtype=np.bool_)
-        waiting[self.pending] = True
-        waiting[sources] = False
-        self.pending = self.pending[waiting[self.pending]]
+        self.pending = self.pending[~np.isin(self.pending, sources)]
 
 
 class Echo(NamedTuple):
@@ -298,6 +291,10 @@ class RelayStage(ABC):
     """Whether the attempts before it send it packets."""
     tells_sources: ClassVar[bool] = True
     """Whether after it the sources of all packets that it delivered know."""
+    is_verified: ClassVar[bool] = False
+    """Whether it survives faults: a source is done only after its destination has confirmed."""
+    instead: ClassVar[str] = "XY(x,y)"
+    """The stages for networks to which it does not apply."""
 
     def __post_init__(self) -> None:
         for value in self.numbers:
@@ -351,7 +348,7 @@ class RelayStage(ABC):
         """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:
             return None
-        return f"stage {self} needs d >= g; for d < g use stages XY(x,y)."
+        return f"stage {self} needs d >= g; for d < g use stages {self.instead}."
 
 
 def numbered(phase: str, turn: int, turns: int, unit: str = "slot") -> str:
@@ -370,8 +367,6 @@ def distinct(targets: Ints) -> tuple[Ints, Ints]:
 def join(parts: Sequence[Inbox]) -> Inbox:
     """Return the rows of several inboxes, without contents."""
     fields = ("receivers", "groups", "kinds", "packets", "destinations")
-    empty = np.empty(0, dtype=np.int32)
-    rows = {
-        name: np.concatenate([empty, *(getattr(part, name) for part in parts)]) for name in fields
-    }
-    return Inbox(**{name: row.astype(np.int32) for name, row in rows.items()}, contents=None)
+    columns = ([getattr(part, name) for part in parts] or [()] for name in fields)
+    rows = (np.concatenate(column).astype(np.int32) for column in columns)
+    return Inbox(**dict(zip(fields, rows, strict=True)), contents=None)

@@ -100,7 +100,8 @@ class _TeamSlots:
         passing = yield from self._forward(
             chosen, self._network.group(chosen.destinations), "departure"
         )
-        self._pass_on(chosen, passing)
+        self._state.release(chosen)
+        self._state.keep(passing)
         pending = yield from self._tell(fronts)
         yield from self._arrive(passing, pending)
 
@@ -127,19 +128,13 @@ class _TeamSlots:
 
     def _choose(self, held: Inbox, rows: np.ndarray) -> Inbox:
         """Let the other relays drop their copies."""
-        others = held.at(~rows)
-        self._state.release(others.receivers, others.packets, others.destinations)
+        self._state.release(held.at(~rows))
         return held.at(rows)
 
     def _forward(self, held: Inbox, groups: Ints, name: str) -> Exchange[Inbox]:
         """Send packets where nothing can collide."""
         options = self._state.without_conflict(f"team: {name}")
         return (yield Slot.forward(held, groups, self._duals, **options))
-
-    def _pass_on(self, senders: Inbox, receivers: Inbox) -> None:
-        """Let those who sent drop their copies, and those who heard store them."""
-        self._state.release(senders.receivers, senders.packets, senders.destinations)
-        self._state.keep(receivers)
 
     def _elect(self, relays: Inbox, fronts: Inbox) -> Exchange[Inbox]:
         sets = self._draw(fronts.destinations)
@@ -181,7 +176,8 @@ class _TeamSlots:
             now = passing.at(classes == turn)
             name = numbered("approach", turn, network.blocks, "class")
             near = yield from self._forward(now, network.index(now.destinations) % g, name)
-            self._pass_on(now, near)
+            state.release(now)
+            state.keep(near)
             waiting, pending = (
                 some[network.index(some) // g == turn] for some in (state.waiting, state.pending)
             )
@@ -197,7 +193,7 @@ class _TeamSlots:
                 listeners=listeners, listened=network.index(listeners) % g,
                 **state.without_conflict(numbered("team: arrival", turn, network.blocks, "class")),
             )  # fmt: skip
-            state.release(near.receivers, near.packets, near.destinations)
+            state.release(near)
             state.take(heard)
             still = heard.receivers[heard.contents == 1]
             done.append(np.setdiff1d(pending, still))
