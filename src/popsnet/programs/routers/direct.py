@@ -7,12 +7,12 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import Network
 from popsnet.model.slot import Ints, Slot, Slots
-from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
+from popsnet.programs.facts import Claims, Expectation, explained
 from popsnet.programs.router import register
 from popsnet.theory.bounds import Bound
 
 _PHASE = "to destination"
-WORDS = Explanation(explanation("direct"), phases_of("direct"))
+WORDS = explained("direct", "direct")
 
 
 def direct_slots(network: Network) -> int:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.model.network import F64, Network
-from popsnet.model.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.programs.facts import phases_of
 from popsnet.programs.routers.relay.state import Maps, RelayStage, RelayState, join, numbered
 from popsnet.theory.stages import after_grid
@@ -46,7 +46,17 @@ class Grid(RelayStage):
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
-        return GridSlots(state, self.x, self.y).run()
+        grid = GridSlots(state, self.x, self.y)
+        maps, stored = yield from grid.attempt("grid")
+        for v, held in enumerate(stored):
+            phase = numbered("grid: delivery", v, self.y)
+            yield from state.deliver(held, grid.listening(state.waiting, v), phase)
+        speakers = state.network.processors[maps.any(axis=1)]
+        groups = np.stack([grid.listened(turn)[speakers] for turn in range(self.x)], axis=1)
+        maps, options = maps[speakers], state.without_conflict("grid: acks")
+        options["fanout"] = maps.sum(axis=1, dtype=np.int32)
+        targets = groups[maps == 1]
+        yield from state.send_maps(speakers, targets, grid.asking, maps, grid.turns, **options)
 
     def slots(self, network: Network) -> int:
         """Return x + y + 1."""
@@ -89,24 +99,15 @@ class GridSlots:
         self._width = self._classes * -(-g // self._classes)  # ĝ
         self._shift = state.public_draw(self._classes)
         self.bijection = state.fresh_bijection(self._width)
-        self.processors = network.processors
-
-    def run(self) -> Slots:
-        """Execute the stage."""
-        turns, relays, _ = self.ways()
-        maps, stored = yield from self.attempt(turns, relays)
-        for v, held in enumerate(stored):
-            phase = numbered("grid: delivery", v, self.y)
-            yield from self.state.deliver(held, self.listening(self.state.waiting, v), phase)
-        yield from self._acknowledge(turns, relays, maps)
-
-    def ways(self) -> tuple[Ints, Ints, Ints]:
-        """Return for each pending source its slot u, its relay group T_v and v."""
-        state, pending = self.state, self.state.pending
+        pending = state.pending
         place = state.places(self.bijection, state.destination[pending])
-        delta = (state.network.group(pending) - place - self._shift) % self._classes
-        v = delta // self.x
-        return delta % self.x, self.relay(place, v), v
+        delta = (network.group(pending) - place - self._shift) % self._classes
+        self.turns, self.v = delta % x, delta // x
+        """The slot u of each pending source, and its v."""
+        relays = self.relay(place, self.v)
+        self._exists = relays < g
+        self.asking = pending[self._exists], relays[self._exists]
+        """The pending sources that have a relay group, and these groups."""
 
     def relay(self, places: Ints, v: Ints | int) -> Ints:
         """Return T_v for each place, g or more if there is no such group."""
@@ -118,22 +119,19 @@ class GridSlots:
         exists = relays < self.state.network.g
         return destinations[exists], relays[exists]
 
-    def attempt(
-        self, turns: Ints, relays: Ints, name: str = "grid"
-    ) -> Exchange[tuple[Maps, list[Inbox]]]:
+    def attempt(self, name: str) -> Exchange[tuple[Maps, list[Inbox]]]:
         """Send packets; return in which slots relays stored one, and what they stored by v."""
-        state, network, pending = self.state, self.state.network, self.state.pending
+        state, network, turns = self.state, self.state.network, self.turns[self._exists]
         maps = np.zeros((network.n, self.x), dtype=np.uint8)
         taken = np.zeros((self.y, network.n), dtype=np.bool_)  # by v and relay
-        exists, parts = relays < network.g, []
+        (sources, relays), parts = self.asking, []
         for turn in range(self.x):
-            trying = (turns == turn) & exists
-            listened = self.listened(turn)
+            trying, listened = turns == turn, self.listened(turn)
             listens = listened < network.g
-            listening = self.processors[listens], listened[listens]
+            listening = network.processors[listens], listened[listens]
             phase = numbered(f"{name}: attempt", turn, self.x)
             heard = yield Slot.send_packets(
-                pending[trying], relays[trying], listening, phase=phase, step=state.step
+                sources[trying], relays[trying], listening, phase=phase, step=state.step
             )
             v = self._stored_under(heard)
             parts.append(heard.at(~taken[v, heard.receivers]))
@@ -154,15 +152,5 @@ class GridSlots:
     def listened(self, turn: int) -> Ints:
         """Return the group each processor listens to in an attempt slot, g or more for none."""
         network = self.state.network
-        group, index = network.group(self.processors), network.index(self.processors)
+        group, index = network.group(network.processors), network.index(network.processors)
         return (group + self._shift + turn) % self._classes + index * self._classes
-
-    def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
-        """Send the map of each relay to the groups whose packets it stored."""
-        state = self.state
-        speakers = self.processors[maps.any(axis=1)]
-        groups = np.stack([self.listened(turn)[speakers] for turn in range(self.x)], axis=1)
-        maps, exists = maps[speakers], relays < state.network.g
-        listened, fanout = (state.pending[exists], relays[exists]), maps.sum(axis=1, dtype=np.int32)
-        options: SlotOptions = {**state.without_conflict("grid: acks"), "fanout": fanout}
-        return state.send_maps(speakers, groups[maps == 1], listened, maps, turns, **options)

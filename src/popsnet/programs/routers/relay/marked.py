@@ -52,6 +52,7 @@ from popsnet.programs.routers.relay.state import (
     join,
     numbered,
 )
+from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.theory.stages import after_marked
 
 
@@ -150,12 +151,12 @@ class _MarkedSlots:
             more[rows] = extra
             targets.append(more)
         groups, fanout = distinct(np.concatenate(targets, axis=1))
-        first = processors[network.index(processors) < network.g]
+        listeners, listened = one_per_coupler(network)
         heard = yield from self._with_echo(Slot(
             senders=senders, groups=groups, fanout=fanout,
             kind=np.where(is_source, Kind.PACKET, Kind.CONTROL),
             packets=np.where(is_source, senders, NO_PACKET), contents=waits.astype(np.uint8),
-            bits=1, listeners=first, listened=network.index(first),
+            bits=1, listeners=listeners, listened=listened,
             phase="marked: attempt", step=state.step,
         ))  # fmt: skip
         at = network.group(heard.receivers)[:, None]

@@ -94,8 +94,7 @@ class RelayState:
 
     def fresh_bijection(self, size: int) -> Bijection:
         """Return the next public bijection of [0, size), one per group."""
-        g, number = self.network.g, self._bijections
-        self._bijections += 1
+        g, number = self.network.g, self._next_number()
         if self._latest is None or number < FRESH or self.network.d != g or not self.turns:
             self._latest = Bijection(self.seed, number, g, size)
         else:
@@ -148,13 +147,16 @@ class RelayState:
 
     def public_draw(self, bound: int) -> int:
         """Return the next public number in [0, bound)."""
+        return Coins(self.seed).draw(bound, SHIFT, self._next_number(), 0)
+
+    def _next_number(self) -> int:
+        """Return the number of the next public bijection, or of public numbers in its place."""
         self._bijections += 1
-        return Coins(self.seed).draw(bound, SHIFT, self._bijections - 1, 0)
+        return self._bijections - 1
 
     def public_draws(self, bound: int, number: int) -> Callable[[Ints], Ints]:
         """Return the next public numbers in [0, bound): a function of destinations, a row each."""
-        self._bijections += 1
-        step = self._bijections - 1
+        step = self._next_number()
 
         def draw(destinations: Ints) -> Ints:
             rows = destinations.astype(np.int64)[:, None] * number + np.arange(number)
@@ -164,9 +166,8 @@ class RelayState:
 
     def group_draws(self, bound: int) -> Ints:
         """Return the next public numbers in [0, bound), one per group."""
-        self._bijections += 1
         groups = np.arange(self.network.g)
-        return Coins(self.seed).draws(bound, MEMBERS, self._bijections - 1, groups)
+        return Coins(self.seed).draws(bound, MEMBERS, self._next_number(), groups)
 
     def attempts(self, slots: int) -> Ints:
         """Draw for each pending source the slot of the next window in which it tries."""

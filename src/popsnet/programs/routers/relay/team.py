@@ -46,6 +46,7 @@ from popsnet.model.network import F64, Network
 from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.programs.facts import phases_of
 from popsnet.programs.routers.relay.state import RelayStage, RelayState, distinct, numbered
+from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.theory.stages import after_team
 
 
@@ -88,8 +89,7 @@ class _TeamSlots:
         network = state.network
         self._state, self._network, self._g = state, network, network.g
         self._draw = state.public_draws(network.g, candidates)
-        self._first = network.processors[network.index(network.processors) < network.g]
-        self._duals = self._first, network.index(self._first)
+        self._duals = one_per_coupler(network)
         """Processor (y, a) listens to group a."""
         self._name_bits = max((network.d - 1).bit_length(), 1)
 

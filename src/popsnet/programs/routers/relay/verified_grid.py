@@ -44,7 +44,26 @@ class VerifiedGrid(Grid):
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
-        return _VerifiedGridSlots(state, self.x, self.y).run()
+        network, grid = state.network, GridSlots(state, self.x, self.y)
+        _, stored = yield from grid.attempt("verified grid")
+        listening = [grid.listening(state.expecting, number) for number in range(self.y)]
+        confirmed = yield from deliver_and_confirm(state, "verified grid", stored, listening)
+        names, origins = np.zeros((2, network.n, self.y), dtype=np.int32)
+        for number, held in enumerate(confirmed):
+            names[held.receivers, number] = network.group(held.destinations) + 1
+            origins[held.receivers, number] = held.groups
+        speakers = network.processors[names.any(axis=1)]
+        contents, groups = names[speakers], origins[speakers]
+        options = state.without_conflict("verified grid: acks")
+        options["fanout"] = np.count_nonzero(contents, axis=1).astype(np.int32)
+        inbox = yield Slot.send_control(
+            speakers, groups[contents > 0], grid.asking,
+            contents=contents, bits=self.y * network.g.bit_length(), **options,
+        )  # fmt: skip
+        own = np.searchsorted(state.pending, inbox.receivers)
+        entries = inbox.contents[np.arange(len(own)), grid.v[own]]
+        groups = network.group(state.destination[inbox.receivers])
+        state.acknowledge(inbox.receivers[entries == groups + 1])
 
     def slots(self, network: Network) -> int:
         """Return x + 2y + 1."""
@@ -53,29 +72,3 @@ class VerifiedGrid(Grid):
     def working(self, network: Network) -> int:
         """Return the bytes of stored packets, targets and acks by v, and of maps by slot."""
         return (16 * self.y + 8 * self.x) * network.n
-
-
-class _VerifiedGridSlots(GridSlots):
-    def run(self) -> Slots:
-        state, network, pending = self.state, self.state.network, self.state.pending
-        turns, relays, v = self.ways()
-        _, stored = yield from self.attempt(turns, relays, "verified grid")
-        listening = [self.listening(state.expecting, number) for number in range(self.y)]
-        confirmed = yield from deliver_and_confirm(state, "verified grid", stored, listening)
-        names, origins = np.zeros((2, network.n, self.y), dtype=np.int32)
-        for number, held in enumerate(confirmed):
-            names[held.receivers, number] = network.group(held.destinations) + 1
-            origins[held.receivers, number] = held.groups
-        speakers = self.processors[names.any(axis=1)]
-        contents, groups = names[speakers], origins[speakers]
-        asks = relays < network.g
-        options = state.without_conflict("verified grid: acks")
-        options["fanout"] = np.count_nonzero(contents, axis=1).astype(np.int32)
-        inbox = yield Slot.send_control(
-            speakers, groups[contents > 0], (pending[asks], relays[asks]),
-            contents=contents, bits=self.y * network.g.bit_length(), **options,
-        )  # fmt: skip
-        own = np.searchsorted(pending, inbox.receivers)
-        entries = inbox.contents[np.arange(len(own)), v[own]]
-        groups = network.group(state.destination[inbox.receivers])
-        state.acknowledge(inbox.receivers[entries == groups + 1])
