@@ -36,12 +36,10 @@ def explanation(name: str) -> str:
     return _stated()["explanations"][name]
 
 
-def explained(
-    name: str, *stages: str, conflict_graph: Literal["group", "residue"] = "group"
-) -> Explanation:
+def explained(name: str, *stages: str) -> Explanation:
     """Return the explanation of a variant that ships, with the phases of some routers or stages."""
     phases = {pattern: text for stage in stages for pattern, text in phases_of(stage).items()}
-    return Explanation(explanation(name), phases, conflict_graph)
+    return Explanation(explanation(name), phases)
 
 
 def by_shape(name: str) -> Callable[[Network], str]:

@@ -17,7 +17,7 @@ from popsnet.model.network import I32, I64, Bools, Network
 from popsnet.model.slot import Exchange, Ints, Slot, Slots
 from popsnet.programs.facts import explained
 from popsnet.programs.router import register_relation
-from popsnet.programs.routers.direct import direct_slots
+from popsnet.programs.routers.direct import direct_slots, listening_in
 from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.programs.schedules.cache import schedule_buffers, schedule_demand
 from popsnet.programs.schedules.colouring.colouring import colour_edges
@@ -103,7 +103,7 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
     A processor that missed an announcement, because of a fault, cannot compute the rounds. It
     knows that it did, because every processor announces its list, and sends nothing.
     """
-    period, processors = direct_slots(network), network.processors
+    period = direct_slots(network)
     lists = _Lists.of(network, memory.start, destination, deliver_local(destination, memory))
     turns = network.d if network.d > 1 else 0  # a processor knows its own list
     everyone = np.ones(network.n, dtype=np.bool_)
@@ -119,11 +119,9 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
         now = order[ends[t] : ends[t + 1]]
         now = now[informed[source[now]]]
         senders, packets = source[now].astype(np.int32), lists.packets[now]
-        awaited = (t - network.index(processors)) % period
-        listens = awaited < network.g
         inbox = yield Slot.send_packets(
-            senders, network.group(destination[packets]), (processors[listens], awaited[listens]),
-            packets=packets, phase=_PHASE, step=t // period, conflict_free=True,
+            senders, network.group(destination[packets]), listening_in(network, t), packets=packets,
+            phase=_PHASE, step=t // period, conflict_free=True,
         )  # fmt: skip
         memory.drop(senders, packets)
         mine = inbox.destinations == inbox.receivers

@@ -241,14 +241,15 @@ def deferred(
     all its slots, because no processor knows which step is the last.
     """
     steps, blocks, processors = _Steps(network, coins, memory), network.blocks, network.processors
-    index = network.index(processors)
+    d, g, index = network.d, network.g, network.index(processors)
     # waiting copies, and where to
     stored, target = np.full((2, network.n), NO_PACKET, dtype=np.int32)
     while steps.pending.size or (unabridged and (stored != NO_PACKET).any()):
         block = steps.step % blocks
-        listens_to = _turns(network, index, block)
-        listeners = processors[(listens_to >= 0) & (stored == NO_PACKET)]
-        arrived = yield from steps.until_acks((listeners, listens_to[listeners]))
+        stands_in = (index < g) & (index + block * g >= d)  # for one that the last block lacks
+        listens = (index // g == block) | stands_in
+        listeners = processors[listens & (stored == NO_PACKET)]
+        arrived = yield from steps.until_acks((listeners, network.index(listeners) % g))
         stored[arrived.receivers] = arrived.packets
         target[arrived.receivers] = arrived.destinations
         yield from _deliver_block(network, memory, stored, target, steps.step, block)
@@ -266,17 +267,6 @@ register_variant(
     unabridged=partial(deferred, unabridged=True),
     words=_words("mei-rizzi deferred", 4),
 )(deferred)
-
-
-def _turns(network: Network, index: Ints, block: int) -> Ints:
-    """Return the group each processor listens to in slots 1 and 2, or -1 if it does not."""
-    d, g = network.d, network.g
-    listens_to = np.full(len(index), -1, dtype=np.int32)
-    here = index // g == block
-    listens_to[here] = index[here] % g
-    missing = (index < g) & (index + block * g >= d)
-    listens_to[missing] = index[missing]
-    return listens_to
 
 
 def _deliver_block(

@@ -138,8 +138,8 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
     """
     g, processors = network.g, network.processors
     index = network.index(processors)
-    relays = _relay(network, destination)
-    held = []
+    through = (network.group(processors) + index) % g  # T of each destination
+    relays, held = through[destination], []
     for turn in range(g):
         senders = processors[index == turn]
         inbox = yield Slot.send_packets(
@@ -148,26 +148,14 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
         memory.drop(senders, senders)
         memory.store(inbox.receivers, inbox.packets)
         held.append(inbox)
-    yield from _hand_out(network, destination, memory, join(held))
-
-
-def _relay(network: Network, destination: Ints) -> Ints:
-    """Return the relay group T of each destination."""
-    return (network.group(destination) + network.index(destination)) % network.g
-
-
-def _hand_out(network: Network, destination: Ints, memory: Memory, held: Inbox) -> Slots:
-    """Let every processor send what it stores, one packet per slot."""
-    holders, packets = held.receivers, held.packets
-    processors, undelivered = network.processors, np.ones(network.n, dtype=np.bool_)
-    while holders.size:
-        senders, now = np.unique(holders, return_index=True)
-        listeners, sent = processors[undelivered], packets[now]
-        groups, listened = network.group(destination[sent]), _relay(network, listeners)
+    stored, undelivered = join(held), np.ones(network.n, dtype=np.bool_)
+    while stored.receivers.size:
+        senders, now = np.unique(stored.receivers, return_index=True)
+        listeners, sent = processors[undelivered], stored.packets[now]
+        groups, listening = network.group(destination[sent]), (listeners, through[listeners])
         options = SlotOptions(phase=_HAND_OUT, conflict_free=True)
-        heard = listeners, listened
-        inbox = yield Slot.send_packets(senders, groups, heard, packets=sent, **options)
+        inbox = yield Slot.send_packets(senders, groups, listening, packets=sent, **options)
         memory.drop(senders, sent)
         memory.deliver(inbox.receivers, inbox.packets)
         undelivered[inbox.receivers] = False
-        holders, packets = np.delete(holders, now), np.delete(packets, now)
+        stored = stored.at(np.delete(np.arange(len(stored.receivers)), now))

@@ -25,7 +25,7 @@ import numpy as np
 from popsnet.model.network import F64, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.programs.facts import phases_of
-from popsnet.programs.routers.relay.state import Maps, RelayStage, RelayState, join, numbered
+from popsnet.programs.routers.relay.state import RelayStage, RelayState, join, numbered
 from popsnet.theory.stages import after_grid
 
 
@@ -50,13 +50,16 @@ class Grid(RelayStage):
         maps, stored = yield from grid.attempt("grid")
         for v, held in enumerate(stored):
             phase = numbered("grid: delivery", v, self.y)
-            yield from state.deliver(held, grid.listening(state.waiting, v), phase)
+            listening = grid.listening(state.waiting, state.waiting, v)
+            yield from state.deliver(held, listening, phase)
         speakers = state.network.processors[maps.any(axis=1)]
         groups = np.stack([grid.listened(turn)[speakers] for turn in range(self.x)], axis=1)
         maps, options = maps[speakers], state.without_conflict("grid: acks")
         options["fanout"] = maps.sum(axis=1, dtype=np.int32)
-        targets = groups[maps == 1]
-        yield from state.send_maps(speakers, targets, grid.asking, maps, grid.turns, **options)
+        told = yield from state.send_maps(
+            speakers, groups[maps == 1], grid.asking, maps, grid.turns, **options
+        )
+        state.acknowledge(told)
 
     def slots(self, network: Network) -> int:
         """Return x + y + 1."""
@@ -104,27 +107,21 @@ class GridSlots:
         delta = (network.group(pending) - place - self._shift) % self._classes
         self.turns, self.v = delta % x, delta // x
         """The slot u of each pending source, and its v."""
-        relays = self.relay(place, self.v)
-        self._exists = relays < g
-        self.asking = pending[self._exists], relays[self._exists]
+        self.asking = self.listening(pending, state.destination[pending], self.v)
         """The pending sources that have a relay group, and these groups."""
 
-    def relay(self, places: Ints, v: Ints | int) -> Ints:
-        """Return T_v for each place, g or more if there is no such group."""
-        return (places + v * self.x) % self._width
-
-    def listening(self, destinations: Ints, v: int) -> tuple[Ints, Ints]:
-        """Return the destinations for which there is a group T_v, and these groups."""
-        relays = self.relay(self.state.places(self.bijection, destinations), v)
+    def listening(self, listeners: Ints, destinations: Ints, v: Ints | int) -> tuple[Ints, Ints]:
+        """Return the listeners for whose destinations there is a group T_v, and these groups."""
+        relays = (self.state.places(self.bijection, destinations) + v * self.x) % self._width
         exists = relays < self.state.network.g
-        return destinations[exists], relays[exists]
+        return listeners[exists], relays[exists]
 
-    def attempt(self, name: str) -> Exchange[tuple[Maps, list[Inbox]]]:
+    def attempt(self, name: str) -> Exchange[tuple[Ints, list[Inbox]]]:
         """Send packets; return in which slots relays stored one, and what they stored by v."""
-        state, network, turns = self.state, self.state.network, self.turns[self._exists]
+        state, network, (sources, relays) = self.state, self.state.network, self.asking
+        turns, parts = self.turns[np.isin(state.pending, sources)], []
         maps = np.zeros((network.n, self.x), dtype=np.uint8)
         taken = np.zeros((self.y, network.n), dtype=np.bool_)  # by v and relay
-        (sources, relays), parts = self.asking, []
         for turn in range(self.x):
             trying, listened = turns == turn, self.listened(turn)
             listens = listened < network.g

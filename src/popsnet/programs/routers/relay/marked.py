@@ -144,13 +144,9 @@ class _MarkedSlots:
         targets = [
             np.where(is_source[:, None], packets, marks), np.where(waits[:, None], marks, packets)
         ]  # fmt: skip
-        later = state.look_ahead(senders, is_source)
-        if later is not None:
-            rows, extra = later
-            more = np.repeat(targets[0][:, :1], extra.shape[1], axis=1)
-            more[rows] = extra
-            targets.append(more)
-        groups, fanout = distinct(np.concatenate(targets, axis=1))
+        groups, fanout = distinct(
+            state.look_ahead(senders, np.concatenate(targets, axis=1), is_source)
+        )
         listeners, listened = one_per_coupler(network)
         heard = yield from self._with_echo(Slot(
             senders=senders, groups=groups, fanout=fanout,
@@ -224,10 +220,9 @@ class _MarkedSlots:
         listeners = np.concatenate([waiting, others])
         listened = np.concatenate([place[waiting], place[state.destination[others]]])
         phase = numbered("marked: delivery", turn, self._copies * network.blocks)
-        heard = yield Slot.send_packets(
-            sending.receivers, groups, (listeners, listened), packets=sending.packets,
-            fanout=fanout, phase=phase, step=state.step,
-        )  # fmt: skip
+        heard = yield Slot.forward(
+            sending, groups, (listeners, listened), fanout=fanout, phase=phase, step=state.step
+        )
         state.release(sending)
         state.take(heard)
         self._acknowledge(heard.receivers[heard.packets == heard.receivers])

@@ -174,11 +174,6 @@ def _for_census(network: Network) -> str | None:
     return None
 
 
-def census_working(network: Network) -> int:
-    """Return the bytes of a census: every processor hears g counters of eight bytes, and adds."""
-    return default_working(network) + 18 * network.n * network.g
-
-
 _CLAIMS = Claims(
     Expectation(expected_slots, exact=_is_direct, reason=_basis),
     (
@@ -274,7 +269,8 @@ register_relation(
     "census",
     obstacle=_for_census,
     buffers=lambda network: 3 + network.blocks,
-    working=census_working,
+    # every processor hears g counters of eight bytes, and adds
+    working=lambda network: default_working(network) + 18 * network.n * network.g,
     words=explained("relay census", "seed", "census", "global-or"),
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:

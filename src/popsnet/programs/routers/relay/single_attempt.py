@@ -27,8 +27,7 @@ def _attempt(
     """
     network, processors = state.network, state.network.processors
     channels = channels_of(network)
-    number = network.g if places is None else channels.number
-    first = processors[network.index(processors) < number]
+    first = processors[network.index(processors) < channels.number]
     index, phase = network.index(first), f"{stage}: attempt"
     tuned: Tuning = {} if places is None else channels.tuned(places, index)
     heard = yield Slot.send_packets(

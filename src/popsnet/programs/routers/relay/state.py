@@ -8,7 +8,6 @@ from dataclasses import astuple, dataclass, field
 from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.base.errors import InputError
 from popsnet.model.coins import Coins
@@ -17,7 +16,6 @@ from popsnet.model.network import F64, Bools, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.programs.facts import Phases
 from popsnet.programs.routers.relay.bijection import FRESH, Bijection
-from popsnet.programs.routers.relay.channels import Tuning
 from popsnet.programs.routers.to_all import global_or
 
 ATTEMPT = "relay attempt"
@@ -34,8 +32,6 @@ MEMBERS = "relay members"
 
 WIDEST = 2**16
 """The largest number in a stage."""
-
-Maps = npt.NDArray[np.uint8]
 
 
 @dataclass(eq=False)
@@ -111,20 +107,22 @@ class RelayState:
         self._next = None
         return places
 
-    def look_ahead(self, senders: Ints, sends: Bools | None = None) -> tuple[Ints, Ints] | None:
-        """Return the packets to send to relay groups of the next stage, and these groups.
+    def look_ahead(self, senders: Ints, targets: Ints, sends: Bools | None = None) -> Ints:
+        """Return the groups that senders send to, a row each, with those of the next stage.
 
-        They are those for the own group of their source, given by positions, if the next stage
-        delivers and acknowledges in one slot.
+        If that delivers and acknowledges in one slot, packets for the own group of their source go
+        to their relay groups there, too. ``sends`` says which senders send packets, by default all.
         """
         if self.following is None or not self.following.looks_ahead:
-            return None
+            return targets
         if self._next is None:
             self._next = self.next_places(self.following.bijections)
         network, destinations = self.network, self.destination[senders]
         own = network.group(senders) == network.group(destinations)
         rows = np.flatnonzero(own if sends is None else own & sends)
-        return rows, self._next.of(destinations[rows]).groups
+        more = np.repeat(targets[:, :1], self.following.bijections, axis=1)
+        more[rows] = self._next.of(destinations[rows]).groups
+        return np.concatenate([targets, more], axis=1)
 
     def keep_ahead(self, heard: Inbox) -> None:
         """Let relays store packets that the source sent for the next stage."""
@@ -197,10 +195,10 @@ class RelayState:
         self.undelivered[receivers] = False
 
     def deliver(
-        self, held: Inbox, listened: Listening, phase: str, **tuned: Unpack[Tuning]
+        self, held: Inbox, listened: Listening, phase: str, /, **options: Unpack[SlotOptions]
     ) -> Exchange[Inbox]:
-        """Let relays send on what they hold, in a slot without conflict, and drop it."""
-        options: SlotOptions = {**self.without_conflict(phase), **tuned}
+        """Let relays send on what they hold, by default without conflict, and drop it."""
+        options = {**self.without_conflict(phase), **options}
         heard = yield Slot.forward(held, self.network.group(held.destinations), listened, **options)
         self.release(held)
         self.take(heard)
@@ -211,21 +209,21 @@ class RelayState:
         relays: Ints,
         groups: Ints,
         listened: tuple[Ints, Ints],
-        maps: Maps,
+        maps: Ints,
         turns: Ints,
         **options: Unpack[SlotOptions],
-    ) -> Slots:
-        """Let relays tell in which slots they stored packets.
+    ) -> Exchange[Ints]:
+        """Let relays tell in which slots they heard packets.
 
-        Pending sources that find their slot, ``turns`` by source, in the map that they heard are
-        done.
+        Returns the pending sources that find their slot, ``turns`` by source, in the map that they
+        hear.
         """
         inbox = yield Slot.send_control(
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options
         )
         tried = turns[np.searchsorted(self.pending, inbox.receivers)]
-        stored = inbox.contents[np.arange(len(tried)), tried] == 1
-        self.acknowledge(inbox.receivers[stored])
+        sources: Ints = inbox.receivers[inbox.contents[np.arange(len(tried)), tried] == 1]
+        return sources
 
     def ask(self, stage: str) -> Slots:
         """Execute a global OR, after which all sources are done if no destination waits."""

@@ -43,7 +43,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.model.network import F64, Network
-from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, Slots
+from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, SlotOptions, Slots
 from popsnet.programs.facts import phases_of
 from popsnet.programs.routers.relay.state import RelayStage, RelayState, distinct, numbered
 from popsnet.programs.routers.to_all import one_per_coupler
@@ -109,10 +109,8 @@ class _TeamSlots:
         """Return what the relays in the sets W heard."""
         state, network = self._state, self._network
         groups, fanout = distinct(self._draw(state.destination[state.pending]))
-        heard = yield Slot.send_packets(
-            state.pending, groups, self._duals, fanout=fanout,
-            phase="team: attempt", step=state.step,
-        )  # fmt: skip
+        options = SlotOptions(phase="team: attempt", step=state.step, fanout=fanout)
+        heard = yield Slot.send_packets(state.pending, groups, self._duals, **options)
         state.keep(heard)
         waiting = state.waiting
         groups, fanout = distinct(self._draw(waiting))
@@ -137,9 +135,8 @@ class _TeamSlots:
         return (yield Slot.forward(held, groups, self._duals, **options))
 
     def _elect(self, relays: Inbox, fronts: Inbox) -> Exchange[Inbox]:
-        sets = self._draw(fronts.destinations)
         own = self._network.index(fronts.receivers)
-        groups, fanout = distinct(np.where(sets >= own[:, None], sets, own[:, None]))
+        groups, fanout = distinct(np.maximum(self._draw(fronts.destinations), own[:, None]))
         heard = yield Slot.send_control(
             fronts.receivers, groups, (relays.receivers, self._network.index(relays.receivers)),
             fanout=fanout, phase="team: election", step=self._state.step,

@@ -60,7 +60,7 @@ class VerifiedPark(WindowedStage):
     - acks: on c(a, T) in slot m only member m of (T, a) sends.
     """
 
-    letters, kind = "V", "verified park"
+    letters = "V"
     phases = phases_of("verified park")
     is_verified = True
     instead = "VXY(x,y)"
@@ -116,15 +116,13 @@ class VerifiedFold(RelayStage):
         relays, network = _Relays(state), state.network
         everyone, stage = state.expecting, "verified fold"
         places, pending = relays.places(everyone), relays.places(state.destination[state.pending])
-        heard = yield from _attempt(relays, state.pending, pending % network.g, f"{stage}: attempt")
+        heard = yield from relays.attempt(state.pending, f"{stage}: attempt")
         copies = heard.at(relays.relay(heard.groups, heard.destinations) == heard.receivers)
         state.keep(copies)
-        targets, listened = network.group(copies.destinations), places % network.g
-        options = state.without_conflict(f"{stage}: delivery")
-        options["conflict_free"] = network.blocks == 1
-        heard = yield Slot.forward(copies, targets, (everyone, listened), **options)
-        state.release(copies)
-        state.take(heard)
+        targets, listening = network.group(copies.destinations), (everyone, places % network.g)
+        heard = yield from state.deliver(
+            copies, listening, f"{stage}: delivery", conflict_free=network.blocks == 1
+        )
         mine = heard.at(heard.destinations == heard.receivers)
         inbox = yield Slot(
             senders=mine.receivers, groups=mine.groups, kind=Kind.ACK, packets=mine.packets,
@@ -178,18 +176,10 @@ class _Relays(PublicPlaces):
         return network.processor(self.relays(destinations), index)
 
 
-def _attempt(relays: _Relays, senders: Ints, groups: Ints, phase: str) -> Exchange[Inbox]:
-    """Send packets to their relay groups, in which every processor listens."""
-    state, network = relays.state, relays.state.network
-    listened = network.index(network.processors) % network.g
-    return (yield Slot.send_packets(senders, groups, listened, phase=phase, step=state.step))
-
-
 def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[list[Inbox]]:
     """Execute all windows, and return what relays have stored, by class."""
     state, network, blocks = relays.state, relays.state.network, relays.state.network.blocks
     trying = np.ones(len(state.pending), dtype=np.bool_)
-    groups = relays.relays(state.destination[state.pending])
     parts: list[Inbox] = []
     taken = np.empty(0, dtype=np.int64)  # relays and classes, as one number
     for number, window in enumerate(windows, start=1):
@@ -199,7 +189,7 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[list[Inbox]
         for turn in range(window):
             now = trying & (turns == turn)
             phase = numbered(f"{name}: attempt", turn, window)
-            heard = yield from _attempt(relays, state.pending[now], groups[now], phase)
+            heard = yield from relays.attempt(state.pending[now], phase)
             if len(hints):
                 first = heard.at(network.index(heard.receivers) < network.g)
                 hints[network.group(first.receivers) * network.g + first.groups, turn] = 1
@@ -210,29 +200,13 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[list[Inbox]
             parts.append(mine.at(free))
             state.keep(parts[-1])
         if len(hints):
-            trying &= ~(yield from _hint(relays, hints, trying, turns, groups, f"{name}: heard"))
+            asking = state.pending[trying]
+            told = yield from relays.tell(hints, asking, turns, f"{name}: heard")
+            trying &= ~np.isin(state.pending, told)
     stored = join(parts)
     stored = stored.at(np.argsort(stored.receivers))
     classes = relays.classes(stored.destinations)
     return [stored.at(classes == number) for number in range(blocks)]
-
-
-def _hint(
-    relays: _Relays, hints: Ints, trying: Bools, turns: Ints, groups: Ints, phase: str
-) -> Exchange[Bools]:
-    """Send the maps of slots in which packets were heard, and return the sources that were."""
-    state, network = relays.state, relays.state.network
-    sets = np.flatnonzero(hints.any(axis=1)).astype(np.int32)
-    relay_groups, source_groups = np.divmod(sets, network.g)
-    listening = state.pending[trying], groups[trying]
-    inbox = yield Slot.send_control(
-        network.processor(relay_groups, source_groups), source_groups, listening,
-        contents=hints[sets], bits=hints.shape[1], **state.without_conflict(phase),
-    )  # fmt: skip
-    rows = np.searchsorted(state.pending, inbox.receivers)
-    heard = np.zeros(len(state.pending), dtype=np.bool_)
-    heard[rows] = inbox.contents[np.arange(len(rows)), turns[rows]] == 1
-    return heard
 
 
 def deliver_and_confirm(

@@ -46,7 +46,8 @@ class VerifiedGrid(Grid):
         """Execute the stage."""
         network, grid = state.network, GridSlots(state, self.x, self.y)
         _, stored = yield from grid.attempt("verified grid")
-        listening = [grid.listening(state.expecting, number) for number in range(self.y)]
+        expecting = state.expecting
+        listening = [grid.listening(expecting, expecting, number) for number in range(self.y)]
         confirmed = yield from deliver_and_confirm(state, "verified grid", stored, listening)
         names, origins = np.zeros((2, network.n, self.y), dtype=np.int32)
         for number, held in enumerate(confirmed):
@@ -62,8 +63,8 @@ class VerifiedGrid(Grid):
         )  # fmt: skip
         own = np.searchsorted(state.pending, inbox.receivers)
         entries = inbox.contents[np.arange(len(own)), grid.v[own]]
-        groups = network.group(state.destination[inbox.receivers])
-        state.acknowledge(inbox.receivers[entries == groups + 1])
+        own_groups = network.group(state.destination[inbox.receivers])
+        state.acknowledge(inbox.receivers[entries == own_groups + 1])
 
     def slots(self, network: Network) -> int:
         """Return x + 2y + 1."""
