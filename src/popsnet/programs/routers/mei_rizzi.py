@@ -93,10 +93,6 @@ def _needs_large_groups(network: Network) -> str | None:
     return None if network.d >= network.g else "it needs d >= g."
 
 
-def _default(network: Network) -> str:
-    return "published" if network.d == network.g else "deferred"
-
-
 def participation(network: Network, step: int) -> int:
     """Return the probability that a packet takes part in step 0, 1, …, in units of 2^-32.
 
@@ -115,7 +111,7 @@ def _working(network: Network) -> int:
 @register(
     "mei-rizzi",
     variant="published",
-    default=_default,
+    default=lambda network: "published" if network.d == network.g else "deferred",
     summary="each packet by a random and a temporary group, with acks, until all are delivered",
     slots="O(d/g + log log g) with high probability, 5 per step",
     buffers=BUFFERS,

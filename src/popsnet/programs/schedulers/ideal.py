@@ -58,8 +58,7 @@ def _ideal(
     waiting: list[list[tuple[int, int, int]]] = [[] for _ in range(network.n)]
     for t in count():
         arrived = yield None
-        columns = (column.tolist() for column in arrived)
-        for source, packet, destination in zip(*columns, strict=True):
+        for source, packet, destination in np.transpose(arrived).tolist():
             waiting[source].append((packet, destination, t))
         sent = []
         taken: set[object] = set()

@@ -25,7 +25,7 @@ import numpy as np
 from popsnet.model.network import F64, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.programs.facts import phases_of
-from popsnet.programs.routers.relay.state import RelayStage, RelayState, join, numbered
+from popsnet.programs.routers.relay.state import RelayStage, RelayState, numbered, split
 from popsnet.theory.stages import after_grid
 
 
@@ -135,10 +135,7 @@ class GridSlots:
             state.keep(parts[-1])
             taken[v, heard.receivers] = True
             maps[parts[-1].receivers, turn] = 1
-        stored = join(parts)
-        stored = stored.at(np.argsort(stored.receivers))
-        v = self._stored_under(stored)
-        return maps, [stored.at(v == number) for number in range(self.y)]
+        return maps, split(parts, self._stored_under, self.y)
 
     def _stored_under(self, held: Inbox) -> Ints:
         """Return v for packets that relays heard."""

@@ -230,4 +230,4 @@ def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, deliv
         maps[buffers.store(heard.at(meant)), turn] = 1
     if delivers:
         yield from buffers.deliver(name)
-    state.acknowledge((yield from buffers.tell(maps, pending, turns, f"{name}: acks")))
+    state.acknowledge((yield from buffers.tell(maps, state.pending, turns, f"{name}: acks")))

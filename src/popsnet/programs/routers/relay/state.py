@@ -363,6 +363,14 @@ def distinct(targets: Ints) -> tuple[Ints, Ints]:
     return targets[new], new.sum(axis=1, dtype=np.int32)
 
 
+def split(parts: Sequence[Inbox], number_of: Callable[[Inbox], Ints], numbers: int) -> list[Inbox]:
+    """Return the rows of several inboxes by their numbers, those of each by receiver."""
+    rows = join(parts)
+    rows = rows.at(np.argsort(rows.receivers))
+    numbered_rows = number_of(rows)
+    return [rows.at(numbered_rows == number) for number in range(numbers)]
+
+
 def join(parts: Sequence[Inbox]) -> Inbox:
     """Return the rows of several inboxes, without contents."""
     fields = ("receivers", "groups", "kinds", "packets", "destinations")

@@ -30,7 +30,7 @@ from popsnet.model.network import F64, Bools, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.programs.facts import phases_of
 from popsnet.programs.routers.relay.park import PublicPlaces, WindowedStage
-from popsnet.programs.routers.relay.state import RelayStage, RelayState, join, numbered
+from popsnet.programs.routers.relay.state import RelayStage, RelayState, join, numbered, split
 from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
 
 _LARGE = 2**30
@@ -203,10 +203,7 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[list[Inbox]
             asking = state.pending[trying]
             told = yield from relays.tell(hints, asking, turns, f"{name}: heard")
             trying &= ~np.isin(state.pending, told)
-    stored = join(parts)
-    stored = stored.at(np.argsort(stored.receivers))
-    classes = relays.classes(stored.destinations)
-    return [stored.at(classes == number) for number in range(blocks)]
+    return split(parts, lambda stored: relays.classes(stored.destinations), blocks)
 
 
 def deliver_and_confirm(
