@@ -130,10 +130,7 @@ class Scheduler(Program):
     takes: ClassVar[str] = "network, public, coins, memory"
     decorator: ClassVar[str] = "popsnet.traffic.register_scheduler"
     required: ClassVar = ("summary",)
-    ships: ClassVar = tuple(
-        f"{__package__}.schedulers.{name}"
-        for name in ("aloha", "epochs", "hop3", "ideal", "relay", "rotor", "tdm", "vlb")
-    )
+    ships: ClassVar = (f"{__package__}.schedulers",)
 
     variants: Mapping[str, ProgramFunction]
     parse: Callable[[str], tuple[str, ProgramFunction]] | None = None
