@@ -36,6 +36,12 @@ def explanation(name: str) -> str:
     return _stated()["explanations"][name]
 
 
+def explained(name: str, *stages: str) -> Explanation:
+    """Return the explanation of a variant that ships, with the phases of some routers or stages."""
+    phases = {pattern: text for stage in stages for pattern, text in phases_of(stage).items()}
+    return Explanation(explanation(name), phases)
+
+
 def by_shape(name: str) -> Callable[[Network], str]:
     """Return a function of a network that tells an explanation for d = g or for d > g."""
     return lambda network: explanation(name if network.d == network.g else f"{name}, d > g")

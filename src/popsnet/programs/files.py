@@ -25,11 +25,11 @@ MODULE = "popsnet_router_"
 """What the names of modules begin with that were loaded from a user's file."""
 
 
-def users_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the part of a traceback that is in files of users."""
+def users_frames(error: BaseException | None) -> list[traceback.FrameSummary]:
+    """Return the part of a traceback that is in files of users, of no error none."""
     return [
         traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
-        for frame, line in traceback.walk_tb(error.__traceback__)
+        for frame, line in traceback.walk_tb(getattr(error, "__traceback__", None))
         if str(frame.f_globals.get("__name__", "")).startswith(MODULE)
     ]
 
@@ -64,14 +64,13 @@ def execute_file(path: Path, what: str) -> tuple[ModuleType, bytes]:
         loader.exec_module(module)
     except InputError:
         raise
-    except (SyntaxError, ValueError) as error:
-        if _is_binary(loader.text):
-            raise InputError(f"{path} is not a text file; give a Python program.") from error
-        if not isinstance(error, SyntaxError):
-            raise _failed(path, error) from error
-        raise InputError(f"{path}, line {error.lineno}: {error.msg}.") from error
     except (Exception, SystemExit) as error:
-        raise _failed(path, error) from error
+        failure = f"{path} cannot be loaded: {type(error).__name__}: {error}."
+        if isinstance(error, SyntaxError | ValueError) and _is_binary(loader.text):
+            failure = f"{path} is not a text file; give a Python program."
+        elif isinstance(error, SyntaxError):
+            failure = f"{path}, line {error.lineno}: {error.msg}."
+        raise InputError(failure) from error
     return module, loader.text
 
 
@@ -110,10 +109,6 @@ def _code(value: Any, documented: bool) -> Any:
 
 
 _WITH_DOCSTRING = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
-
-
-def _failed(path: Path, error: BaseException) -> InputError:
-    return InputError(f"{path} cannot be loaded: {type(error).__name__}: {error}.")
 
 
 def _is_binary(text: bytes) -> bool:

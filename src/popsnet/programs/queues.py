@@ -43,10 +43,9 @@ class Queues:
 
     def heads(self, processors: Ints, keys: Ints, place: int = 0) -> I64:
         """Return the oldest packet of each queue, or the one at a place; -1 if there is none."""
-        heads, get = [], self._queues.get
-        for key in _pairs(processors, keys):
-            queue = get(key, ())
-            heads.append(queue[place] if len(queue) > place else NO_PACKET)
+        get = self._queues.get
+        queues = (get(key, ()) for key in _pairs(processors, keys))
+        heads = [queue[place] if len(queue) > place else NO_PACKET for queue in queues]
         return np.array(heads, dtype=np.int64)
 
     def oldest(self, processors: Ints, keys: Ints, most: int) -> tuple[I64, I64, I64]:
@@ -54,16 +53,13 @@ class Queues:
 
         The packets are preceded by the row of each, which says whose it is, and its place.
         """
-        rows: list[int] = []
-        places: list[int] = []
-        packets: list[int] = []
-        for row, key in enumerate(_pairs(processors, keys)):
-            for place, packet in zip(range(most), self._queues.get(key, ()), strict=False):
-                rows.append(row)
-                places.append(place)
-                packets.append(packet)
-        columns = np.array((rows, places, packets), dtype=np.int64)
-        return columns[0], columns[1], columns[2]
+        found = [
+            (row, place, packet)
+            for row, key in enumerate(_pairs(processors, keys))
+            for place, packet in zip(range(most), self._queues.get(key, ()), strict=False)
+        ]
+        rows, places, packets = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return rows, places, packets
 
     def first(self, processors: Ints, keys: Ints, may: Callable[[Ints, Ints], Bools]) -> I64:
         """Return the oldest packet of each queue that may be taken, -1 if there is none.

@@ -320,9 +320,8 @@ def explain_failure(error: BaseException) -> str:
     Returns an empty text if no part is in a user's file. The frames of popsnet and of libraries
     say nothing about a mistake in a program.
     """
-    frames = users_frames(error)
-    if not frames and error.__cause__ is not None:  # a StopIteration, of which a generator may say
-        frames = users_frames(error.__cause__)
+    # the cause may be a StopIteration, of which a generator says that it was raised
+    frames = users_frames(error) or users_frames(error.__cause__)
     if not frames:
         return ""
     file = Path(frames[0].filename)

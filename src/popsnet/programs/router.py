@@ -48,10 +48,6 @@ Buffers: TypeAlias = int | Callable[[Network], int]
 Working: TypeAlias = Callable[[Network], int]
 
 
-def _anywhere(network: Network) -> str | None:
-    return None
-
-
 def default_working(network: Network) -> int:
     """Return 80 bytes per processor: a slot, its inbox, and ten numbers."""
     return 80 * network.n
@@ -103,7 +99,7 @@ class Variant:
     """
 
     route: Route
-    obstacle: Obstacle = _anywhere
+    obstacle: Obstacle = lambda network: None
     name: str = ""
     schedule: object = None
     idealized: bool = False
@@ -525,18 +521,16 @@ class Router(Program):
             )
         route = detected(partial(self.begin, variant.unabridged or variant.route))
         words, name = detected_words(variant.words), variant.name + DETECTED
-        working = variant.working
-        if self.randomness != "none":  # others take one step, and all is delivered after it
-            working = partial(_with_detection, variant.working)
+        asks = self.randomness != "none"  # others take one step, and all is delivered after it
+
+        def working(network: Network) -> int:
+            return variant.working(network) + (detected_bytes(network) if asks else 0)
+
         return replace(
             variant, name=name, route=route, words=words, working=working,
             survives=frozenset(),  # after faults a global OR may end a run too early, or never
             propagation=EVERY_SLOT_WAITS,
         )  # fmt: skip
-
-
-def _with_detection(working: Working, network: Network) -> int:
-    return working(network) + detected_bytes(network)
 
 
 def _held(buffers: int) -> int:

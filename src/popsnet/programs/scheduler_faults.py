@@ -52,6 +52,10 @@ class TrafficFaults:
         self.network, self._scheduler, self.known = network, scheduler, known
         self.active = ActiveFaults(network, faults, Coins(seed).for_run(0))
         self.kinds, self.has_dead_parts = faults.kinds, bool(faults.kinds - {"loss"})
+        self.paths = scheduler.paths
+        """The paths that the scheduler can use."""
+        self.survives = scheduler.expects(faults.kinds, known)
+        """Whether the scheduler states that it survives these faults."""
         self._slots, self._begun = self.active.faults.slots, -1
 
     @cached_property
@@ -65,19 +69,9 @@ class TrafficFaults:
         return make_medium(self.network, self.active if self.kinds else None)
 
     @property
-    def survives(self) -> bool:
-        """Whether the scheduler states that it survives these faults."""
-        return self._scheduler.expects(self.kinds, self.known)
-
-    @property
     def memory(self) -> type[TrafficMemory]:
         """The kind of memory for the run: a tolerant one if the scheduler does not survive."""
         return TrafficMemory if self.survives else mixed(FaultTolerance, TrafficMemory)
-
-    @property
-    def paths(self) -> str:
-        """The paths that the scheduler can use."""
-        return self._scheduler.paths
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -94,7 +88,7 @@ class TrafficFaults:
         if not self.has_dead_parts:
             return np.zeros(len(sources), dtype=np.bool_)
         working = self.live if self.known else self._working_in(slot + 1)
-        return ~working.reach(self._scheduler.paths, sources, destinations)
+        return ~working.reach(self.paths, sources, destinations)
 
     def unreachable_packets(self, slots: Ints, sources: Ints, destinations: Ints) -> Bools:
         """Return which packets have no path when they arrive, each in a slot of its own."""

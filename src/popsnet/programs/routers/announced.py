@@ -14,10 +14,11 @@ from popsnet.base.system import available_memory, format_bytes
 from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import I32, I64, Bools, Network
-from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
-from popsnet.programs.facts import Explanation, explanation, phases_of
+from popsnet.model.slot import Exchange, Ints, Slot, Slots
+from popsnet.programs.facts import explained
 from popsnet.programs.router import register_relation
-from popsnet.programs.routers.direct import direct_slots
+from popsnet.programs.routers.direct import direct_slots, listening_in
+from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.programs.schedules.cache import schedule_buffers, schedule_demand
 from popsnet.programs.schedules.colouring.colouring import colour_edges
 from popsnet.programs.schedules.demand import Demand, most
@@ -81,22 +82,11 @@ def _tell_groups(
             speakers, group[speakers], group, contents=contents[speakers], bits=bits, phase=phase,
             conflict_free=True,
         )  # fmt: skip
-        informed &= _hears(network, inbox)
+        informed &= np.isin(processors, inbox.receivers)
     return informed
 
 
-def _hears(network: Network, inbox: Inbox) -> Bools:
-    """Return which processors heard something."""
-    hears = np.zeros(network.n, dtype=np.bool_)
-    hears[inbox.receivers] = True
-    return hears
-
-
-@register_relation(
-    "direct",
-    "in-groups",
-    words=Explanation(explanation("direct in-groups"), phases_of("direct in-groups")),
-)
+@register_relation("direct", "in-groups", words=explained("direct in-groups", "direct in-groups"))
 def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Send every packet straight to its destination, in rounds of max(d, g) slots.
 
@@ -113,7 +103,7 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
     A processor that missed an announcement, because of a fault, cannot compute the rounds. It
     knows that it did, because every processor announces its list, and sends nothing.
     """
-    period, processors = direct_slots(network), network.processors
+    period = direct_slots(network)
     lists = _Lists.of(network, memory.start, destination, deliver_local(destination, memory))
     turns = network.d if network.d > 1 else 0  # a processor knows its own list
     everyone = np.ones(network.n, dtype=np.bool_)
@@ -129,11 +119,9 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
         now = order[ends[t] : ends[t + 1]]
         now = now[informed[source[now]]]
         senders, packets = source[now].astype(np.int32), lists.packets[now]
-        awaited = (t - network.index(processors)) % period
-        listens = awaited < network.g
         inbox = yield Slot.send_packets(
-            senders, network.group(destination[packets]), (processors[listens], awaited[listens]),
-            packets=packets, phase=_PHASE, step=t // period, conflict_free=True,
+            senders, network.group(destination[packets]), listening_in(network, t), packets=packets,
+            phase=_PHASE, step=t // period, conflict_free=True,
         )  # fmt: skip
         memory.drop(senders, packets)
         mine = inbox.destinations == inbox.receivers
@@ -155,10 +143,7 @@ def _rounds(network: Network, source: I64, to: I32) -> I64:
 
 
 @register_relation(
-    "direct",
-    "to-all",
-    buffers=schedule_buffers,
-    words=Explanation(explanation("direct to-all"), phases_of("direct to-all")),
+    "direct", "to-all", buffers=schedule_buffers, words=explained("direct to-all", "direct to-all")
 )
 def to_all(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Announce all packets to all processors in d⌈g/d⌉ + min(d, g) slots, and follow a schedule.
@@ -190,17 +175,15 @@ def _announce_across(network: Network, lists: _Lists) -> Exchange[tuple[I32, Boo
     heard = np.zeros((network.n, turns, d, lists.table.shape[1]), dtype=np.int32)
     complete = np.ones(network.n, dtype=np.bool_)
     for turn in range(turns):
-        listened = index + turn * d
-        listens = listened < g
+        listeners, listened = one_per_coupler(network, turn * d)
         for spoken in range(d):
             speakers = processors[index == spoken]
             inbox = yield Slot.broadcast(
-                speakers, g, (processors[listens], listened[listens]),
-                contents=lists.table[speakers], bits=lists.bits(network), phase=_ACROSS,
-                conflict_free=True,
+                speakers, g, (listeners, listened), contents=lists.table[speakers],
+                bits=lists.bits(network), phase=_ACROSS, conflict_free=True,
             )  # fmt: skip
             heard[inbox.receivers, turn, spoken] = inbox.contents
-            complete &= _hears(network, inbox) | ~listens
+            complete[listeners] &= np.isin(listeners, inbox.receivers)
     return heard, complete
 
 

@@ -7,17 +7,24 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import Network
 from popsnet.model.slot import Ints, Slot, Slots
-from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
+from popsnet.programs.facts import Claims, Expectation, explained
 from popsnet.programs.router import register
 from popsnet.theory.bounds import Bound
 
 _PHASE = "to destination"
-WORDS = Explanation(explanation("direct"), phases_of("direct"))
+WORDS = explained("direct", "direct")
 
 
 def direct_slots(network: Network) -> int:
     """Return max(d, g), the slots for every permutation."""
     return max(network.d, network.g)
+
+
+def listening_in(network: Network, slot: int) -> tuple[Ints, Ints]:
+    """Return the processors that listen in a slot, and the group that has its turn with each."""
+    awaited = (slot - network.index(network.processors)) % direct_slots(network)
+    listens = awaited < network.g
+    return network.processors[listens], awaited[listens]
 
 
 _CLAIMS = Claims(
@@ -60,11 +67,9 @@ def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     turn = (network.group(processors) + network.index(destination)) % period
     for t in range(period):
         senders = processors[turn == t]
-        awaited = (t - network.index(processors)) % period
-        listens = awaited < network.g
-        groups, listening = network.group(destination[senders]), awaited[listens]
+        groups, listening = network.group(destination[senders]), listening_in(network, t)
         inbox = yield Slot.send_packets(
-            senders, groups, (processors[listens], listening), phase=_PHASE, conflict_free=True
+            senders, groups, listening, phase=_PHASE, conflict_free=True
         )
         memory.drop(senders, senders)
         mine = inbox.destinations == inbox.receivers

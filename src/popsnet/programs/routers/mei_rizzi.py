@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from math import ceil
 
 import numpy as np
 
 from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
-from popsnet.model.network import Bools, Network
+from popsnet.model.network import Network
 from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.programs.facts import (
     Claims,
@@ -20,6 +22,7 @@ from popsnet.programs.facts import (
     phases_of,
 )
 from popsnet.programs.router import register, register_variant
+from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.theory.bounds import PAPER, Bound
 from popsnet.theory.fluid import expected_steps
 
@@ -75,30 +78,19 @@ _CLAIMS = Claims(
 )  # fmt: skip
 
 _UP_TO_SLOT_4 = phases_of("mei-rizzi")
-_UP_TO_SLOT_2 = {phase: _UP_TO_SLOT_4[phase] for phase in PHASES[:2]}
-
-
 _PUBLISHED = Explanation(
     by_shape("mei-rizzi"), {**_UP_TO_SLOT_4, PHASES[4]: by_shape("mei-rizzi slot 5")}, "residue"
 )
-_DEFERRED = Explanation(
-    explanation("mei-rizzi deferred"),
-    {**_UP_TO_SLOT_4, **phases_of("mei-rizzi deferred")},
-    "residue",
-)
-_IDEALIZED = Explanation(
-    explanation("mei-rizzi idealized"),
-    {**_UP_TO_SLOT_2, **phases_of("mei-rizzi idealized")},
-    "residue",
-)
+
+
+def _words(variant: str, slots: int) -> Explanation:
+    """Return the words of a variant whose first slots are those of the published one."""
+    phases = {phase: _UP_TO_SLOT_4[phase] for phase in PHASES[:slots]}
+    return Explanation(explanation(variant), {**phases, **phases_of(variant)}, "residue")
 
 
 def _needs_large_groups(network: Network) -> str | None:
     return None if network.d >= network.g else "it needs d >= g."
-
-
-def _default(network: Network) -> str:
-    return "published" if network.d == network.g else "deferred"
 
 
 def participation(network: Network, step: int) -> int:
@@ -119,7 +111,7 @@ def _working(network: Network) -> int:
 @register(
     "mei-rizzi",
     variant="published",
-    default=_default,
+    default=lambda network: "published" if network.d == network.g else "deferred",
     summary="each packet by a random and a temporary group, with acks, until all are delivered",
     slots="O(d/g + log log g) with high probability, 5 per step",
     buffers=BUFFERS,
@@ -157,75 +149,75 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
     The router stops when every source has its ack. No processor can know that: only the
     simulation looks, to end the run, and nothing that a processor does depends on it.
     """
-    g, listening = network.g, _one_per_coupler(network)
-    pending: Ints = network.processors
-    own_residue, step = pending % g, 0
-    waiting = np.ones(network.n, dtype=np.bool_)
-    while pending.size:
-        arrived, pending = yield from _until_acks(
-            network, coins, memory, step, waiting, pending, listening
-        )
+    steps, listening = _Steps(network, coins, memory), one_per_coupler(network)
+    own_residue = network.processors % network.g
+    while steps.pending.size:
+        arrived = yield from steps.until_acks(listening)
         groups = network.group(arrived.destinations)
-        options = SlotOptions(phase=PHASES[4], step=step, conflict_free=network.d == g)
+        options = SlotOptions(
+            phase=PHASES[4], step=steps.step, conflict_free=network.d == network.g
+        )
         heard = yield Slot.forward(arrived, groups, own_residue, **options)
         memory.drop(arrived.receivers, arrived.packets)
-        mine = heard.destinations == heard.receivers
-        memory.deliver(heard.receivers[mine], heard.packets[mine])
-        step += 1
+        mine = heard.at(heard.destinations == heard.receivers)
+        memory.deliver(mine.receivers, mine.packets)
+        steps.step += 1
 
 
-def _one_per_coupler(network: Network) -> tuple[Ints, Ints]:
-    """Let the processor with index a < g of every group listen to group a."""
-    processors = network.processors
-    index = network.index(processors)
-    first = index < network.g
-    return processors[first], index[first]
+@dataclass
+class _Steps:
+    """The steps of a run, and the sources that still wait."""
 
+    network: Network
+    coins: Coins
+    memory: Memory
+    step: int = 0
 
-def _two_hops(
-    network: Network, coins: Coins, memory: Memory, step: int, pending: Ints, listening: Listening
-) -> Exchange[tuple[Ints, Ints, Inbox, Inbox]]:
-    """Execute slots 1 and 2, in which each pending source takes part by its own coin.
+    def __post_init__(self) -> None:
+        self.pending: Ints = self.network.processors
 
-    Returns the sources that take part, their intermediate groups, and what these groups and the
-    temporary groups heard.
-    """
-    g, threshold, taking = network.g, participation(network, step), pending
-    if threshold < 2**32:
-        taking = pending[coins.chances(threshold, INTERMEDIATE_GROUP, step, pending)]
-    intermediate = coins.draws(g, INTERMEDIATE_GROUP, step, taking)
-    copies = yield Slot.send_packets(taking, intermediate, listening, phase=PHASES[0], step=step)
-    memory.store(copies.receivers, copies.packets)
-    temporary = copies.destinations % g
-    arrived = yield Slot.forward(copies, temporary, listening, phase=PHASES[1], step=step)
-    memory.drop(copies.receivers, copies.packets)
-    return taking, intermediate, copies, arrived
+    def two_hops(self, listening: Listening) -> Exchange[tuple[Ints, Ints, Inbox, Inbox]]:
+        """Execute slots 1 and 2, in which each pending source takes part by its own coin.
 
+        Returns the sources that take part, their intermediate groups, and what these groups and the
+        temporary groups heard.
+        """
+        g, memory, step, taking = self.network.g, self.memory, self.step, self.pending
+        threshold = participation(self.network, step)
+        if threshold < 2**32:
+            taking = taking[self.coins.chances(threshold, INTERMEDIATE_GROUP, step, taking)]
+        intermediate = self.coins.draws(g, INTERMEDIATE_GROUP, step, taking)
+        copies = yield Slot.send_packets(
+            taking, intermediate, listening, phase=PHASES[0], step=step
+        )
+        memory.store(copies.receivers, copies.packets)
+        temporary = copies.destinations % g
+        arrived = yield Slot.forward(copies, temporary, listening, phase=PHASES[1], step=step)
+        memory.drop(copies.receivers, copies.packets)
+        return taking, intermediate, copies, arrived
 
-def _until_acks(
-    network: Network, coins: Coins, memory: Memory, step: int, waiting: Bools, pending: Ints,
-    listening: Listening,
-) -> Exchange[tuple[Inbox, Ints]]:  # fmt: skip
-    """Execute slots 1 to 4.
+    def until_acks(self, listening: Listening) -> Exchange[Inbox]:
+        """Execute slots 1 to 4, and return what the temporary groups stored.
 
-    Returns what the temporary groups stored, and the sources without an ack. Acks for copies that
-    arrived go back the way the copies came, never two on a coupler.
-    """
-    taking, intermediate, copies, arrived = yield from _two_hops(
-        network, coins, memory, step, pending, listening
-    )
-    memory.store(arrived.receivers, arrived.packets)
-    options = SlotOptions(step=step, conflict_free=True)
-    await_acks = copies.receivers, copies.destinations % network.g
-    options["phase"] = PHASES[2]
-    acks = yield Slot.acknowledge(arrived, arrived.groups, await_acks, **options)
-    came_from = np.zeros(network.n, dtype=np.int32)
-    came_from[copies.receivers] = copies.groups
-    back, options["phase"] = came_from[acks.receivers], PHASES[3]
-    confirmed = yield Slot.acknowledge(acks, back, (taking, intermediate), **options)
-    memory.drop(confirmed.receivers, confirmed.receivers)
-    waiting[confirmed.receivers] = False
-    return arrived, np.flatnonzero(waiting).astype(np.int32)
+        Acks for copies that arrived go back the way the copies came, never two on a coupler.
+        """
+        memory, network = self.memory, self.network
+        taking, intermediate, copies, arrived = yield from self.two_hops(listening)
+        memory.store(arrived.receivers, arrived.packets)
+        options = SlotOptions(step=self.step, conflict_free=True, phase=PHASES[2])
+        await_acks = copies.receivers, copies.destinations % network.g
+        acks = yield Slot.acknowledge(arrived, arrived.groups, await_acks, **options)
+        came_from = np.zeros(network.n, dtype=np.int32)
+        came_from[copies.receivers] = copies.groups
+        back, options["phase"] = came_from[acks.receivers], PHASES[3]
+        confirmed = yield Slot.acknowledge(acks, back, (taking, intermediate), **options)
+        memory.drop(confirmed.receivers, confirmed.receivers)
+        self.done(confirmed.receivers)
+        return arrived
+
+    def done(self, sources: Ints) -> None:
+        """Let sources wait no more."""
+        self.pending = self.pending[~np.isin(self.pending, sources)]
 
 
 def deferred(
@@ -244,26 +236,24 @@ def deferred(
     simulation sees that the run is over, as in :func:`mei_rizzi`. If ``unabridged``, every step has
     all its slots, because no processor knows which step is the last.
     """
-    n, blocks, processors = network.n, network.blocks, network.processors
-    index = network.index(processors)
-    pending: Ints = processors
-    stored, target = np.full((2, n), NO_PACKET, dtype=np.int32)  # waiting copies, and where to
-    waiting, step = np.ones(n, dtype=np.bool_), 0
-    while pending.size or (unabridged and (stored != NO_PACKET).any()):
-        listens_to = _turns(network, index, step % blocks)
-        listeners = processors[(listens_to >= 0) & (stored == NO_PACKET)]
-        listening = listeners, listens_to[listeners]
-        arrived, pending = yield from _until_acks(
-            network, coins, memory, step, waiting, pending, listening
-        )
+    steps, blocks, processors = _Steps(network, coins, memory), network.blocks, network.processors
+    d, g, index = network.d, network.g, network.index(processors)
+    # waiting copies, and where to
+    stored, target = np.full((2, network.n), NO_PACKET, dtype=np.int32)
+    while steps.pending.size or (unabridged and (stored != NO_PACKET).any()):
+        block = steps.step % blocks
+        stands_in = (index < g) & (index + block * g >= d)  # for one that the last block lacks
+        listens = (index // g == block) | stands_in
+        listeners = processors[listens & (stored == NO_PACKET)]
+        arrived = yield from steps.until_acks((listeners, network.index(listeners) % g))
         stored[arrived.receivers] = arrived.packets
         target[arrived.receivers] = arrived.destinations
-        yield from _deliver_block(network, memory, stored, target, step, step % blocks)
-        step += 1
-    block = step % blocks
-    while (stored != NO_PACKET).any():
-        yield from _deliver_block(network, memory, stored, target, step - 1, block)
-        block = (block + 1) % blocks
+        yield from _deliver_block(network, memory, stored, target, steps.step, block)
+        steps.step += 1
+    for block in count(steps.step):
+        if (stored == NO_PACKET).all():
+            return
+        yield from _deliver_block(network, memory, stored, target, steps.step - 1, block % blocks)
 
 
 register_variant(
@@ -271,19 +261,8 @@ register_variant(
     "deferred",
     obstacle=_needs_large_groups,
     unabridged=partial(deferred, unabridged=True),
-    words=_DEFERRED,
+    words=_words("mei-rizzi deferred", 4),
 )(deferred)
-
-
-def _turns(network: Network, index: Ints, block: int) -> Ints:
-    """Return the group each processor listens to in slots 1 and 2, or -1 if it does not."""
-    d, g = network.d, network.g
-    listens_to = np.full(len(index), -1, dtype=np.int32)
-    here = index // g == block
-    listens_to[here] = index[here] % g
-    missing = (index < g) & (index + block * g >= d)
-    listens_to[missing] = index[missing]
-    return listens_to
 
 
 def _deliver_block(
@@ -304,7 +283,11 @@ def _deliver_block(
 
 
 @register_variant(
-    "mei-rizzi", "idealized", obstacle=_needs_large_groups, idealized=True, words=_IDEALIZED
+    "mei-rizzi",
+    "idealized",
+    obstacle=_needs_large_groups,
+    idealized=True,
+    words=_words("mei-rizzi idealized", 2),
 )
 def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Count a packet as delivered once it survives slots 1 and 2, whatever slots 3 to 5 would do.
@@ -314,14 +297,11 @@ def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory)
     probability (section 3.2). In group x the processor with index a < g listens to group a, so
     every coupler has one listener. Slots 3 to 5 are empty here: they are assumed, not executed.
     """
-    listening, pending = _one_per_coupler(network), network.processors
-    waiting = np.ones(network.n, dtype=np.bool_)
-    step = 0
-    while pending.size:
-        *_, arrived = yield from _two_hops(network, coins, memory, step, pending, listening)
+    steps = _Steps(network, coins, memory)
+    while steps.pending.size:
+        *_, arrived = yield from steps.two_hops(one_per_coupler(network))
         memory.assume_delivered(arrived.packets)
-        waiting[arrived.packets] = False
-        pending = pending[waiting[pending]]
+        steps.done(arrived.packets)
         for phase in PHASES[2:]:
-            yield Slot(phase=f"{phase} (assumed)", step=step)
-        step += 1
+            yield Slot(phase=f"{phase} (assumed)", step=steps.step)
+        steps.step += 1

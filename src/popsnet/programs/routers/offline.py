@@ -8,7 +8,7 @@ from popsnet.model.medium import hashed_bytes
 from popsnet.model.memory import Memory
 from popsnet.model.network import Network
 from popsnet.model.slot import Ints, Slots
-from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
+from popsnet.programs.facts import Claims, Expectation, explained
 from popsnet.programs.router import register, register_relation
 from popsnet.programs.schedules import cache
 from popsnet.programs.schedules.demand import Demand
@@ -55,7 +55,7 @@ def _lengthen(network: Network, slots: float, hops: float, tau: int) -> float:
     ),
     working=_working,
     wavelengths=True,
-    words=Explanation(explanation("offline"), phases_of("offline")),
+    words=explained("offline", "offline"),
 )
 def offline(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route a permutation in one slot if no two packets share a coupler, else in 2⌈d/g⌉.

@@ -6,6 +6,7 @@ Also termination detection: after every step a global OR tells every processor w
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import Bools, Network
-from popsnet.model.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
+from popsnet.model.slot import Exchange, Ints, Slot, SlotOptions, Slots
 from popsnet.programs.facts import Explanation, phases_of, text_on
 
 OR_PHASES = phases_of("global-or")
@@ -28,9 +29,8 @@ def broadcast(network: Network, word: int, *, phase: str, step: int = 0) -> Exch
     contents = np.array([word], dtype=np.uint64)
     options = SlotOptions(phase=phase, step=step, conflict_free=True)
     inbox = yield Slot.broadcast(zero, network.g, everyone, contents=contents, bits=64, **options)
-    knows = np.zeros(network.n, dtype=np.bool_)
+    knows = np.isin(network.processors, inbox.receivers)
     knows[0] = True
-    knows[inbox.receivers] = True
     return knows
 
 
@@ -40,15 +40,23 @@ def among(processors: Bools, running: Slots) -> Slots:
     The others take no part: they lack a word that they need to know what to do. ``processors`` may
     change between slots.
     """
-    inbox: Inbox | None = None
-    while True:
-        try:
-            slot = next(running) if inbox is None else running.send(inbox)
-        except StopIteration:
-            return
-        if not processors.all():
-            slot = slot.only(processors[slot.senders], processors[slot.listeners])
-        inbox = yield slot
+    with suppress(StopIteration):
+        slot = next(running)
+        while True:
+            if not processors.all():
+                slot = slot.only(processors[slot.senders], processors[slot.listeners])
+            slot = running.send((yield slot))
+
+
+def one_per_coupler(network: Network, first: int = 0) -> tuple[Ints, Ints]:
+    """Let the processor with index i of every group listen to group ``first`` + i, if there is one.
+
+    Returns the processors that listen, and the group of each. For d ≥ g every group hears every
+    group.
+    """
+    listened = network.index(network.processors) + first
+    listens = listened < network.g
+    return network.processors[listens], listened[listens]
 
 
 def global_or_bytes(network: Network, objectors: float) -> int:
@@ -74,21 +82,17 @@ def global_or(network: Network, objectors: Ints, *, phase: str, step: int) -> Ex
     """
     d, g, n, processors = network.d, network.g, network.n, network.processors
     group, index = network.group(processors), network.index(processors)
-    objects = np.zeros(n, dtype=np.bool_)
-    objects[objectors] = True
+    objects = np.isin(processors, objectors)
     speakers = processors[objects | (index == 0)]
     contents, misses = objects[speakers].astype(np.uint8), np.zeros(n, dtype=np.bool_)
     for turn in range(-(-g // d)):
-        listened = index + turn * d
-        listens = listened < g
-        listening = processors[listens], listened[listens]
+        listeners, listened = one_per_coupler(network, turn * d)
         part = f"{phase}: groups object" + (f", part {turn + 1}" if turn else "")
         inbox = yield Slot.broadcast(
-            speakers, g, listening, contents=contents, bits=1, phase=part, step=step
+            speakers, g, (listeners, listened), contents=contents, bits=1, phase=part, step=step
         )
-        content = np.zeros(n, dtype=np.bool_)
-        content[inbox.receivers] = inbox.contents == 0
-        misses |= listens & ~content
+        content = inbox.receivers[inbox.contents == 0]
+        misses[listeners] |= ~np.isin(listeners, content)
     repeaters = processors[misses | (index == 0)]
     contents, phase = misses[repeaters].astype(np.uint8), f"{phase}: within groups"
     inbox = yield Slot.send_control(
@@ -112,20 +116,17 @@ def detected(route: Route) -> Route:
     """
 
     def route_and_ask(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
-        running = route(network, destination, coins, memory)
-        step: int = 0
-        inbox: Inbox | None = None
-        while True:
-            try:
-                slot = next(running) if inbox is None else running.send(inbox)
-            except StopIteration:
-                break
-            if isinstance(slot, Slot) and slot.step > step:  # the engine refuses what is not a slot
-                if not (yield from _ask(network, memory, step)):
-                    memory.drop_copies()
-                    return
-                step = slot.step
-            inbox = yield slot
+        running, step = route(network, destination, coins, memory), 0
+        with suppress(StopIteration):
+            slot = next(running)
+            while True:
+                # the engine refuses what is not a slot
+                if isinstance(slot, Slot) and slot.step > step:
+                    if not (yield from _ask(network, memory, step)):
+                        memory.drop_copies()
+                        return
+                    step = slot.step
+                slot = running.send((yield slot))
         yield from _ask(network, memory, step)
 
     return route_and_ask

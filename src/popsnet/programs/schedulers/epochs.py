@@ -5,6 +5,7 @@ Detours are off-line schedules of packets around dead parts, in rounds of two sl
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ from popsnet.model.slot import Slot
 from popsnet.model.traffic_memory import NewPackets, TrafficMemory
 from popsnet.programs.facts import Explanation
 from popsnet.programs.scheduler import DEAD, Running, register_scheduler
-from popsnet.programs.schedulers.two_hops import deliver
+from popsnet.programs.schedulers.two_hops import deliver, send_to
 from popsnet.programs.schedules import Demand
 from popsnet.programs.schedules.construction import make_two_hops
 from popsnet.programs.schedules.schedule import TO_DESTINATION, TO_RELAY, Messages, Schedule
@@ -67,13 +68,12 @@ class _Round:
             return False
         a, b = source // self._d, destination // self._d
         for relay, used in self._ways(packet, source, a, b):
-            if used & self._taken:
-                continue
-            self._taken |= used | ends
-            if relay != source:
-                self.first.append((source, relay, packet, False))
-            self.second.append((relay, destination, packet, relay != source))
-            return True
+            if not used & self._taken:
+                self._taken |= used | ends
+                if relay != source:
+                    self.first.append((source, relay, packet, False))
+                self.second.append((relay, destination, packet, relay != source))
+                return True
         return False
 
     def _ways(
@@ -156,34 +156,27 @@ def epochs(
     known, packets that would use them are sent afterwards, in rounds of two slots.
     """
     waiting: list[np.ndarray] = []
-    slots: Sequence[Messages] = ()
-    number = 0
+    slots: deque[Messages] = deque()
     while True:
         arrived: NewPackets = yield None
         waiting.append(np.array(arrived))
         if not slots:
             rows = np.concatenate(waiting, axis=1).astype(np.int64)
-            waiting, number = [], 0
+            waiting = []
             if rows.shape[1]:
                 demand = Demand(network, rows[0], rows[2])
                 schedule = make_two_hops(demand)
-                slots = (
+                slots += (
                     schedule.messages if fault_map is None else around(schedule, demand, fault_map)
                 )
         if not slots:
             yield Slot(phase="idle")
             continue
-        slot = slots[number]
-        senders, listeners, packets = (slot.senders, slot.listeners, rows[1][slot.packets])
-        inbox = yield Slot.send_packets(
-            senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
-            phase=slot.phase, conflict_free=True,
-        )  # fmt: skip
-        memory.drop(senders, packets)
+        slot = slots.popleft()
+        packets = rows[1][slot.packets]
+        inbox = yield send_to(network, slot.senders, packets, slot.listeners, slot.phase)
+        memory.drop(slot.senders, packets)
         if slot.phase == TO_DESTINATION:
             deliver(inbox, memory)
         else:
             memory.store(inbox.receivers, inbox.packets)
-        number += 1
-        if number == len(slots):
-            slots = ()

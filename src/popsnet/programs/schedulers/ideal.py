@@ -12,7 +12,6 @@ from popsnet.base.errors import InputError
 from popsnet.hardware.propagation import ONE_HOP
 from popsnet.model.coins import Coins
 from popsnet.model.network import Network
-from popsnet.model.slot import Slot
 from popsnet.model.traffic_memory import TrafficMemory
 from popsnet.programs.facts import Explanation
 from popsnet.programs.scheduler import (
@@ -22,7 +21,7 @@ from popsnet.programs.scheduler import (
     register_scheduler,
     register_scheduler_variant,
 )
-from popsnet.programs.schedulers.two_hops import deliver
+from popsnet.programs.schedulers.two_hops import deliver, send_to
 
 _PHASE = "to destination"
 _MOST_DELAY = 10**6
@@ -59,8 +58,7 @@ def _ideal(
     waiting: list[list[tuple[int, int, int]]] = [[] for _ in range(network.n)]
     for t in count():
         arrived = yield None
-        columns = (column.tolist() for column in arrived)
-        for source, packet, destination in zip(*columns, strict=True):
+        for source, packet, destination in np.transpose(arrived).tolist():
             waiting[source].append((packet, destination, t))
         sent = []
         taken: set[object] = set()
@@ -76,10 +74,7 @@ def _ideal(
                     waiting[source].remove(row)
                     break
         senders, packets, listeners = np.array(sent, dtype=np.int64).reshape(-1, 3).T
-        inbox = yield Slot.send_packets(
-            senders, network.group(listeners), (listeners, network.group(senders)),
-            packets=packets, phase=_PHASE, conflict_free=True,
-        )  # fmt: skip
+        inbox = yield send_to(network, senders, packets, listeners, _PHASE)
         memory.drop(senders, packets)
         deliver(inbox, memory)
 

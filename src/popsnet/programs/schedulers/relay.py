@@ -13,6 +13,7 @@ from popsnet.model.traffic_memory import NewPackets, TrafficMemory
 from popsnet.programs.facts import Explanation
 from popsnet.programs.queues import Queues
 from popsnet.programs.routers.relay.folds import FoldPlaces
+from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.programs.scheduler import DEAD, Running, register_scheduler
 from popsnet.programs.schedulers.attempts import Attempts, Patience
 
@@ -41,11 +42,9 @@ class _CyclePlaces(FoldPlaces):
 
     def listening(self) -> tuple[Ints, Ints]:
         """Return the relays that listen, and the group of each, the same always if d ≥ g."""
-        network, processors = self._network, self._network.processors
-        if network.d < network.g:
+        if self._network.d < self._network.g:
             return super().listening()
-        index = network.index(processors)
-        return processors[index < network.g], index[index < network.g]
+        return one_per_coupler(self._network)
 
 
 @register_scheduler(

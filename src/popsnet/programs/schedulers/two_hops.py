@@ -56,6 +56,14 @@ def frame_slot(meeting: Meeting, packets: Ints, phase: str) -> Slot:
     )  # fmt: skip
 
 
+def send_to(network: Network, senders: Ints, packets: Ints, listeners: Ints, phase: str) -> Slot:
+    """Return the slot in which senders send packets straight to listeners, none in conflict."""
+    return Slot.send_packets(
+        senders, network.group(listeners), (listeners, network.group(senders)), packets=packets,
+        phase=phase, conflict_free=True,
+    )  # fmt: skip
+
+
 def spread_first(own: Queues, meeting: Meeting, fault_map: LiveParts, memory: TrafficMemory) -> I64:
     """Return the oldest packet of each sender that the class it meets can pass on, -1 for none."""
 
@@ -79,8 +87,6 @@ def deliver_or_keep(
     A keeper whose buffer is full lets the packet go.
     """
     deliver(inbox, memory)
-    keeps = frame.keepers(inbox, slot, public)
-    keeps &= memory.room(inbox.receivers)
-    transit = inbox.at(keeps)
+    transit = inbox.at(frame.keepers(inbox, slot, public) & memory.room(inbox.receivers))
     memory.store(transit.receivers, transit.packets)
     return transit

@@ -10,12 +10,12 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import Network
 from popsnet.model.slot import Ints, Slots
-from popsnet.programs.facts import Claims, Expectation, Explanation, explanation
+from popsnet.programs.facts import Claims, Expectation, explained
 from popsnet.programs.router import register
-from popsnet.programs.routers.deterministic.batcher import SORTING_PHASES, place_wires, wire_of
+from popsnet.programs.routers.deterministic.batcher import place_wires, wire_of
 from popsnet.programs.routers.deterministic.exchange import SortedPackets, sorting_bytes
 from popsnet.programs.routers.deterministic.pairs import pair_slots
-from popsnet.programs.routers.to_all import OR_PHASES, global_or, global_or_slots
+from popsnet.programs.routers.to_all import global_or, global_or_slots
 from popsnet.theory.bounds import Bound
 from popsnet.theory.sorting import ComparatorNetwork, bag_tree, merge_exchange
 
@@ -110,7 +110,7 @@ def _working(network: Network) -> int:
     online=True,
     claims=_CLAIMS,
     working=_working,
-    words=Explanation(explanation("aks"), {**OR_PHASES, **SORTING_PHASES}),
+    words=explained("aks", "global-or", "sorting"),
 )
 def aks(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route by sorting with the bag tree, in O(⌈d/g⌉ log n) slots if the tree sorts.

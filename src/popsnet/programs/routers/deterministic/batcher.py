@@ -14,7 +14,7 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import I32, I64, Network
 from popsnet.model.slot import Ints, Slots
-from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
+from popsnet.programs.facts import Claims, Expectation, explained
 from popsnet.programs.router import register
 from popsnet.programs.routers.deterministic.exchange import SortedPackets, sorting_bytes
 from popsnet.programs.schedules.slots_needed import permutation_slots
@@ -47,9 +47,6 @@ def wire_of(network: Network, processors: Ints) -> I64:
     """Return the wire of each processor, if the strip is the whole network."""
     wide = processors.astype(np.int64)
     return network.index(wide) * network.g + network.group(wide)
-
-
-SORTING_PHASES = phases_of("sorting")
 
 
 def batcher_slots(network: Network) -> int:
@@ -110,7 +107,7 @@ _CLAIMS = Claims(
     online=True,
     claims=_CLAIMS,
     working=lambda network: sorting_bytes(network, merge_exchange_depth(network.n)),
-    words=Explanation(explanation("batcher"), SORTING_PHASES),
+    words=explained("batcher", "sorting"),
 )
 def batcher(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route for d ≤ g by sorting, in t(t + 1)/2 stages of two slots, t = ⌈log2 n⌉.

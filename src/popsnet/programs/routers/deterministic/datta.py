@@ -11,15 +11,16 @@ from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import I64, Network
 from popsnet.model.slot import Exchange, Ints, Slot, SlotOptions, Slots
-from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
+from popsnet.programs.facts import Claims, Expectation, explained
 from popsnet.programs.router import register
-from popsnet.programs.routers.deterministic.batcher import SORTING_PHASES, place_wires, strips
+from popsnet.programs.routers.deterministic.batcher import place_wires, strips
 from popsnet.programs.routers.deterministic.exchange import (
     SortedPackets,
     sorting_bytes,
     swap_values,
 )
 from popsnet.programs.routers.deterministic.pairs import pair_up
+from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.theory.bounds import Bound
 from popsnet.theory.sorting import merge_exchange, merge_exchange_depth
 
@@ -79,13 +80,10 @@ class Reservations:
         If d < g the processors of group c listen to d groups at a time.
         """
         network, d, g = self.network, self.network.d, self.network.g
-        processors = network.processors
         heard_by, heard = [], []
         for turn in range(-(-g // d)):
-            listened = network.index(processors) + turn * d
-            listens = listened < g
             now = network.group(speakers) // d == turn
-            ends = speakers[now], classes[now], (processors[listens], listened[listens])
+            ends = speakers[now], classes[now], one_per_coupler(network, turn * d)
             phase = f"reserve: {who}" + (f", part {turn + 1}" if d < g else "")
             inbox = yield Slot.send_control(
                 *ends, contents=contents[now], bits=self._bits, phase=phase, conflict_free=True
@@ -194,9 +192,7 @@ def _working(network: Network) -> int:
     online=True,
     claims=_CLAIMS,
     working=_working,
-    words=Explanation(
-        explanation("datta"), {**phases_of("reserving"), **SORTING_PHASES, **phases_of("datta")}
-    ),
+    words=explained("datta", "reserving", "sorting", "datta"),
 )
 def datta(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route any permutation on-line without coins, in :func:`datta_slots` slots.

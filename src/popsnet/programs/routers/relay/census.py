@@ -66,9 +66,7 @@ def _spread(state: RelayState) -> Exchange[Inbox]:
     """Execute part 1, and return what each processor stores, by processor."""
     network, g, processors = state.network, state.network.g, state.network.processors
     place = state.places(state.fresh_bijection(network.d), processors)
-    waiting = np.zeros(network.n, dtype=np.bool_)
-    waiting[state.pending] = True
-    residues = network.index(processors) % g
+    waiting, residues = np.isin(processors, state.pending), network.index(processors) % g
     parts = []
     for turn in range(network.blocks):
         senders = processors[waiting & (place // g == turn)]
@@ -121,10 +119,9 @@ def _by_rank(buffers: RelayBuffers, held: Inbox, relays: Ints, turns: Ints) -> S
     for turn in range(rank_slots(network)):
         now, options = held.at(turns == turn), state.without_conflict(f"census: rank {turn + 1}")
         heard = yield Slot.forward(now, relays[turns == turn], residues, **options)
-        state.release(now.receivers, now.packets, now.destinations)
+        state.release(now)
         buffers.store(heard)
-    late = held.at(turns >= rank_slots(network))
-    state.release(late.receivers, late.packets, late.destinations)
+    state.release(held.at(turns >= rank_slots(network)))
 
 
 _COLLECT, _HAND_OUT = "roll call: collect", "roll call: hand out"
@@ -141,8 +138,8 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
     """
     g, processors = network.g, network.processors
     index = network.index(processors)
-    relays = _relay(network, destination)
-    held = []
+    through = (network.group(processors) + index) % g  # T of each destination
+    relays, held = through[destination], []
     for turn in range(g):
         senders = processors[index == turn]
         inbox = yield Slot.send_packets(
@@ -151,26 +148,14 @@ def roll_call(network: Network, destination: Ints, coins: Coins, memory: Memory)
         memory.drop(senders, senders)
         memory.store(inbox.receivers, inbox.packets)
         held.append(inbox)
-    yield from _hand_out(network, destination, memory, join(held))
-
-
-def _relay(network: Network, destination: Ints) -> Ints:
-    """Return the relay group T of each destination."""
-    return (network.group(destination) + network.index(destination)) % network.g
-
-
-def _hand_out(network: Network, destination: Ints, memory: Memory, held: Inbox) -> Slots:
-    """Let every processor send what it stores, one packet per slot."""
-    holders, packets = held.receivers, held.packets
-    processors, undelivered = network.processors, np.ones(network.n, dtype=np.bool_)
-    while holders.size:
-        senders, now = np.unique(holders, return_index=True)
-        listeners, sent = processors[undelivered], packets[now]
-        groups, listened = network.group(destination[sent]), _relay(network, listeners)
+    stored, undelivered = join(held), np.ones(network.n, dtype=np.bool_)
+    while stored.receivers.size:
+        senders, now = np.unique(stored.receivers, return_index=True)
+        listeners, sent = processors[undelivered], stored.packets[now]
+        groups, listening = network.group(destination[sent]), (listeners, through[listeners])
         options = SlotOptions(phase=_HAND_OUT, conflict_free=True)
-        heard = listeners, listened
-        inbox = yield Slot.send_packets(senders, groups, heard, packets=sent, **options)
+        inbox = yield Slot.send_packets(senders, groups, listening, packets=sent, **options)
         memory.drop(senders, sent)
         memory.deliver(inbox.receivers, inbox.packets)
         undelivered[inbox.receivers] = False
-        holders, packets = np.delete(holders, now), np.delete(packets, now)
+        stored = stored.at(np.delete(np.arange(len(stored.receivers)), now))

@@ -86,8 +86,8 @@ def spread(network: Network) -> Network:
 
 
 def obstacle(network: Network) -> str | None:
-    """Return why several wavelengths are of no use to relay on a network, or None if they are."""
-    if network.wavelengths == 1 or network.d >= 2 * network.g:
+    """Return why several wavelengths are of no use to relay on a shape, or None if they are."""
+    if network.d >= 2 * network.g:
         return None
     return (
         "relay uses min(W, ⌊d/g⌋) wavelengths, and this is one for d < 2g. Choose a larger d, or "

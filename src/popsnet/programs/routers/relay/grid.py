@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.model.network import F64, Network
-from popsnet.model.slot import NO_PACKET, Exchange, Ints, Slot, SlotOptions, Slots
+from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.programs.facts import phases_of
-from popsnet.programs.routers.relay.state import Maps, RelayStage, RelayState, numbered
+from popsnet.programs.routers.relay.state import RelayStage, RelayState, numbered, split
 from popsnet.theory.stages import after_grid
 
 
@@ -40,12 +40,26 @@ class Grid(RelayStage):
 
     letters = "XY"
     phases = phases_of("grid")
+    instead = "P, S, F, R, T, Q and X"
     x: int
     y: int
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
-        return GridSlots(state, self.x, self.y).run()
+        grid = GridSlots(state, self.x, self.y)
+        maps, stored = yield from grid.attempt("grid")
+        for v, held in enumerate(stored):
+            phase = numbered("grid: delivery", v, self.y)
+            listening = grid.listening(state.waiting, state.waiting, v)
+            yield from state.deliver(held, listening, phase)
+        speakers = state.network.processors[maps.any(axis=1)]
+        groups = np.stack([grid.listened(turn)[speakers] for turn in range(self.x)], axis=1)
+        maps, options = maps[speakers], state.without_conflict("grid: acks")
+        options["fanout"] = maps.sum(axis=1, dtype=np.int32)
+        told = yield from state.send_maps(
+            speakers, groups[maps == 1], grid.asking, maps, grid.turns, **options
+        )
+        state.acknowledge(told)
 
     def slots(self, network: Network) -> int:
         """Return x + y + 1."""
@@ -69,7 +83,7 @@ class Grid(RelayStage):
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:
-            return f"stage {self} needs d < g; for d >= g use stages P, S, F, R, T, Q and X."
+            return f"stage {self} needs d < g; for d >= g use stages {self.instead}."
         classes = superclasses(network.d, network.g)
         if self.x * self.y < classes:
             return f"stage {self} needs x·y >= ⌈g/d⌉ = {classes}."
@@ -82,84 +96,55 @@ class GridSlots:
     """The slots of one grid stage."""
 
     def __init__(self, state: RelayState, x: int, y: int) -> None:
-        network, g, n = state.network, state.network.g, state.network.n
+        network, g = state.network, state.network.g
         self.state, self.x, self.y = state, x, y
         self._classes = superclasses(network.d, g)
         self._width = self._classes * -(-g // self._classes)  # ĝ
         self._shift = state.public_draw(self._classes)
         self.bijection = state.fresh_bijection(self._width)
-        self.processors = network.processors
-        # by v and processor; the origins are the groups of the sources
-        self.stored, self.targets, self.origins = np.full((3, y, n), NO_PACKET, dtype=np.int32)
-
-    def run(self) -> Slots:
-        """Execute the stage."""
-        turns, relays, _ = self.ways()
-        maps = yield from self.attempt(turns, relays)
-        yield from self._deliver()
-        yield from self._acknowledge(turns, relays, maps)
-
-    def ways(self) -> tuple[Ints, Ints, Ints]:
-        """Return for each pending source its slot u, its relay group T_v and v."""
-        state, pending = self.state, self.state.pending
-        place = state.places(self.bijection, state.destination[pending])
-        delta = (state.network.group(pending) - place - self._shift) % self._classes
-        v = delta // self.x
-        return delta % self.x, self.relay(place, v), v
-
-    def relay(self, places: Ints, v: Ints | int) -> Ints:
-        """Return T_v for each place, g or more if there is no such group."""
-        return (places + v * self.x) % self._width
-
-    def attempt(self, turns: Ints, relays: Ints, name: str = "grid") -> Exchange[Maps]:
-        """Send packets, store what relays have room for, and return in which slots they did."""
-        state, network = self.state, self.state.network
         pending = state.pending
+        place = state.places(self.bijection, state.destination[pending])
+        delta = (network.group(pending) - place - self._shift) % self._classes
+        self.turns, self.v = delta % x, delta // x
+        """The slot u of each pending source, and its v."""
+        self.asking = self.listening(pending, state.destination[pending], self.v)
+        """The pending sources that have a relay group, and these groups."""
+
+    def listening(self, listeners: Ints, destinations: Ints, v: Ints | int) -> tuple[Ints, Ints]:
+        """Return the listeners for whose destinations there is a group T_v, and these groups."""
+        relays = (self.state.places(self.bijection, destinations) + v * self.x) % self._width
+        exists = relays < self.state.network.g
+        return listeners[exists], relays[exists]
+
+    def attempt(self, name: str) -> Exchange[tuple[Ints, list[Inbox]]]:
+        """Send packets; return in which slots relays stored one, and what they stored by v."""
+        state, network, (sources, relays) = self.state, self.state.network, self.asking
+        turns, parts = self.turns[np.isin(state.pending, sources)], []
         maps = np.zeros((network.n, self.x), dtype=np.uint8)
-        exists = relays < network.g
+        taken = np.zeros((self.y, network.n), dtype=np.bool_)  # by v and relay
         for turn in range(self.x):
-            trying = (turns == turn) & exists
-            listened = self.listened(turn)
+            trying, listened = turns == turn, self.listened(turn)
             listens = listened < network.g
-            listening = self.processors[listens], listened[listens]
+            listening = network.processors[listens], listened[listens]
             phase = numbered(f"{name}: attempt", turn, self.x)
             heard = yield Slot.send_packets(
-                pending[trying], relays[trying], listening, phase=phase, step=state.step
+                sources[trying], relays[trying], listening, phase=phase, step=state.step
             )
-            place = state.places(self.bijection, heard.destinations)
-            v = (network.group(heard.receivers) - place) % self._width // self.x
-            free = self.stored[v, heard.receivers] == NO_PACKET
-            at, v = heard.receivers[free], v[free]
-            state.keep(heard.at(free))
-            self.stored[v, at] = heard.packets[free]
-            self.targets[v, at] = heard.destinations[free]
-            self.origins[v, at] = heard.groups[free]
-            maps[at, turn] = 1
-        return maps
+            v = self._stored_under(heard)
+            parts.append(heard.at(~taken[v, heard.receivers]))
+            state.keep(parts[-1])
+            taken[v, heard.receivers] = True
+            maps[parts[-1].receivers, turn] = 1
+        return maps, split(parts, self._stored_under, self.y)
+
+    def _stored_under(self, held: Inbox) -> Ints:
+        """Return v for packets that relays heard."""
+        state = self.state
+        place = state.places(self.bijection, held.destinations)
+        return (state.network.group(held.receivers) - place) % self._width // self.x
 
     def listened(self, turn: int) -> Ints:
         """Return the group each processor listens to in an attempt slot, g or more for none."""
         network = self.state.network
-        group, index = network.group(self.processors), network.index(self.processors)
+        group, index = network.group(network.processors), network.index(network.processors)
         return (group + self._shift + turn) % self._classes + index * self._classes
-
-    def _deliver(self) -> Slots:
-        state = self.state
-        for v in range(self.y):
-            holders = self.processors[self.stored[v] != NO_PACKET]
-            relays = self.relay(state.places(self.bijection, state.waiting), v)
-            exists = relays < state.network.g
-            listened = state.waiting[exists], relays[exists]
-            phase = numbered("grid: delivery", v, self.y)
-            stored = holders, self.stored[v, holders], self.targets[v, holders]
-            yield from state.deliver(stored, listened, phase)
-
-    def _acknowledge(self, turns: Ints, relays: Ints, maps: Maps) -> Slots:
-        """Send the map of each relay to the groups whose packets it stored."""
-        state = self.state
-        speakers = self.processors[maps.any(axis=1)]
-        groups = np.stack([self.listened(turn)[speakers] for turn in range(self.x)], axis=1)
-        maps, exists = maps[speakers], relays < state.network.g
-        listened, fanout = (state.pending[exists], relays[exists]), maps.sum(axis=1, dtype=np.int32)
-        options: SlotOptions = {**state.without_conflict("grid: acks"), "fanout": fanout}
-        return state.send_maps(speakers, groups[maps == 1], listened, maps, turns, **options)

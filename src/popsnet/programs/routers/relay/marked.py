@@ -52,6 +52,7 @@ from popsnet.programs.routers.relay.state import (
     join,
     numbered,
 )
+from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.theory.stages import after_marked
 
 
@@ -126,8 +127,7 @@ class _MarkedSlots:
             if not state.pending.size:
                 return
             yield from self._deliver(turn, accepted, slots, ahead, missed)
-        left = self._ahead.at(ahead >= 0)
-        state.release(left.receivers, left.packets, left.destinations)
+        state.release(self._ahead.at(ahead >= 0))
         if state.following is not None and state.following.looks_ahead:
             listening = state.pending[missed[state.pending] != NO_PACKET]
             state.echo = Echo(accepted.at(sender_waits), listening, missed[listening])
@@ -136,8 +136,7 @@ class _MarkedSlots:
         """Return what relays accept, and whether each sender waits."""
         state, network = self._state, self._network
         processors = network.processors
-        sends = np.zeros(network.n, dtype=np.bool_)
-        sends[state.pending] = True
+        sends = np.isin(processors, state.pending)
         senders = processors[sends | state.undelivered]
         is_source, waits = sends[senders], state.undelivered[senders]
         marks = self._own.groups[senders]
@@ -145,19 +144,15 @@ class _MarkedSlots:
         targets = [
             np.where(is_source[:, None], packets, marks), np.where(waits[:, None], marks, packets)
         ]  # fmt: skip
-        later = state.look_ahead(senders, is_source)
-        if later is not None:
-            rows, extra = later
-            more = np.repeat(targets[0][:, :1], extra.shape[1], axis=1)
-            more[rows] = extra
-            targets.append(more)
-        groups, fanout = distinct(np.concatenate(targets, axis=1))
-        first = processors[network.index(processors) < network.g]
+        groups, fanout = distinct(
+            state.look_ahead(senders, np.concatenate(targets, axis=1), is_source)
+        )
+        listeners, listened = one_per_coupler(network)
         heard = yield from self._with_echo(Slot(
             senders=senders, groups=groups, fanout=fanout,
             kind=np.where(is_source, Kind.PACKET, Kind.CONTROL),
             packets=np.where(is_source, senders, NO_PACKET), contents=waits.astype(np.uint8),
-            bits=1, listeners=first, listened=network.index(first),
+            bits=1, listeners=listeners, listened=listened,
             phase="marked: attempt", step=state.step,
         ))  # fmt: skip
         at = network.group(heard.receivers)[:, None]
@@ -225,11 +220,10 @@ class _MarkedSlots:
         listeners = np.concatenate([waiting, others])
         listened = np.concatenate([place[waiting], place[state.destination[others]]])
         phase = numbered("marked: delivery", turn, self._copies * network.blocks)
-        heard = yield Slot.send_packets(
-            sending.receivers, groups, (listeners, listened), packets=sending.packets,
-            fanout=fanout, phase=phase, step=state.step,
-        )  # fmt: skip
-        state.release(sending.receivers, sending.packets, sending.destinations)
+        heard = yield Slot.forward(
+            sending, groups, (listeners, listened), fanout=fanout, phase=phase, step=state.step
+        )
+        state.release(sending)
         state.take(heard)
         self._acknowledge(heard.receivers[heard.packets == heard.receivers])
 

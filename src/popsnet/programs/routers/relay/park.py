@@ -30,15 +30,13 @@ With several wavelengths a relay group with a wavelength takes the place of T; s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from popsnet.base.errors import InputError
 from popsnet.model.network import F64, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, SlotOptions, Slots
 from popsnet.programs.facts import phases_of
-from popsnet.programs.routers.relay.channels import Tuning, channels_of, spread
+from popsnet.programs.routers.relay.channels import channels_of, spread
 from popsnet.programs.routers.relay.state import RelayStage, RelayState, distinct, join, numbered
 from popsnet.theory.stages import after_park, after_sweep, after_windows
 
@@ -51,6 +49,7 @@ class PublicPlaces:
         d, c = state.network.d, self.channels.number
         self._places = state.fresh_bijection(d)
         self.sizes = ((d - np.arange(c) + c - 1) // c).astype(np.int32)  # of sets (T, a), by a
+        self._listened = state.network.index(state.network.processors) % c
 
     def places(self, destinations: Ints) -> Ints:
         """Return the public place of each destination."""
@@ -63,6 +62,32 @@ class PublicPlaces:
     def classes(self, destinations: Ints) -> Ints:
         """Return τ, the class of each destination."""
         return self.channels.classes(self.places(destinations))
+
+    def attempt(self, sources: Ints, phase: str) -> Exchange[Inbox]:
+        """Let sources send to their relay groups, and some to those of the next stage."""
+        state, channels = self.state, self.channels
+        places = self.places(state.destination[sources])
+        groups, fanout = channels.relays(places), None
+        targets = state.look_ahead(sources, groups[:, None])
+        if targets.shape[1] > 1:
+            groups, fanout = distinct(targets)
+        options = SlotOptions(phase=phase, step=state.step, fanout=fanout)
+        options = {**options, **channels.tuned(places, self._listened)}
+        return (yield Slot.send_packets(sources, groups, self._listened % channels.g, **options))
+
+    def tell(self, maps: Ints, sources: Ints, turns: Ints, phase: str) -> Exchange[Ints]:
+        """Let the first member of each set that has a map send it to the group of its sources.
+
+        Returns which of the sources that listen find their slot in it, ``turns`` by pending source.
+        """
+        state, network, channels = self.state, self.state.network, self.channels
+        sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
+        relay, channel = np.divmod(sets, channels.number)
+        members, group = network.processor(relay, channel), channel % network.g  # of group T, to a
+        places = self.places(state.destination[sources])
+        listening = sources, channels.relays(places)
+        options: SlotOptions = {**state.without_conflict(phase), **channels.tuned(channel, places)}
+        return (yield from state.send_maps(members, group, listening, maps[sets], turns, **options))
 
 
 class RelayBuffers(PublicPlaces):
@@ -100,8 +125,7 @@ class RelayBuffers(PublicPlaces):
             listened = waiting[listening], channels.relays(places[listening])
             phase = numbered(f"{stage}: delivery", turn, self.k, "class")
             tuned = channels.tuned(self.places(now.destinations), places[listening])
-            stored = now.receivers, now.packets, now.destinations
-            yield from state.deliver(stored, listened, phase, **tuned)
+            yield from state.deliver(now, listened, phase, **tuned)
 
 
 _WIDE, _MOST_MAPS = 64, 2**31
@@ -109,20 +133,19 @@ _WIDE, _MOST_MAPS = 64, 2**31
 
 
 @dataclass(frozen=True)
-class WindowedStage(RelayStage):
+class StoringStage(RelayStage):
+    """A stage in which a relay stores at most one packet of each class."""
+
+    def buffers(self, network: Network) -> int:
+        """Return 2 + k."""
+        return 2 + spread(network).blocks
+
+
+@dataclass(frozen=True)
+class WindowedStage(StoringStage):
     """A stage with windows of w slots, in which each source tries in a slot that it draws."""
 
-    kind: ClassVar[str]
-    """What its errors call it."""
     windows: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not self.windows:
-            raise InputError(
-                f"{self.letters}(): a {self.kind} stage must have at least one window, as in "
-                f"{self.letters}2."
-            )
-        super().__post_init__()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -134,7 +157,7 @@ class WindowedStage(RelayStage):
 class Park(WindowedStage):
     """P(w1,…,wm): windows of w slots, in which each source tries in a slot that it draws."""
 
-    letters, kind = "P", "park"
+    letters = "P"
     phases = phases_of("park")
 
     def run(self, state: RelayState) -> Slots:
@@ -157,10 +180,6 @@ class Park(WindowedStage):
         shape = spread(network)
         return np.array([after_windows(shape, float(fraction), self.windows) for fraction in rho])
 
-    def buffers(self, network: Network) -> int:
-        """Return 2 + k, as a relay stores at most one packet of each class."""
-        return 2 + spread(network).blocks
-
     def working(self, network: Network) -> int:
         """Return the bytes of the maps: all, those that are sent, and those that are heard."""
         return 3 * max(self.windows) * network.g * spread(network).g
@@ -174,7 +193,7 @@ class Park(WindowedStage):
 
 
 @dataclass(frozen=True)
-class SweepStage(RelayStage):
+class SweepStage(StoringStage):
     """S: a packet of class τ tries in slot τ of k = ⌈d/g⌉, so no coins are drawn."""
 
     letters = "S"
@@ -194,58 +213,21 @@ class SweepStage(RelayStage):
         """Return the fraction of packets that the stage leaves, in the fluid limit."""
         return after_sweep(rho)
 
-    def buffers(self, network: Network) -> int:
-        """Return 2 + k, as a relay stores at most one packet of each class."""
-        return 2 + spread(network).blocks
-
     def working(self, network: Network) -> int:
         """Return the bytes of the maps of k bits: all, those sent, and those heard."""
         return 3 * spread(network).blocks * network.g * spread(network).g
 
 
 def _window(buffers: RelayBuffers, turns: Ints, window: int, name: str, *, delivers: bool) -> Slots:
-    """Execute the attempts of a window, the delivery if it comes now, and the acks.
-
-    The first member of each set that stored packets tells in which slots.
-    """
+    """Execute the attempts of a window, the delivery if it comes now, and the acks."""
     state, network, pending = buffers.state, buffers.state.network, buffers.state.pending
-    channels, places = buffers.channels, buffers.places(state.destination[pending])
-    relays = channels.relays(places)
-    residues = network.index(network.processors) % channels.number
-    listened = residues % network.g
-    maps = np.zeros((network.g * channels.number, window), dtype=np.uint8)
+    maps = np.zeros((network.g * buffers.channels.number, window), dtype=np.uint8)
     for turn in range(window):
-        trying = turns == turn
         phase = numbered(f"{name}: attempt", turn, window)
-        tuned = channels.tuned(places[trying], residues)
-        heard = yield from _try(state, pending[trying], relays[trying], listened, phase, tuned)
+        heard = yield from buffers.attempt(pending[turns == turn], phase)
         meant = buffers.relays(heard.destinations) == network.group(heard.receivers)
         state.keep_ahead(heard.at(~meant))
         maps[buffers.store(heard.at(meant)), turn] = 1
     if delivers:
         yield from buffers.deliver(name)
-    sets = np.flatnonzero(maps.any(axis=1)).astype(np.int32)
-    relay, channel = np.divmod(sets, channels.number)
-    members, source = network.processor(relay, channel), channel % network.g  # of group T, to a
-    places = buffers.places(state.destination[state.pending])
-    listening = state.pending, channels.relays(places)
-    tuned = channels.tuned(channel, places)
-    options: SlotOptions = {**state.without_conflict(f"{name}: acks"), **tuned}
-    yield from state.send_maps(members, source, listening, maps[sets], turns, **options)
-
-
-def _try(
-    state: RelayState, senders: Ints, relays: Ints, listened: Ints, phase: str, tuned: Tuning
-) -> Exchange[Inbox]:
-    """Send packets to their relay groups, and some to those of the next stage."""
-    later, fanout = state.look_ahead(senders), None
-    if later is not None:
-        rows, extra = later
-        groups = np.repeat(relays[:, None], 1 + extra.shape[1], axis=1)
-        groups[rows, 1:] = extra
-        relays, fanout = distinct(groups)
-    return (
-        yield Slot.send_packets(
-            senders, relays, listened, fanout=fanout, phase=phase, step=state.step, **tuned
-        )
-    )
+    state.acknowledge((yield from buffers.tell(maps, state.pending, turns, f"{name}: acks")))

@@ -186,11 +186,10 @@ def _schedule(network: Network, stages: tuple[RelayStage, ...]) -> RelaySchedule
 def _options(network: Network) -> Iterator[RelayStage]:
     """Yield the stages to choose from."""
     yield from _basic(spread(network), Grid, Park, Fold)
-    if network.d < network.g or network.wavelengths > 1:
-        return
-    yield from map(Shower, range(1, 5))
-    if network.d <= 2 * network.g and network.g >= _MARKED:
-        yield from (Mark(), MarkSeveral(2), MarkSeveral(3))
+    if network.d >= network.g and network.wavelengths == 1:
+        yield from map(Shower, range(1, 5))
+        if network.d <= 2 * network.g and network.g >= _MARKED:
+            yield from (Mark(), MarkSeveral(2), MarkSeveral(3))
 
 
 def _basic(
@@ -258,14 +257,17 @@ def _grid_sizes(classes: int) -> list[int]:
     """Return values of x for XY(x, ⌈G/x⌉): all small ones, and some up to G."""
     if classes > WIDEST**2:
         return []
-    sizes = {*range(1, min(classes, 64) + 1), *np.geomspace(1, classes, 100).astype(int).tolist()}
-    return sorted(x for x in sizes if max(x, -(-classes // x)) <= WIDEST) or [WIDEST]
+    return [x for x in _sizes(classes, 64, 100) if max(x, -(-classes // x)) <= WIDEST] or [WIDEST]
 
 
 def _window_sizes(k: int) -> list[int]:
     """Return all small sizes of windows, and some up to 3k + 4."""
-    most = min(3 * k + 4, WIDEST)
-    return sorted({*range(1, min(most, 16) + 1), *np.geomspace(1, most, 40).astype(int).tolist()})
+    return _sizes(min(3 * k + 4, WIDEST), 16, 40)
+
+
+def _sizes(most: int, all_up_to: int, others: int) -> list[int]:
+    small = range(1, min(most, all_up_to) + 1)
+    return sorted({*small, *np.geomspace(1, most, others).astype(int).tolist()})
 
 
 class _Shortest:

@@ -17,7 +17,14 @@ from popsnet.model.faults import KINDS
 from popsnet.model.memory import Memory
 from popsnet.model.network import Bools, Network
 from popsnet.model.slot import Exchange, Ints, Slots
-from popsnet.programs.facts import Claims, Expectation, Explanation, explanation, phases_of
+from popsnet.programs.facts import (
+    Claims,
+    Expectation,
+    Explanation,
+    explained,
+    explanation,
+    phases_of,
+)
 from popsnet.programs.router import (
     Route,
     Variant,
@@ -36,9 +43,7 @@ from popsnet.programs.routers.relay.planner import plan, plan_survival
 from popsnet.programs.routers.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.programs.routers.relay.state import RelayState
 from popsnet.programs.routers.relay.survival import Seed, SurvivalSchedule, parse_survival
-from popsnet.programs.routers.relay.verified import VerifiedStage
-from popsnet.programs.routers.relay.verified_grid import VerifiedGrid
-from popsnet.programs.routers.to_all import OR_PHASES, among, broadcast
+from popsnet.programs.routers.to_all import among, broadcast
 from popsnet.theory.bounds import Bound
 from popsnet.theory.stage_growth import log_star
 
@@ -64,16 +69,12 @@ def follow(
     keep for a marked stage are dropped with the end of the run.
     """
     state, knows = yield from _begin(network, destination, coins, memory)
-    yield from among(knows, _stages(schedule, state))
-    if any(stage.looks_ahead for stage in schedule.all_stages):
-        memory.drop_copies()
-
-
-def _stages(schedule: RelaySchedule, state: RelayState) -> Slots:
     for state.step, (stage, state.following) in enumerate(pairwise(schedule)):
         if not state.pending.size:
-            return
-        yield from stage.run(state)
+            break
+        yield from among(knows, stage.run(state))
+    if any(stage.looks_ahead for stage in schedule.all_stages):
+        memory.drop_copies()
 
 
 def _begin(
@@ -100,11 +101,11 @@ def _scheduled(text: str) -> Variant:
             raise
         raise InputError(f"{error} Or use a variant: {', '.join(_NAMED)}.") from None
     for stage in schedule.all_stages:
-        if isinstance(stage, VerifiedStage | VerifiedGrid):
+        if stage.is_verified:
             raise InputError(
                 f"Stage {stage} is for schedules that survive faults; give 'survive: {schedule}'."
             )
-    words = Explanation(partial(_explain, schedule), {**_SEED_PHASES, **schedule.phases})
+    words = Explanation(partial(_explain, schedule), {**phases_of("seed"), **schedule.phases})
     return _variant(schedule, partial(follow, schedule), words=words, wavelengths=True)
 
 
@@ -173,11 +174,6 @@ def _for_census(network: Network) -> str | None:
     return None
 
 
-def census_working(network: Network) -> int:
-    """Return the bytes of a census: every processor hears g counters of eight bytes, and adds."""
-    return default_working(network) + 18 * network.n * network.g
-
-
 _CLAIMS = Claims(
     Expectation(expected_slots, exact=_is_direct, reason=_basis),
     (
@@ -211,8 +207,6 @@ _CLAIMS = Claims(
               lambda network: network.d == network.g, lambda network: 2 * network.g),
     ),
 )  # fmt: skip
-
-_SEED_PHASES = phases_of("seed")
 
 
 def _explain(schedule: RelaySchedule, network: Network) -> str:
@@ -258,7 +252,7 @@ register_variant(
     obstacle=lambda network: None if network.d == network.g else "roll call needs d = g.",
     buffers=lambda network: network.g + 2,
     working=default_working,
-    words=Explanation(explanation("relay roll-call"), phases_of("roll call")),
+    words=explained("relay roll-call", "roll call"),
 )(roll_call)
 
 
@@ -266,7 +260,7 @@ register_relation(
     "relay",
     "folds",
     buffers=lambda demand: own_plus_due(demand) + 1,
-    words=Explanation(explanation("relay folds"), {**_SEED_PHASES, **phases_of("folds")}),
+    words=explained("relay folds", "seed", "folds"),
 )(folds)
 
 
@@ -275,20 +269,15 @@ register_relation(
     "census",
     obstacle=_for_census,
     buffers=lambda network: 3 + network.blocks,
-    working=census_working,
-    words=Explanation(
-        explanation("relay census"), {**_SEED_PHASES, **phases_of("census"), **OR_PHASES}
-    ),
+    # every processor hears g counters of eight bytes, and adds
+    working=lambda network: default_working(network) + 18 * network.n * network.g,
+    words=explained("relay census", "seed", "census", "global-or"),
 )
 def by_census(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
     """Route by :func:`census` in about 3d/g slots, if a message may hold g counters."""
     state, knows = yield from _begin(network, destination, coins, memory)
-    yield from among(knows, _by_census(state))
-
-
-def _by_census(state: RelayState) -> Slots:
     while state.pending.size:
-        yield from census(state)
+        yield from among(knows, census(state))
         state.step += 1
 
 

@@ -128,17 +128,15 @@ class RelaySchedule:
 
     def obstacle(self, network: Network) -> str | None:
         """Return why the schedule cannot be run on a network, or None if it can."""
-        reasons = (stage.obstacle(network) for stage in self.all_stages)
-        return next(filter(None, reasons), None) or self._wavelengths(network)
-
-    def _wavelengths(self, network: Network) -> str | None:
-        """Return why the schedule cannot use several wavelengths, or None if it can."""
-        if network.wavelengths == 1:
-            return None
-        for stage in self.all_stages:
-            if type(stage) not in (Park, SweepStage, Fold):
-                return f"stage {stage} uses one wavelength; with several use stages P, S and F."
-        return channels.obstacle(network)
+        reasons = [stage.obstacle(network) for stage in self.all_stages]
+        if network.wavelengths > 1:
+            reasons += [
+                f"stage {stage} uses one wavelength; with several use stages P, S and F."
+                for stage in self.all_stages
+                if not isinstance(stage, Park | SweepStage | Fold)
+            ]
+            reasons.append(channels.obstacle(network))
+        return next(filter(None, reasons), None)
 
 
 def parse_schedule(text: str) -> RelaySchedule:
@@ -205,7 +203,7 @@ _MADE_OF = (
 )
 _STAGE = re.compile(
     r"(P|S|F|R|T|Q|XY|X|VXY|VF|V)(\d+|\((?:\s*\d+\s*(?:,\s*\d+\s*)*)?\))?"
-    r"(?=\s|$|([PSFRTQXV]))"
+    r"(?=\s|$|([PSFRTQXV]))\s*"
 )
 
 _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
@@ -224,8 +222,7 @@ _MAKERS: dict[str, tuple[Callable[..., RelayStage], range, str]] = {
 
 
 def _stages(text: str) -> tuple[RelayStage, ...]:
-    stages, at = [], 0
-    text = text.strip()
+    text, stages, at = text.strip(), [], 0
     while at < len(text):
         match = _STAGE.match(text, at)
         if match is None:
@@ -237,7 +234,6 @@ def _stages(text: str) -> tuple[RelayStage, ...]:
             )
         stages.append(_stage(match[1], match[2] or ""))
         at = match.end()
-        at += len(text[at:]) - len(text[at:].lstrip())
     return tuple(stages)
 
 
@@ -246,7 +242,6 @@ def _stage(letter: str, numbers: str) -> RelayStage:
     digits = re.findall(r"\d+", numbers)
     if any(len(number) > _MOST_DIGITS for number in digits):
         raise InputError(f"Stage {letter}: numbers must be from 1 to {WIDEST}.")
-    values = [int(number) for number in digits]
-    if len(values) not in counts:
+    if len(digits) not in counts:
         raise InputError(f"Stage '{letter}{numbers}': {letter} takes {expected}.")
-    return maker(*values)
+    return maker(*map(int, digits))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from popsnet.model.network import F64, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Slot, Slots
 from popsnet.programs.facts import Phases, by_shape, phases_of
@@ -29,8 +27,7 @@ def _attempt(
     """
     network, processors = state.network, state.network.processors
     channels = channels_of(network)
-    number = network.g if places is None else channels.number
-    first = processors[network.index(processors) < number]
+    first = processors[network.index(processors) < channels.number]
     index, phase = network.index(first), f"{stage}: attempt"
     tuned: Tuning = {} if places is None else channels.tuned(places, index)
     heard = yield Slot.send_packets(
@@ -79,7 +76,7 @@ class Fold(RelayStage):
         options = state.without_conflict("fold: destinations confirm")
         options = {**options, **tuned(places[mine.receivers], through)}
         confirmed = yield Slot.acknowledge(mine, relays[mine.receivers], listening, **options)
-        state.release(copies.receivers, copies.packets, copies.destinations)
+        state.release(copies)
         index = network.index(confirmed.receivers)
         options = {**state.without_conflict("fold: acks"), **tuned(index, places[due])}
         asked = state.pending, relays[due]
@@ -119,10 +116,8 @@ class Shower(RelayStage):
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
-        network, processors = state.network, state.network.processors
-        bijections = [state.fresh_bijection(network.d) for _ in range(self.copies)]
-        places = np.stack([state.places(bijection, processors) for bijection in bijections], axis=1)
-        relays = places % network.g
+        network = state.network
+        relays = state.next_places(self.copies).of(network.processors).groups
         groups, fanout = distinct(relays[state.destination[state.pending]])
         heard = yield from _attempt(state, "shower", groups, fanout)
         for turn in range(self.copies):
@@ -132,7 +127,7 @@ class Shower(RelayStage):
             options = state.without_conflict(phase)
             options["conflict_free"] = network.d == network.g
             state.take((yield Slot.forward(sending, groups, (state.waiting, listening), **options)))
-        state.release(heard.receivers, heard.packets, heard.destinations)
+        state.release(heard)
         yield from state.ask("shower")
 
     def slots(self, network: Network) -> int:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import ClassVar, NamedTuple, TypeAlias, Unpack
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from popsnet.base.errors import InputError
 from popsnet.model.coins import Coins
 from popsnet.model.memory import Memory
 from popsnet.model.network import F64, Bools, Network
-from popsnet.model.slot import Inbox, Ints, Listening, Slot, SlotOptions, Slots
+from popsnet.model.slot import Exchange, Inbox, Ints, Listening, Slot, SlotOptions, Slots
 from popsnet.programs.facts import Phases
 from popsnet.programs.routers.relay.bijection import FRESH, Bijection
-from popsnet.programs.routers.relay.channels import Tuning
 from popsnet.programs.routers.to_all import global_or
 
 ATTEMPT = "relay attempt"
@@ -34,11 +32,6 @@ MEMBERS = "relay members"
 
 WIDEST = 2**16
 """The largest number in a stage."""
-
-Stored: TypeAlias = tuple[Ints, Ints, Ints]
-"""Relays, the packets that they store, and the destinations of these."""
-
-Maps = npt.NDArray[np.uint8]
 
 
 @dataclass(eq=False)
@@ -97,8 +90,7 @@ class RelayState:
 
     def fresh_bijection(self, size: int) -> Bijection:
         """Return the next public bijection of [0, size), one per group."""
-        g, number = self.network.g, self._bijections
-        self._bijections += 1
+        g, number = self.network.g, self._next_number()
         if self._latest is None or number < FRESH or self.network.d != g or not self.turns:
             self._latest = Bijection(self.seed, number, g, size)
         else:
@@ -115,20 +107,22 @@ class RelayState:
         self._next = None
         return places
 
-    def look_ahead(self, senders: Ints, sends: Bools | None = None) -> tuple[Ints, Ints] | None:
-        """Return the packets to send to relay groups of the next stage, and these groups.
+    def look_ahead(self, senders: Ints, targets: Ints, sends: Bools | None = None) -> Ints:
+        """Return the groups that senders send to, a row each, with those of the next stage.
 
-        They are those for the own group of their source, given by positions, if the next stage
-        delivers and acknowledges in one slot.
+        If that delivers and acknowledges in one slot, packets for the own group of their source go
+        to their relay groups there, too. ``sends`` says which senders send packets, by default all.
         """
         if self.following is None or not self.following.looks_ahead:
-            return None
+            return targets
         if self._next is None:
             self._next = self.next_places(self.following.bijections)
         network, destinations = self.network, self.destination[senders]
         own = network.group(senders) == network.group(destinations)
         rows = np.flatnonzero(own if sends is None else own & sends)
-        return rows, self._next.of(destinations[rows]).groups
+        more = np.repeat(targets[:, :1], self.following.bijections, axis=1)
+        more[rows] = self._next.of(destinations[rows]).groups
+        return np.concatenate([targets, more], axis=1)
 
     def keep_ahead(self, heard: Inbox) -> None:
         """Let relays store packets that the source sent for the next stage."""
@@ -151,13 +145,16 @@ class RelayState:
 
     def public_draw(self, bound: int) -> int:
         """Return the next public number in [0, bound)."""
+        return Coins(self.seed).draw(bound, SHIFT, self._next_number(), 0)
+
+    def _next_number(self) -> int:
+        """Return the number of the next public bijection, or of public numbers in its place."""
         self._bijections += 1
-        return Coins(self.seed).draw(bound, SHIFT, self._bijections - 1, 0)
+        return self._bijections - 1
 
     def public_draws(self, bound: int, number: int) -> Callable[[Ints], Ints]:
         """Return the next public numbers in [0, bound): a function of destinations, a row each."""
-        self._bijections += 1
-        step = self._bijections - 1
+        step = self._next_number()
 
         def draw(destinations: Ints) -> Ints:
             rows = destinations.astype(np.int64)[:, None] * number + np.arange(number)
@@ -167,9 +164,8 @@ class RelayState:
 
     def group_draws(self, bound: int) -> Ints:
         """Return the next public numbers in [0, bound), one per group."""
-        self._bijections += 1
         groups = np.arange(self.network.g)
-        return Coins(self.seed).draws(bound, MEMBERS, self._bijections - 1, groups)
+        return Coins(self.seed).draws(bound, MEMBERS, self._next_number(), groups)
 
     def attempts(self, slots: int) -> Ints:
         """Draw for each pending source the slot of the next window in which it tries."""
@@ -185,10 +181,10 @@ class RelayState:
         at = self.undelivered[heard.destinations] | (heard.receivers != heard.destinations)
         self.memory.store(heard.receivers[at], heard.packets[at])
 
-    def release(self, relays: Ints, packets: Ints, destinations: Ints) -> None:
+    def release(self, held: Inbox) -> None:
         """Let relays drop their copies, except a destination that has its own packet."""
-        at = self.undelivered[destinations] | (relays != destinations)
-        self.memory.drop(relays[at], packets[at])
+        at = self.undelivered[held.destinations] | (held.receivers != held.destinations)
+        self.memory.drop(held.receivers[at], held.packets[at])
 
     def take(self, heard: Inbox) -> None:
         """Deliver to destinations what is for them, once."""
@@ -199,36 +195,35 @@ class RelayState:
         self.undelivered[receivers] = False
 
     def deliver(
-        self, stored: Stored, listened: Listening, phase: str, **tuned: Unpack[Tuning]
-    ) -> Slots:
-        """Execute a slot without conflict, in which relays send on what they store and drop it."""
-        relays, packets, destinations = stored
-        groups = self.network.group(destinations)
-        options: SlotOptions = {**self.without_conflict(phase), **tuned}
-        heard = yield Slot.send_packets(relays, groups, listened, packets=packets, **options)
-        self.release(*stored)
+        self, held: Inbox, listened: Listening, phase: str, /, **options: Unpack[SlotOptions]
+    ) -> Exchange[Inbox]:
+        """Let relays send on what they hold, by default without conflict, and drop it."""
+        options = {**self.without_conflict(phase), **options}
+        heard = yield Slot.forward(held, self.network.group(held.destinations), listened, **options)
+        self.release(held)
         self.take(heard)
+        return heard
 
     def send_maps(
         self,
         relays: Ints,
         groups: Ints,
         listened: tuple[Ints, Ints],
-        maps: Maps,
+        maps: Ints,
         turns: Ints,
         **options: Unpack[SlotOptions],
-    ) -> Slots:
-        """Let relays tell in which slots they stored packets.
+    ) -> Exchange[Ints]:
+        """Let relays tell in which slots they heard packets.
 
-        Pending sources that find their slot, ``turns`` by source, in the map that they heard are
-        done.
+        Returns the pending sources that find their slot, ``turns`` by source, in the map that they
+        hear.
         """
         inbox = yield Slot.send_control(
             relays, groups, listened, contents=maps, bits=maps.shape[1], **options
         )
         tried = turns[np.searchsorted(self.pending, inbox.receivers)]
-        stored = inbox.contents[np.arange(len(tried)), tried] == 1
-        self.acknowledge(inbox.receivers[stored])
+        sources: Ints = inbox.receivers[inbox.contents[np.arange(len(tried)), tried] == 1]
+        return sources
 
     def ask(self, stage: str) -> Slots:
         """Execute a global OR, after which all sources are done if no destination waits."""
@@ -239,10 +234,7 @@ class RelayState:
     def acknowledge(self, sources: Ints) -> None:
         """Let pending sources that know of the delivery drop their packets."""
         self.memory.drop(sources, sources)
-        waiting = np.zeros(self.network.n, dtype=np.bool_)
-        waiting[self.pending] = True
-        waiting[sources] = False
-        self.pending = self.pending[waiting[self.pending]]
+        self.pending = self.pending[~np.isin(self.pending, sources)]
 
 
 class Echo(NamedTuple):
@@ -298,6 +290,10 @@ class RelayStage(ABC):
     """Whether the attempts before it send it packets."""
     tells_sources: ClassVar[bool] = True
     """Whether after it the sources of all packets that it delivered know."""
+    is_verified: ClassVar[bool] = False
+    """Whether it survives faults: a source is done only after its destination has confirmed."""
+    instead: ClassVar[str] = "XY(x,y)"
+    """The stages for networks to which it does not apply."""
 
     def __post_init__(self) -> None:
         for value in self.numbers:
@@ -351,7 +347,7 @@ class RelayStage(ABC):
         """Return why the stage cannot be run on a network, or None if it can."""
         if network.d >= network.g:
             return None
-        return f"stage {self} needs d >= g; for d < g use stages XY(x,y)."
+        return f"stage {self} needs d >= g; for d < g use stages {self.instead}."
 
 
 def numbered(phase: str, turn: int, turns: int, unit: str = "slot") -> str:
@@ -367,11 +363,17 @@ def distinct(targets: Ints) -> tuple[Ints, Ints]:
     return targets[new], new.sum(axis=1, dtype=np.int32)
 
 
+def split(parts: Sequence[Inbox], number_of: Callable[[Inbox], Ints], numbers: int) -> list[Inbox]:
+    """Return the rows of several inboxes by their numbers, those of each by receiver."""
+    rows = join(parts)
+    rows = rows.at(np.argsort(rows.receivers))
+    numbered_rows = number_of(rows)
+    return [rows.at(numbered_rows == number) for number in range(numbers)]
+
+
 def join(parts: Sequence[Inbox]) -> Inbox:
     """Return the rows of several inboxes, without contents."""
     fields = ("receivers", "groups", "kinds", "packets", "destinations")
-    empty = np.empty(0, dtype=np.int32)
-    rows = {
-        name: np.concatenate([empty, *(getattr(part, name) for part in parts)]) for name in fields
-    }
-    return Inbox(**{name: row.astype(np.int32) for name, row in rows.items()}, contents=None)
+    columns = ([getattr(part, name) for part in parts] or [()] for name in fields)
+    rows = (np.concatenate(column).astype(np.int32) for column in columns)
+    return Inbox(**dict(zip(fields, rows, strict=True)), contents=None)

@@ -42,8 +42,7 @@ from popsnet.model.slot import Ints, Slot, Slots
 from popsnet.programs.facts import Phases, phases_of
 from popsnet.programs.routers.relay.schedule import RelaySchedule, parse_schedule
 from popsnet.programs.routers.relay.state import RelayState
-from popsnet.programs.routers.relay.verified import VerifiedFold, VerifiedPark
-from popsnet.programs.routers.relay.verified_grid import VerifiedGrid
+from popsnet.programs.routers.relay.verified import VerifiedPark
 from popsnet.programs.routers.to_all import among, global_or_bytes
 
 SURVIVE, FLOODED = "survive", "survive-flooded"
@@ -55,7 +54,6 @@ _LISTEN = "relay flood"
 """The purpose of the private coins that say to which group a processor without the seed listens."""
 
 Seed: TypeAlias = Literal["configured", "flooded"]
-_VERIFIED = VerifiedPark | VerifiedFold | VerifiedGrid
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class SurvivalSchedule:
 
     def __post_init__(self) -> None:
         for stage in self.stages.all_stages:
-            if not isinstance(stage, _VERIFIED):
+            if not stage.is_verified:
                 raise InputError(
                     f"Stage {stage} may lose packets after faults; a schedule that survives them "
                     "is made of V, VF and VXY(x,y), as in 'survive: V2 V1'."

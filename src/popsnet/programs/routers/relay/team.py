@@ -43,9 +43,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from popsnet.model.network import F64, Network
-from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, Slots
+from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Kind, Slot, SlotOptions, Slots
 from popsnet.programs.facts import phases_of
 from popsnet.programs.routers.relay.state import RelayStage, RelayState, distinct, numbered
+from popsnet.programs.routers.to_all import one_per_coupler
 from popsnet.theory.stages import after_team
 
 
@@ -88,8 +89,7 @@ class _TeamSlots:
         network = state.network
         self._state, self._network, self._g = state, network, network.g
         self._draw = state.public_draws(network.g, candidates)
-        self._first = network.processors[network.index(network.processors) < network.g]
-        self._duals = self._first, network.index(self._first)
+        self._duals = one_per_coupler(network)
         """Processor (y, a) listens to group a."""
         self._name_bits = max((network.d - 1).bit_length(), 1)
 
@@ -100,7 +100,8 @@ class _TeamSlots:
         passing = yield from self._forward(
             chosen, self._network.group(chosen.destinations), "departure"
         )
-        self._pass_on(chosen, passing)
+        self._state.release(chosen)
+        self._state.keep(passing)
         pending = yield from self._tell(fronts)
         yield from self._arrive(passing, pending)
 
@@ -108,10 +109,8 @@ class _TeamSlots:
         """Return what the relays in the sets W heard."""
         state, network = self._state, self._network
         groups, fanout = distinct(self._draw(state.destination[state.pending]))
-        heard = yield Slot.send_packets(
-            state.pending, groups, self._duals, fanout=fanout,
-            phase="team: attempt", step=state.step,
-        )  # fmt: skip
+        options = SlotOptions(phase="team: attempt", step=state.step, fanout=fanout)
+        heard = yield Slot.send_packets(state.pending, groups, self._duals, **options)
         state.keep(heard)
         waiting = state.waiting
         groups, fanout = distinct(self._draw(waiting))
@@ -127,8 +126,7 @@ class _TeamSlots:
 
     def _choose(self, held: Inbox, rows: np.ndarray) -> Inbox:
         """Let the other relays drop their copies."""
-        others = held.at(~rows)
-        self._state.release(others.receivers, others.packets, others.destinations)
+        self._state.release(held.at(~rows))
         return held.at(rows)
 
     def _forward(self, held: Inbox, groups: Ints, name: str) -> Exchange[Inbox]:
@@ -136,15 +134,9 @@ class _TeamSlots:
         options = self._state.without_conflict(f"team: {name}")
         return (yield Slot.forward(held, groups, self._duals, **options))
 
-    def _pass_on(self, senders: Inbox, receivers: Inbox) -> None:
-        """Let those who sent drop their copies, and those who heard store them."""
-        self._state.release(senders.receivers, senders.packets, senders.destinations)
-        self._state.keep(receivers)
-
     def _elect(self, relays: Inbox, fronts: Inbox) -> Exchange[Inbox]:
-        sets = self._draw(fronts.destinations)
         own = self._network.index(fronts.receivers)
-        groups, fanout = distinct(np.where(sets >= own[:, None], sets, own[:, None]))
+        groups, fanout = distinct(np.maximum(self._draw(fronts.destinations), own[:, None]))
         heard = yield Slot.send_control(
             fronts.receivers, groups, (relays.receivers, self._network.index(relays.receivers)),
             fanout=fanout, phase="team: election", step=self._state.step,
@@ -181,7 +173,8 @@ class _TeamSlots:
             now = passing.at(classes == turn)
             name = numbered("approach", turn, network.blocks, "class")
             near = yield from self._forward(now, network.index(now.destinations) % g, name)
-            self._pass_on(now, near)
+            state.release(now)
+            state.keep(near)
             waiting, pending = (
                 some[network.index(some) // g == turn] for some in (state.waiting, state.pending)
             )
@@ -197,7 +190,7 @@ class _TeamSlots:
                 listeners=listeners, listened=network.index(listeners) % g,
                 **state.without_conflict(numbered("team: arrival", turn, network.blocks, "class")),
             )  # fmt: skip
-            state.release(near.receivers, near.packets, near.destinations)
+            state.release(near)
             state.take(heard)
             still = heard.receivers[heard.contents == 1]
             done.append(np.setdiff1d(pending, still))

@@ -21,6 +21,7 @@ do: a source whose transmitter is dead would take the ack of another packet as i
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,25 +30,15 @@ from popsnet.model.network import F64, Bools, Network
 from popsnet.model.slot import Exchange, Inbox, Ints, Kind, Slot, Slots
 from popsnet.programs.facts import phases_of
 from popsnet.programs.routers.relay.park import PublicPlaces, WindowedStage
-from popsnet.programs.routers.relay.state import RelayStage, RelayState, join, numbered
+from popsnet.programs.routers.relay.state import RelayStage, RelayState, join, numbered, split
 from popsnet.theory.stages import after_shower, after_verified_park, after_verified_windows
 
 _LARGE = 2**30
 """The public numbers of groups are below this, so that they are nearly uniform mod any size."""
 
 
-class VerifiedStage(RelayStage):
-    """A stage in which a source is done only after its destination has confirmed."""
-
-    def obstacle(self, network: Network) -> str | None:
-        """Return why the stage cannot be run on a network, or None if it can."""
-        if network.d >= network.g:
-            return None
-        return f"stage {self} needs d >= g; for d < g use stages VXY(x,y)."
-
-
 @dataclass(frozen=True)
-class VerifiedPark(VerifiedStage, WindowedStage):
+class VerifiedPark(WindowedStage):
     """V(w1,…,wm): windows of w slots, then k slots each to deliver, to confirm and for acks.
 
     In window i each pending source that was not heard in this stage sends its packet to T in one of
@@ -69,15 +60,21 @@ class VerifiedPark(VerifiedStage, WindowedStage):
     - acks: on c(a, T) in slot m only member m of (T, a) sends.
     """
 
-    letters, kind = "V", "verified park"
+    letters = "V"
     phases = phases_of("verified park")
+    is_verified = True
+    instead = "VXY(x,y)"
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
         relays = _Relays(state)
         stored = yield from _attempts(relays, self.windows)
-        confirmed = yield from _deliver(relays, stored)
-        yield from _acknowledge(relays, confirmed)
+        expecting, g = state.expecting, state.network.g
+        places, turns = relays.places(expecting), range(state.network.blocks)
+        due = [places // g == turn for turn in turns]
+        listening = [(expecting[rows], places[rows] % g) for rows in due]
+        confirmed = yield from deliver_and_confirm(state, "verified park", stored, listening)
+        yield from _acknowledge(relays, join(confirmed))
 
     def slots(self, network: Network) -> int:
         """Return Σw + m - 1 + 3k for m windows."""
@@ -89,10 +86,6 @@ class VerifiedPark(VerifiedStage, WindowedStage):
             return after_verified_park(network, rho, self.windows[0])
         return np.array([after_verified_windows(network, float(x), self.windows) for x in rho])
 
-    def buffers(self, network: Network) -> int:
-        """Return 2 + k, as a relay stores at most one packet of each class."""
-        return 2 + network.blocks
-
     def working(self, network: Network) -> int:
         """Return the bytes of places, of stored packets and of the acks of a slot."""
         hints = 3 * max(self.windows[:-1], default=0) * network.couplers
@@ -100,7 +93,7 @@ class VerifiedPark(VerifiedStage, WindowedStage):
 
 
 @dataclass(frozen=True)
-class VerifiedFold(VerifiedStage):
+class VerifiedFold(RelayStage):
     """VF: one attempt and one delivery for all classes at once, four slots for any k = ⌈d/g⌉.
 
     Every pending source sends to T, where its relay listens. The relay forwards, and the up to k
@@ -115,21 +108,21 @@ class VerifiedFold(VerifiedStage):
 
     letters = "VF"
     phases = phases_of("verified fold")
+    is_verified = True
+    instead = "VXY(x,y)"
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
         relays, network = _Relays(state), state.network
         everyone, stage = state.expecting, "verified fold"
         places, pending = relays.places(everyone), relays.places(state.destination[state.pending])
-        heard = yield from _attempt(relays, state.pending, pending % network.g, f"{stage}: attempt")
+        heard = yield from relays.attempt(state.pending, f"{stage}: attempt")
         copies = heard.at(relays.relay(heard.groups, heard.destinations) == heard.receivers)
         state.keep(copies)
-        targets, listened = network.group(copies.destinations), places % network.g
-        options = state.without_conflict(f"{stage}: delivery")
-        options["conflict_free"] = network.blocks == 1
-        heard = yield Slot.forward(copies, targets, (everyone, listened), **options)
-        state.release(copies.receivers, copies.packets, copies.destinations)
-        state.take(heard)
+        targets, listening = network.group(copies.destinations), (everyone, places % network.g)
+        heard = yield from state.deliver(
+            copies, listening, f"{stage}: delivery", conflict_free=network.blocks == 1
+        )
         mine = heard.at(heard.destinations == heard.receivers)
         inbox = yield Slot(
             senders=mine.receivers, groups=mine.groups, kind=Kind.ACK, packets=mine.packets,
@@ -183,18 +176,10 @@ class _Relays(PublicPlaces):
         return network.processor(self.relays(destinations), index)
 
 
-def _attempt(relays: _Relays, senders: Ints, groups: Ints, phase: str) -> Exchange[Inbox]:
-    """Send packets to their relay groups, in which every processor listens."""
-    state, network = relays.state, relays.state.network
-    listened = network.index(network.processors) % network.g
-    return (yield Slot.send_packets(senders, groups, listened, phase=phase, step=state.step))
-
-
-def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[Inbox]:
-    """Execute all windows, and return what relays have stored: by class, then by relay."""
+def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[list[Inbox]]:
+    """Execute all windows, and return what relays have stored, by class."""
     state, network, blocks = relays.state, relays.state.network, relays.state.network.blocks
     trying = np.ones(len(state.pending), dtype=np.bool_)
-    groups = relays.relays(state.destination[state.pending])
     parts: list[Inbox] = []
     taken = np.empty(0, dtype=np.int64)  # relays and classes, as one number
     for number, window in enumerate(windows, start=1):
@@ -204,7 +189,7 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[Inbox]:
         for turn in range(window):
             now = trying & (turns == turn)
             phase = numbered(f"{name}: attempt", turn, window)
-            heard = yield from _attempt(relays, state.pending[now], groups[now], phase)
+            heard = yield from relays.attempt(state.pending[now], phase)
             if len(hints):
                 first = heard.at(network.index(heard.receivers) < network.g)
                 hints[network.group(first.receivers) * network.g + first.groups, turn] = 1
@@ -215,51 +200,31 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[Inbox]:
             parts.append(mine.at(free))
             state.keep(parts[-1])
         if len(hints):
-            trying &= ~(yield from _hint(relays, hints, trying, turns, groups, f"{name}: heard"))
-    stored = join(parts)
-    return stored.at(np.lexsort((stored.receivers, relays.classes(stored.destinations))))
+            asking = state.pending[trying]
+            told = yield from relays.tell(hints, asking, turns, f"{name}: heard")
+            trying &= ~np.isin(state.pending, told)
+    return split(parts, lambda stored: relays.classes(stored.destinations), blocks)
 
 
-def _hint(
-    relays: _Relays, hints: Ints, trying: Bools, turns: Ints, groups: Ints, phase: str
-) -> Exchange[Bools]:
-    """Send the maps of slots in which packets were heard, and return the sources that were."""
-    state, network = relays.state, relays.state.network
-    sets = np.flatnonzero(hints.any(axis=1)).astype(np.int32)
-    relay_groups, source_groups = np.divmod(sets, network.g)
-    listening = state.pending[trying], groups[trying]
-    inbox = yield Slot.send_control(
-        network.processor(relay_groups, source_groups), source_groups, listening,
-        contents=hints[sets], bits=hints.shape[1], **state.without_conflict(phase),
-    )  # fmt: skip
-    rows = np.searchsorted(state.pending, inbox.receivers)
-    heard = np.zeros(len(state.pending), dtype=np.bool_)
-    heard[rows] = inbox.contents[np.arange(len(rows)), turns[rows]] == 1
-    return heard
+def deliver_and_confirm(
+    state: RelayState, stage: str, stored: Sequence[Inbox], listening: Iterable[tuple[Ints, Ints]]
+) -> Exchange[list[Inbox]]:
+    """Deliver what is stored, a slot for each part, and let destinations confirm likewise.
 
-
-def _deliver(relays: _Relays, stored: Inbox) -> Exchange[Inbox]:
-    """Deliver what is stored, let destinations confirm, and return the packets confirmed."""
-    state, network = relays.state, relays.state.network
-    classes, expecting = relays.classes(stored.destinations), state.expecting
-    of_class = [stored.at(classes == turn) for turn in range(network.blocks)]
-    places = relays.places(expecting)
-    arrived: list[Inbox] = []
-    for turn, sent in enumerate(of_class):
-        due = places // network.g == turn
-        listening, groups = (expecting[due], places[due] % network.g), network.group
-        options = state.without_conflict(numbered("verified park: delivery", turn, network.blocks))
-        heard = yield Slot.forward(sent, groups(sent.destinations), listening, **options)
-        state.release(sent.receivers, sent.packets, sent.destinations)
-        state.take(heard)
+    Returns the packets of each part that relays then know to have arrived. ``listening`` has the
+    destinations that listen in each slot of delivery, and to which groups.
+    """
+    turns, arrived, confirmed = len(stored), [], []
+    for turn, (held, listens) in enumerate(zip(stored, listening, strict=True)):
+        phase = numbered(f"{stage}: delivery", turn, turns)
+        heard = yield from state.deliver(held, listens, phase)
         arrived.append(heard.at(heard.destinations == heard.receivers))
-    confirmed: list[Bools] = []
-    for turn, (sent, mine) in enumerate(zip(of_class, arrived, strict=True)):
-        options = state.without_conflict(numbered("verified park: confirm", turn, network.blocks))
-        listening = sent.receivers, network.group(sent.destinations)
-        inbox = yield Slot.acknowledge(mine, mine.groups, listening, **options)
-        confirmed.append(np.isin(sent.receivers, inbox.receivers))
-    return stored.at(np.concatenate(confirmed))
+    for turn, (held, mine) in enumerate(zip(stored, arrived, strict=True)):
+        options = state.without_conflict(numbered(f"{stage}: confirm", turn, turns))
+        awaiting = held.receivers, state.network.group(held.destinations)
+        inbox = yield Slot.acknowledge(mine, mine.groups, awaiting, **options)
+        confirmed.append(held.at(np.isin(held.receivers, inbox.receivers)))
+    return confirmed
 
 
 def _acknowledge(relays: _Relays, confirmed: Inbox) -> Slots:

@@ -25,11 +25,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popsnet.model.network import Bools, Network
-from popsnet.model.slot import NO_PACKET, Exchange, Inbox, Ints, Slot, Slots
+from popsnet.model.network import Network
+from popsnet.model.slot import Slot, Slots
 from popsnet.programs.facts import phases_of
 from popsnet.programs.routers.relay.grid import Grid, GridSlots
-from popsnet.programs.routers.relay.state import RelayState, numbered
+from popsnet.programs.routers.relay.state import RelayState
+from popsnet.programs.routers.relay.verified import deliver_and_confirm
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,32 @@ class VerifiedGrid(Grid):
 
     letters = "VXY"
     phases = phases_of("verified grid")
+    is_verified = True
+    instead = "V and VF"
 
     def run(self, state: RelayState) -> Slots:
         """Execute the stage."""
-        return _VerifiedGridSlots(state, self.x, self.y).run()
+        network, grid = state.network, GridSlots(state, self.x, self.y)
+        _, stored = yield from grid.attempt("verified grid")
+        expecting = state.expecting
+        listening = [grid.listening(expecting, expecting, number) for number in range(self.y)]
+        confirmed = yield from deliver_and_confirm(state, "verified grid", stored, listening)
+        names, origins = np.zeros((2, network.n, self.y), dtype=np.int32)
+        for number, held in enumerate(confirmed):
+            names[held.receivers, number] = network.group(held.destinations) + 1
+            origins[held.receivers, number] = held.groups
+        speakers = network.processors[names.any(axis=1)]
+        contents, groups = names[speakers], origins[speakers]
+        options = state.without_conflict("verified grid: acks")
+        options["fanout"] = np.count_nonzero(contents, axis=1).astype(np.int32)
+        inbox = yield Slot.send_control(
+            speakers, groups[contents > 0], grid.asking,
+            contents=contents, bits=self.y * network.g.bit_length(), **options,
+        )  # fmt: skip
+        own = np.searchsorted(state.pending, inbox.receivers)
+        entries = inbox.contents[np.arange(len(own)), grid.v[own]]
+        own_groups = network.group(state.destination[inbox.receivers])
+        state.acknowledge(inbox.receivers[entries == own_groups + 1])
 
     def slots(self, network: Network) -> int:
         """Return x + 2y + 1."""
@@ -50,66 +73,3 @@ class VerifiedGrid(Grid):
     def working(self, network: Network) -> int:
         """Return the bytes of stored packets, targets and acks by v, and of maps by slot."""
         return (16 * self.y + 8 * self.x) * network.n
-
-    def obstacle(self, network: Network) -> str | None:
-        """Return why the stage cannot be run on a network, or None if it can."""
-        if network.d >= network.g:
-            return f"stage {self} needs d < g; for d >= g use stages V and VF."
-        return super().obstacle(network)
-
-
-class _VerifiedGridSlots(GridSlots):
-    def run(self) -> Slots:
-        turns, relays, v = self.ways()
-        yield from self.attempt(turns, relays, "verified grid")
-        confirmed = yield from self._deliver_and_confirm()
-        yield from self._tell(relays, v, confirmed)
-
-    def _deliver_and_confirm(self) -> Exchange[Bools]:
-        """Return which relays know that the packet stored under v has arrived, a row per v."""
-        state, network, expecting = self.state, self.state.network, self.state.expecting
-        places = state.places(self.bijection, expecting)
-        arrived: list[Inbox] = []
-        for v in range(self.y):
-            relays = self.relay(places, v)
-            exists = relays < network.g
-            holders = self._holders(v)
-            packets, targets = self.stored[v, holders], self.targets[v, holders]
-            listening = expecting[exists], relays[exists]
-            options = state.without_conflict(numbered("verified grid: delivery", v, self.y))
-            heard = yield Slot.send_packets(
-                holders, network.group(targets), listening, packets=packets, **options
-            )
-            state.release(holders, packets, targets)
-            state.take(heard)
-            arrived.append(heard.at(heard.destinations == heard.receivers))
-        confirmed = np.zeros(self.stored.shape, dtype=np.bool_)
-        for v, mine in enumerate(arrived):
-            holders = self._holders(v)
-            listening = holders, network.group(self.targets[v, holders])
-            options = state.without_conflict(numbered("verified grid: confirm", v, self.y))
-            inbox = yield Slot.acknowledge(mine, mine.groups, listening, **options)
-            confirmed[v, inbox.receivers] = True
-        return confirmed
-
-    def _tell(self, relays: Ints, v: Ints, confirmed: Bools) -> Slots:
-        """Let relays tell the destinations that have confirmed to the groups of the sources."""
-        state, network, pending = self.state, self.state.network, self.state.pending
-        speakers = self.processors[confirmed.any(axis=0)]
-        sure = confirmed[:, speakers].T
-        contents = np.where(sure, network.group(self.targets[:, speakers].T) + 1, 0)
-        asks = relays < network.g
-        options = state.without_conflict("verified grid: acks")
-        options["fanout"] = sure.sum(axis=1, dtype=np.int32)
-        inbox = yield Slot.send_control(
-            speakers, self.origins[:, speakers].T[sure], (pending[asks], relays[asks]),
-            contents=contents, bits=self.y * network.g.bit_length(), **options,
-        )  # fmt: skip
-        own = np.searchsorted(pending, inbox.receivers)
-        entries = inbox.contents[np.arange(len(own)), v[own]]
-        groups = network.group(state.destination[inbox.receivers])
-        state.acknowledge(inbox.receivers[entries == groups + 1])
-
-    def _holders(self, v: int) -> Ints:
-        holders: Ints = self.processors[self.stored[v] != NO_PACKET]
-        return holders
