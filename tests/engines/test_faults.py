@@ -13,7 +13,7 @@ from popsnet.programs.schedules import Demand
 from popsnet.sweeps import collect_traffic
 from tests.each import sampled
 
-SHAPES = ((4, 4), (7, 3), (3, 7), (1, 5))
+SHAPES = ((4, 4), (7, 3), (1, 5), (3, 7))
 STAGES = ("S", "F", "P2 P1", "P(2,1) F", "P1 R1", "T2 S", "P1 Q", "X2 P1", "XY(2,2)")
 FAULTS = (
     "random:couplers=1 random:processors=1@500",

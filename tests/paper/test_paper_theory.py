@@ -220,7 +220,7 @@ def test_an_interrupted_attack_says_how_to_go_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("popsnet.paper.theory.separation.separation", interrupt)
-    finished = cli("paper", "--max-n", 16, "--runs", 10, "--out", tmp_path)
+    finished = cli("paper", "--max-n", 64, "--runs", 10, "--out", tmp_path)
     assert finished.code == 130
     assert "Interrupted: finished runs are in" in finished.err
     assert [path.name for path in tmp_path.iterdir()] == ["results.sqlite"]

@@ -268,7 +268,8 @@ class Network:
         >>> network.group(network.processors)
         array([0, 0, 0, 1, 1, 1], dtype=int32)
         """
-        self._require_below(self.n, "processor", processor)
+        if not getattr(processor, "ndim", 0):
+            self._require_below(self.n, "processor", processor)
         return processor // self.d
 
     def index(self, processor: Numbers) -> Numbers:
@@ -297,7 +298,8 @@ class Network:
         >>> network.index(network.processors)
         array([0, 1, 2, 0, 1, 2], dtype=int32)
         """
-        self._require_below(self.n, "processor", processor)
+        if not getattr(processor, "ndim", 0):
+            self._require_below(self.n, "processor", processor)
         return processor % self.d
 
     def processor(self, group: Numbers | int, index: Numbers | int) -> Numbers:
@@ -327,15 +329,15 @@ class Network:
         >>> Network(3, 2).processor(np.arange(2, dtype=np.int32), 2)
         array([2, 5], dtype=int32)
         """
-        self._require_below(self.g, "group", group)
-        self._require_below(self.d, "index", index)
+        if not getattr(group, "ndim", 0):
+            self._require_below(self.g, "group", group)
+        if not getattr(index, "ndim", 0):
+            self._require_below(self.d, "index", index)
         processor: Numbers = _joined(group, self.d, index, self.n)
         return processor
 
     def _require_below(self, end: int, name: str, number: Any) -> None:
-        """Refuse what is neither a number from 0 to end - 1 nor an array."""
-        if getattr(number, "ndim", 0):
-            return
+        """Refuse what is not a number from 0 to end - 1."""
         try:
             inside = 0 <= operator.index(number) < end
         except TypeError:

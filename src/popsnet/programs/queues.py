@@ -44,7 +44,7 @@ class Queues:
     def heads(self, processors: Ints, keys: Ints, place: int = 0) -> I64:
         """Return the oldest packet of each queue, or the one at a place; -1 if there is none."""
         get = self._queues.get
-        queues = (get(key, ()) for key in _pairs(processors, keys))
+        queues = [get(key, ()) for key in _pairs(processors, keys)]
         heads = [queue[place] if len(queue) > place else NO_PACKET for queue in queues]
         return np.array(heads, dtype=np.int64)
 
@@ -53,12 +53,12 @@ class Queues:
 
         The packets are preceded by the row of each, which says whose it is, and its place.
         """
-        found = [
+        oldest = [
             (row, place, packet)
             for row, key in enumerate(_pairs(processors, keys))
             for place, packet in zip(range(most), self._queues.get(key, ()), strict=False)
         ]
-        rows, places, packets = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        rows, places, packets = np.array(oldest, dtype=np.int64).reshape(-1, 3).T
         return rows, places, packets
 
     def first(self, processors: Ints, keys: Ints, may: Callable[[Ints, Ints], Bools]) -> I64:

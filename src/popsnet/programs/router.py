@@ -48,6 +48,10 @@ Buffers: TypeAlias = int | Callable[[Network], int]
 Working: TypeAlias = Callable[[Network], int]
 
 
+def _anywhere(network: Network) -> str | None:
+    return None
+
+
 def default_working(network: Network) -> int:
     """Return 80 bytes per processor: a slot, its inbox, and ten numbers."""
     return 80 * network.n
@@ -99,7 +103,7 @@ class Variant:
     """
 
     route: Route
-    obstacle: Obstacle = lambda network: None
+    obstacle: Obstacle = _anywhere
     name: str = ""
     schedule: object = None
     idealized: bool = False

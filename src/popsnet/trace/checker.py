@@ -273,8 +273,11 @@ class RouterReplay(Replay):
             return
         gone = set(report.lost)
         for packet in report.undelivered:
-            what = "is lost: no processor holds it" if packet in gone else "never reached it"
-            self._violation(self.destination[packet], f"its packet {packet} {what}")
+            self._miss(packet, packet in gone)
+
+    def _miss(self, packet: int, is_lost: bool) -> None:
+        what = "is lost: no processor holds it" if is_lost else "never reached it"
+        self._violation(self.destination[packet], f"its packet {packet} {what}")
 
     def _unreachable(self, faults: FaultyParts) -> int:
         """Count the packets that are held, and have no path, or only copies at dead processors."""

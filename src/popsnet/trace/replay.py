@@ -398,8 +398,12 @@ class Replay:
         self.report.violation_count += 1
         if len(self.report.violations) < _MOST_SHOWN:
             self.report.violations.append(
-                Violation(self.trace.number, self.slot, processor, str(rule))
+                Violation(self._line(processor), self.slot, processor, str(rule))
             )
+
+    def _line(self, processor: int | None) -> int | None:
+        """Return the line at which a rule is broken."""
+        return self.trace.number
 
 
 def _repeated(processors: list[int]) -> set[int]:

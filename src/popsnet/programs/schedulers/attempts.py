@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -47,7 +46,7 @@ class Attempts:
 
     def __init__(self, coins: Coins, patience: Patience) -> None:
         self._coins, self._patience = coins, patience
-        self._fails = Counter[int]()
+        self._fails: dict[int, int] = {}
 
     def choose(
         self, queues: Queues, senders: Ints, keys: Ints, step: int, may: Callable[[Ints, Ints], Any]
@@ -69,7 +68,8 @@ class Attempts:
     def _thresholds(self, packets: Ints) -> Ints:
         if self._patience.fixed >= 0:
             return np.full(len(packets), self._patience.fixed, dtype=np.uint64)
-        shifts = [min(self._fails[packet], self._patience.most) for packet in packets.tolist()]
+        fails, most = self._fails.get, self._patience.most
+        shifts = [min(fails(packet, 0), most) for packet in packets.tolist()]
         return np.uint64(2**32) >> np.array(shifts, dtype=np.uint64)
 
     def conclude(self, attempt: Attempt, acks: Inbox, queues: Queues) -> tuple[Ints, Ints]:
@@ -80,8 +80,9 @@ class Attempts:
         named = dict(zip(acks.receivers.tolist(), acks.packets.tolist(), strict=True))
         tried = zip(attempt.senders.tolist(), attempt.packets.tolist(), strict=True)
         done = np.array([named.get(sender) == packet for sender, packet in tried], dtype=np.bool_)
-        self._fails.update(attempt.packets[~done].tolist())
+        for packet in attempt.packets[~done].tolist():
+            self._fails[packet] = self._fails.get(packet, 0) + 1
         for packet in attempt.packets[done].tolist():
-            del self._fails[packet]  # if it has failed at all
+            self._fails.pop(packet, None)
         queues.remove(attempt.senders[done], attempt.keys[done], attempt.packets[done])
         return attempt.senders[done], attempt.packets[done]

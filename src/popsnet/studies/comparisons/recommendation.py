@@ -57,7 +57,7 @@ def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list
     if routers is None:
         routers = (router for router in all_routers() if not router.file)
     expected = filter(None, (forecast(router, network) for router in routers))
-    return sorted(expected, key=lambda one: (one.slots, not one.exact, one.router.name))
+    return sorted(expected, key=lambda row: (row.slots, not row.exact, row.router.name))
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,8 +98,8 @@ class Recommendation(Reported):
     @property
     def why(self) -> str:
         """The reason, with the next best router."""
-        best, online = self.best, (one for one in self.forecasts if one.router.online)
-        others = [one for one in online if one.router is not best.router]
+        best, online = self.best, (row for row in self.forecasts if row.router.online)
+        others = [row for row in online if row.router is not best.router]
         slots = f"{best.slots:,.0f}" if best.exact else f"about {best.slots:,.1f}"
         certain = "on every permutation" if best.exact else "on average"
         text = f"{slots} slots {certain}, the fewest of all on-line routers"
@@ -165,7 +165,7 @@ class Recommendation(Reported):
         return report.plus(f"With this propagation {best.router.name} is faster: {took}.")
 
     def _online(self, row: Row) -> str:
-        routers = {one.router.name: one.router for one in self.forecasts}
+        routers = {forecast.router.name: forecast.router for forecast in self.forecasts}
         return routers[row["router"]].locality
 
 

@@ -56,10 +56,10 @@ class Grid(RelayStage):
         groups = np.stack([grid.listened(turn)[speakers] for turn in range(self.x)], axis=1)
         maps, options = maps[speakers], state.without_conflict("grid: acks")
         options["fanout"] = maps.sum(axis=1, dtype=np.int32)
-        told = yield from state.send_maps(
+        confirmed = yield from state.send_maps(
             speakers, groups[maps == 1], grid.asking, maps, grid.turns, **options
         )
-        state.acknowledge(told)
+        state.acknowledge(confirmed)
 
     def slots(self, network: Network) -> int:
         """Return x + y + 1."""
@@ -74,11 +74,11 @@ class Grid(RelayStage):
         return 2 + self.y
 
     def working(self, network: Network) -> int:
-        """Return the bytes of stored packets and their two groups by v, and of maps by slot.
+        """Return the bytes of stored packets, and of what is taken by v or later of maps by slot.
 
         About two thirds of all processors have a map to send, to groups that are listed twice.
         """
-        return (12 * self.y + 8 * self.x) * network.n
+        return (16 + max(self.y, 8 * self.x)) * network.n
 
     def obstacle(self, network: Network) -> str | None:
         """Return why the stage cannot be run on a network, or None if it can."""

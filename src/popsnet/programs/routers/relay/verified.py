@@ -201,8 +201,8 @@ def _attempts(relays: _Relays, windows: tuple[int, ...]) -> Exchange[list[Inbox]
             state.keep(parts[-1])
         if len(hints):
             asking = state.pending[trying]
-            told = yield from relays.tell(hints, asking, turns, f"{name}: heard")
-            trying &= ~np.isin(state.pending, told)
+            answered = yield from relays.tell(hints, asking, turns, f"{name}: heard")
+            trying &= ~np.isin(state.pending, answered)
     return split(parts, lambda stored: relays.classes(stored.destinations), blocks)
 
 
