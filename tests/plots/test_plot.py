@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
@@ -14,44 +16,77 @@ from popsnet import plots
 from popsnet.base.report import Plotted
 from popsnet.studies.adversaries import attack_rigid, check_conflict_free
 from popsnet.theory.sorting import make_network
-from popsnet.traffic import TrafficExperiment, find_saturations, run_loads
+from popsnet.traffic import LoadCurves, Saturations, TrafficExperiment, find_saturations, run_loads
+from tests.each import each, sampled
 
 NETWORK = popsnet.Network(4, 4)
 
 
-def test_the_figure_is_that_of_the_function(tmp_path: Path) -> None:
-    runs = popsnet.route(NETWORK, runs=20)
+def curves() -> LoadCurves:
+    loads = (0.2, 0.4)
+    return run_loads(
+        [TrafficExperiment(4, 4, scheduler="tdm", load=load, slots=500) for load in loads]
+    )
+
+
+def saturation() -> Saturations:
+    point = TrafficExperiment(4, 4, scheduler="tdm", load=0.2, slots=500)
+    return find_saturations([point], width=0.5)
+
+
+def store() -> popsnet.Store:
+    popsnet.collect([popsnet.Experiment(4, 4)], 10, "r.sqlite", progress=False)
+    return popsnet.Store("r.sqlite")
+
+
+RESULTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Figure]]] = {
+    "runs": (lambda: popsnet.route(NETWORK, runs=20), plots.draw_runs),
+    "curves": (curves, lambda curves: plots.draw_load_curves(curves.results)),
+    "point": (lambda: curves().results[0], lambda point: plots.draw_load_curves([point])),
+    "comparison": (
+        lambda: popsnet.compare(NETWORK, routers=["direct"], runs=2), plots.draw_comparison,
+    ),
+    "survival": (
+        lambda: popsnet.survival(NETWORK, routers=["direct"], numbers=[0, 1], runs=2),
+        lambda survival: plots.draw_survival([survival]),
+    ),
+    "scheduled": (
+        lambda: popsnet.schedule(NETWORK, "reversal"),
+        lambda scheduled: plots.draw_schedule(scheduled.schedule),
+    ),
+    "schedule": (
+        lambda: popsnet.schedule(NETWORK, "reversal").schedule, plots.draw_schedule,
+    ),
+    "rigid": (lambda: attack_rigid("batcher", None, NETWORK), plots.draw_growth),
+    "conflict-free": (
+        lambda: check_conflict_free("direct", None, NETWORK), plots.draw_arrivals,
+    ),
+    "saturation": (
+        saturation, lambda found: plots.draw_load_curves({"tdm": found.brackets["tdm"].points}),
+    ),
+    "store": (store, plots.draw_results),
+    "sorting network": (lambda: make_network("bitonic", 8), plots.draw_network),
+    "prediction": (
+        lambda: popsnet.predict(NETWORK, phases=True),
+        lambda prediction: plots.draw_phases(prediction.phases),
+    ),
+    "exact": (lambda: popsnet.theory.exact.exact_steps(2, 2), plots.draw_exact),
+    "distribution": (lambda: popsnet.distribution(NETWORK, runs=50), plots.draw_tails),
+}  # fmt: skip
+
+
+@each("name", sampled(RESULTS, 5))
+def test_the_figure_is_that_of_the_function(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make, draw = RESULTS[name]
+    result = make()
+    assert plots.svg_text(result.plot()) == plots.svg_text(draw(result))
+
+
+def test_a_distribution_is_drawn_by_slots_or_by_steps() -> None:
     distribution = popsnet.distribution(NETWORK, runs=50)
-    points = [TrafficExperiment(4, 4, scheduler="tdm", load=x, slots=500) for x in (0.2, 0.4)]
-    curves, found = run_loads(points), popsnet.compare(NETWORK, routers=["direct"], runs=2)
-    survival = popsnet.survival(NETWORK, routers=["direct"], numbers=[0, 1], runs=2)
-    made, attack = popsnet.schedule(NETWORK, "reversal"), attack_rigid("batcher", None, NETWORK)
-    arrivals = check_conflict_free("direct", None, NETWORK)
-    saturations = find_saturations(points[:1], width=0.5)
-    popsnet.collect([popsnet.Experiment(4, 4)], 10, tmp_path / "r.sqlite", progress=False)
-    store = popsnet.Store(tmp_path / "r.sqlite")
-    sorting = make_network("bitonic", 8)
-    predicted = popsnet.predict(NETWORK, phases=True)
-    exact = popsnet.theory.exact.exact_steps(2, 2)
-    cases: list[tuple[Plotted, Figure]] = [
-        (runs, plots.draw_runs(runs)),
-        (distribution, plots.draw_tails(distribution)),
-        (curves, plots.draw_load_curves(curves.results)),
-        (curves.results[0], plots.draw_load_curves(curves.results[:1])),
-        (found, plots.draw_comparison(found)),
-        (survival, plots.draw_survival([survival])),
-        (made, plots.draw_schedule(made.schedule)),
-        (made.schedule, plots.draw_schedule(made.schedule)),
-        (attack, plots.draw_growth(attack)),
-        (arrivals, plots.draw_arrivals(arrivals)),
-        (saturations, plots.draw_load_curves({"tdm": saturations.brackets["tdm"].points})),
-        (store, plots.draw_results(store)),
-        (sorting, plots.draw_network(sorting)),
-        (predicted, plots.draw_phases(predicted.phases)),
-        (exact, plots.draw_exact(exact)),
-    ]
-    for result, figure in cases:
-        assert plots.svg_text(result.plot()) == plots.svg_text(figure), type(result).__name__
     assert distribution.plot("steps").axes[0].get_xlabel() == "steps, k"
 
 

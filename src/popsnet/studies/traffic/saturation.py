@@ -181,10 +181,10 @@ def bracket_of(points: Sequence[TrafficResult]) -> Saturation:
     return Saturation(low, high, undecided, tuple(sorted(points, key=lambda point: point.load)))
 
 
-def _next(found: Saturation, upper: float, width: float) -> float | None:
+def _next(bracket: Saturation, upper: float, width: float) -> float | None:
     """Return the middle of the widest gap that is left, None if all are narrow."""
-    begin, ends = found.stable or 0.0, [] if found.unstable is None else [found.unstable]
-    between = [load for load in found.undecided if begin < load < min(ends, default=2)]
+    begin, ends = bracket.stable or 0.0, [] if bracket.unstable is None else [bracket.unstable]
+    between = [load for load in bracket.undecided if begin < load < min(ends, default=2)]
     gaps = [(begin, end) for end in (between or ends)[:1]]
     gaps += [(between[-1], end) for end in ends if between]
     wide = [(a, b) for a, b in gaps if b - a > width * b and b > _LEAST * upper]
