@@ -295,9 +295,8 @@ def conflict_free(options: ConflictFreeOptions, figure: opt.Figure = None) -> Re
 
     Exit code 1: messages meet, a processor uses what it has not heard, or a bound does not hold.
     """
-    words = options.keywords()
-    router, variant, d, g = (words.pop(name, None) for name in ("router", "variant", "d", "g"))
-    check = popsnet.adversaries.check_conflict_free(router, variant, d, g, **words)
+    keywords = {"variant": None, **options.keywords()}
+    check = popsnet.adversaries.check_conflict_free(**keywords)
     if figure and figure.figure and check.refusal:
         return check.report().plus(Fact("figure", None), f"{figure.figure} was not written.")
     return with_figure(check.report(), figure, lambda: popsnet.plots.draw_arrivals(check))
