@@ -9,9 +9,9 @@ from pathlib import Path
 
 import popsnet
 from popsnet.base.errors import InputError
-from popsnet.base.report import Fact, Report
+from popsnet.base.report import Report
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interruption, reporting, with_trace
+from popsnet.cli.output import Interruption, reporting, with_seconds, with_trace
 
 _SURVIVE = "survive"
 """The variant of --survive."""
@@ -109,8 +109,7 @@ def route(
 
 
 def _report(done: popsnet.Runs, options: RouteOptions, timing: popsnet.Timing | None) -> Report:
-    seconds = float(done.seconds.sum())
-    report = done.report(timing).plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
+    report = with_seconds(done.report(timing), float(done.seconds.sum()))
     return report.plus(*_pointer(done.experiment, options))
 
 

@@ -186,8 +186,9 @@ class Scheduled(Reported, Plotted):
         demand, network, capacities = self.demand, self.demand.network, None
         if self.counted_bound >= self.slots or network.g > shortest.MOST_GROUPS:
             return None
-        ends = (np.delete(end, self.unreachable) for end in (demand.source, demand.destination))
-        counts = Demand(network, *ends).moving_counts()
+        ends = demand.source, demand.destination
+        source, destination = (np.delete(end, self.unreachable) for end in ends)
+        counts = Demand(network, source, destination).moving_counts()
         if self.faults is not None:
             capacities = live_capacities(network, self.faults.parts, self.slots)
         elif self.counts is not None:
