@@ -60,12 +60,11 @@ def view(
     options = "router", *vars(runs)
     shown: Sequence[popsnet.Experiment | ScheduleCheck | Path]
     try:
-        for path in files:
-            if out.resolve() == path.resolve():
-                raise InputError(
-                    f"--out {out} is a trace to be shown, and the page would take its place; give "
-                    "the page another name."
-                )
+        if out.resolve() in [path.resolve() for path in files]:
+            raise InputError(
+                f"--out {out} is a trace to be shown, and the page would take its place; give "
+                "the page another name."
+            )
         if network is not None:
             require_showable(popsnet.Network(*network))
         if network is None:
