@@ -45,10 +45,9 @@ def _announce(goals: Goals, store: Store, cluster: ClusterExecutor | None) -> No
     from popsnet.sweeps.rows import SHARD, WINDOW
     from popsnet.sweeps.shard import SHARD_RUNS
 
-    left, missing = (
-        [len(goal.missing(store)) for goal in goals.of_kind(kind)] for kind in (SHARD, WINDOW)
-    )
-    experiments, points = sum(map(bool, left)), sum(missing)
+    left = [len(goal.missing(store)) for goal in goals.of_kind(SHARD)]
+    experiments = sum(map(bool, left))
+    points = sum(len(goal.missing(store)) for goal in goals.of_kind(WINDOW))
     if not experiments + points or sys.stderr.isatty():
         return
     what = plural(experiments, "experiment")
@@ -304,6 +303,7 @@ def plot(
     """
     from popsnet.plots.results import draw_curves
     from popsnet.sweeps.curves import result_curves
+    from popsnet.sweeps.reports import traffic_curves_report
 
     if figure is None and for_people():
         raise InputError(
@@ -314,23 +314,13 @@ def plot(
         if measure is None:
             has_runs = results.experiments() or not results.traffic.count()
             measure = "slots" if has_runs else "delay"
-        if measure == "delay":
-            return _plot_delays(results, only, x, figure)
-        curves = result_curves(results, x or "n", measure, only)
-    return with_figure(curves.report(), figure, lambda: draw_curves(curves))
-
-
-def _plot_delays(
-    results: Store, only: Selection, x: str | None, figure: opt.FigureOptions | None
-) -> Report:
-    """Draw delays of points of traffic against the load."""
-    from popsnet.plots.traffic import draw_load_curves
-    from popsnet.sweeps.reports import traffic_curves_report
-
-    if x not in (None, "load"):
-        raise wrong("x", x)("delay is drawn against the load; give --x load.")
-    report, lines = traffic_curves_report(results, only)
-    return with_figure(report, figure, lambda: draw_load_curves(lines))
+        if measure != "delay":
+            curves = result_curves(results, x or "n", measure, only)
+            return with_figure(curves.report(), figure, lambda: draw_curves(curves))
+        if x not in (None, "load"):
+            raise wrong("x", x)("delay is drawn against the load; give --x load.")
+        report, lines = traffic_curves_report(results, only)
+    return with_figure(report, figure, lambda: popsnet.plots.draw_load_curves(lines))
 
 
 @results.command()
@@ -368,8 +358,8 @@ def export(
         behind = 0 if traffic else results.runs_not_counted(only)
         older = results.left_out(only, WINDOW if traffic else SHARD)
     what = "point" if traffic else "run" if per_run else "experiment"
-    facts = {"file": str(out), f"{what}s": count, "runs_not_counted": behind}
-    facts |= {"older_left_out": older}
+    facts = {"file": str(out), f"{what}s": count}
+    facts |= {"runs_not_counted": behind, "older_left_out": older}
     facts |= {"runs_without_counts": old + deleted} if old + deleted else {}
     notes = [f"{plural(count, what)}{' of traffic' * traffic} written to {out}."]
     for runs, why in (

@@ -12,7 +12,7 @@ import popsnet
 from popsnet.base.errors import wrong
 from popsnet.base.report import Fact, Report
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interruption, reporting, with_figure, with_file
+from popsnet.cli.output import Interruption, reporting, with_figure, with_file, with_seconds
 
 if TYPE_CHECKING:
     from popsnet.model.slot import Ints
@@ -137,15 +137,9 @@ def distribution(
         if experiment.keep is not None:
             message = f"They are in {experiment.keep}, and the same command does the rest."
         message = f"Interrupted: {partial.runs:,} runs are finished. {message}"
-        raise Interruption(message, _report(partial, timing)) from None
-    report = _report(result, timing)
+        raise Interruption(message, with_seconds(partial.report(timing), partial.seconds)) from None
+    report = with_seconds(result.report(timing), result.seconds)
     return with_figure(report, figure, lambda: popsnet.plots.draw_tails(result))
-
-
-def _report(result: popsnet.RunsDistribution, timing: popsnet.Timing | None) -> Report:
-    return result.report(timing).plus(
-        Fact("seconds", result.seconds), f"Routed in {result.seconds:,.2f} s."
-    )
 
 
 adversary = typer.Typer(

@@ -18,18 +18,7 @@ from popsnet.base import progress
 from popsnet.base.errors import InputError, PopsnetError, lacks_memory
 from popsnet.base.system import available_memory, format_bytes
 from popsnet.base.terminal import escape_controls
-from popsnet.cli import (
-    about,
-    advice,
-    budget,
-    computing,
-    experiments,
-    limits,
-    route,
-    signals,
-    traffic,
-    view,
-)
+from popsnet.cli import about, advice, computing, experiments, limits, route, signals, traffic, view
 from popsnet.cli.output import UserCodeError, in_flags, say
 from popsnet.cli.signals import ExitCode
 from popsnet.cli.usage import Command, Group
@@ -40,7 +29,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Experiments": (experiments.sweep, experiments.results, advice.faults, experiments.paper),
     "Limits and theory": (limits.theory, limits.exact, limits.distribution, limits.adversary),
     "Sorting and computing": (computing.sort, computing.compute, computing.sorting_network),
-    "Hardware": (budget.budget,),
+    "Hardware": (advice.budget,),
     "About": (about.routers, about.doctor, about.cite),
 }
 """As ``popsnet --help`` lists them."""

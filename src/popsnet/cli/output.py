@@ -203,6 +203,11 @@ def with_trace(report: Report, trace: Path | None) -> Report:
     return report.plus(Fact("trace", str(trace)), text)
 
 
+def with_seconds(report: Report, seconds: float) -> Report:
+    """Say in the report how long the runs took."""
+    return report.plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
+
+
 def with_figure(
     report: Report, options: FigureOptions | None, draw: Callable[[], Figure]
 ) -> Report:

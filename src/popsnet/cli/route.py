@@ -9,9 +9,9 @@ from pathlib import Path
 
 import popsnet
 from popsnet.base.errors import InputError
-from popsnet.base.report import Fact, Report
+from popsnet.base.report import Report
 from popsnet.cli import options as opt
-from popsnet.cli.output import Interruption, reporting, with_trace
+from popsnet.cli.output import Interruption, reporting, with_seconds, with_trace
 
 _SURVIVE = "survive"
 """The variant of --survive."""
@@ -109,8 +109,7 @@ def route(
 
 
 def _report(done: popsnet.Runs, options: RouteOptions, timing: popsnet.Timing | None) -> Report:
-    seconds = float(done.seconds.sum())
-    report = done.report(timing).plus(Fact("seconds", seconds), f"Routed in {seconds:,.2f} s.")
+    report = with_seconds(done.report(timing), float(done.seconds.sum()))
     return report.plus(*_pointer(done.experiment, options))
 
 
@@ -120,16 +119,11 @@ def _pointer(experiment: popsnet.Experiment, options: RouteOptions) -> list[str]
         return []
     router = options.router
     if options.chosen is not None or options.detect:
-        router = _with_variant(router, experiment.variant)
+        name = re.match(r".+?\.py|[^:]+", router)  # it may have been given as NAME:VARIANT
+        router = f"{name[0] if name else router}:{experiment.variant}"
     shown = ["--router", router] if router != opt.DEFAULT_ROUTER else []
     words = [str(options.d), str(options.g), *shown, *opt.ExperimentOptions.typed(options)]
     return [f"See it: popsnet view {shlex.join(words)}"]
-
-
-def _with_variant(router: str, variant: str) -> str:
-    """Return NAME:VARIANT for a router that may have been given as such already."""
-    name = re.match(r".+?\.py|[^:]+", router)
-    return f"{name[0] if name else router}:{variant}"
 
 
 def _require_schedules(router: str, variant: str | None) -> None:

@@ -12,7 +12,7 @@ import typer
 
 import popsnet
 from popsnet.base.errors import InputError
-from popsnet.base.files import is_file
+from popsnet.base.files import is_file, require_writable
 from popsnet.base.progress import patient_progress
 from popsnet.base.report import Report, plural
 from popsnet.cli import options as opt
@@ -332,11 +332,9 @@ def schedule(
     ports
         Write what every processor sends and listens to in every slot, as .csv.
     """
-    tables = {"--out": out, "--ports": ports}
-    files = {"--packets": options.packets, "--matrix": options.matrix, **tables}
-    _require_files(
-        tables, {**files, "--trace": trace, "--figure": figure.figure if figure else None}
-    )
+    files = {"--packets": options.packets, "--matrix": options.matrix, "--out": out}
+    files |= {"--ports": ports, "--trace": trace, "--figure": figure.figure if figure else None}
+    _require_files({option: path for option, path in files.items() if path is not None})
     keywords = options.keywords()
     network = popsnet.Network(*map(keywords.pop, ("d", "g", "wavelengths")))
     made = popsnet.schedule(network, **keywords, trace=trace)
@@ -347,31 +345,25 @@ def schedule(
     if ports is not None:
         made.write_ports(ports)
         report = with_file(report, "Ports", ports, "ports")
-    if figure is not None:
-        report = with_figure(report, figure, lambda: popsnet.plots.draw_schedule(made.schedule))
-        if made.demand.network.g > _MOST_GROUPS:
-            report = report.plus(_see(trace))
-    return report
+    report = with_figure(report, figure, lambda: popsnet.plots.draw_schedule(made.schedule))
+    if figure is None or network.g <= _MOST_GROUPS:
+        return report
+    cure = "add --trace FILE and run popsnet view FILE"
+    if trace is not None:
+        cure = f"run popsnet view {shlex.quote(str(trace))}"
+    return report.plus(f"To see single packets, {cure}.")
 
 
-def _see(trace: Path | None) -> str:
-    if trace is None:
-        return "To see single packets, add --trace FILE and run popsnet view FILE."
-    return f"To see single packets, run popsnet view {shlex.quote(str(trace))}."
-
-
-def _require_files(tables: dict[str, Path | None], files: dict[str, Path | None]) -> None:
-    for option, path in tables.items():
-        if path is not None and path.suffix.lower() != ".csv":
-            if path.suffix.lower() in (".jsonl", ".json"):
-                raise InputError(
-                    f"{option} {path} is a table, .csv; use --trace {path} for a trace."
-                )
+def _require_files(files: dict[str, Path]) -> None:
+    for option in [option for option in files if option in ("--out", "--ports")]:
+        path = files[option]
+        if path.suffix.lower() in (".jsonl", ".json"):
+            raise InputError(f"{option} {path} is a table, .csv; use --trace {path} for a trace.")
+        if path.suffix.lower() != ".csv":
             raise InputError(f"{option} {path}: the name must end in .csv.")
-        opt.require_file(path)
-    paths = {option: path.resolve() for option, path in files.items() if path is not None}
-    for name, other in combinations(paths, 2):
-        if paths[name] == paths[other] and other != "--matrix":
+        require_writable(path)
+    for name, other in combinations(files, 2):
+        if files[name].resolve() == files[other].resolve() and other != "--matrix":
             raise InputError(f"{name} and {other} are both {files[name]}; give two names.")
 
 

@@ -25,16 +25,24 @@ _IN_THE_LIBRARY = {"router": "routers", "network": "comparators"}
 _LIKE_NUMBERS = re.compile(r"-\d+")
 
 
-class Command(TyperCommand):
+class _Typeless:
+    """A command or a group whose flags have no type that its help would have to name."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+                parameter.metavar = ""
+        return parameters
+
+
+class Command(_Typeless, TyperCommand):
     """A command whose errors repeat what was typed, and whose help ends with its example."""
 
     def __init__(self, *arguments: Any, help: str | None, **more: Any) -> None:  # noqa: A002
         text, begin, example = (help or "").partition("Example: ")
         super().__init__(*arguments, **more | {"help": text.rstrip(), "epilog": begin + example})
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters; a flag has no type that its help would have to name."""
-        return _without_types(super().get_params(ctx))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, with arguments as the help names them."""
@@ -88,12 +96,8 @@ class Command(TyperCommand):
         return sized
 
 
-class Group(TyperGroup):
+class Group(_Typeless, TyperGroup):
     """A group of commands that shows its help if none is named."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters; a flag has no type that its help would have to name."""
-        return _without_types(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read options; without any arguments, show the help."""
@@ -122,13 +126,6 @@ class Group(TyperGroup):
 def _words_of(ctx: Any) -> str:
     """Return the words of a command, without those of the program."""
     return str(ctx.command_path).partition(" ")[2]
-
-
-def _without_types(parameters: list[Any]) -> list[Any]:
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
-            parameter.metavar = ""
-    return parameters
 
 
 def _refuse_option(ctx: Any, error: Any, typed: Sequence[str] = ()) -> None:

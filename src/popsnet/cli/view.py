@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,41 +25,13 @@ if TYPE_CHECKING:
 _page = typer.Option("--out", "-o", callback=opt.require_page)
 
 
-@dataclass(frozen=True)
-class _RouterOptions(opt.Options):
-    """Routers.
-
-    Parameters
-    ----------
-    router
-        A router (default mei-rizzi), or a file.py that registers one. Repeat the option for runs
-        side by side.
-    """
-
-    router: opt.Routers = None
-
-
-@dataclass(frozen=True)
-class ViewOptions(opt.ExperimentOptions, _RouterOptions):
-    """What decides runs to be done; a trace has it all already."""
-
-    def experiments(self, d: int, g: int) -> list[popsnet.Experiment]:
-        """Return an experiment for each router."""
-        from popsnet.runs.route import experiment_of
-
-        if not self.router:
-            self.require_default_applies(d, g)
-        keywords = self.keywords()
-        names = keywords.pop("router", None) or [opt.DEFAULT_ROUTER]
-        return [experiment_of(d, g, router=name, **keywords) for name in names]
-
-
 @reporting
 def view(
     *,
     context: typer.Context,
     what: Annotated[list[str], typer.Argument(metavar="D G [SCHEDULE...] | TRACE...")],
-    runs: ViewOptions,
+    router: opt.Routers = None,
+    runs: opt.ExperimentOptions,
     out: Annotated[Path, _page] = Path("view.html"),
     no_open: bool = False,
 ) -> Report:
@@ -74,39 +46,46 @@ def view(
     what
         Processors per group and number of groups, or files that --trace wrote. After D and G:
         tables with schedules, as for popsnet check.
+    router
+        A router (default mei-rizzi), or a file.py that registers one. Repeat the option for runs
+        side by side.
     out
         The page to write.
     """
     from popsnet.runs.notebook import page_of
+    from popsnet.runs.route import experiment_of
     from popsnet.trace.viewer import require_showable
 
     network, files = opt.network_and_files(what)
+    options = "router", *vars(runs)
     shown: Sequence[popsnet.Experiment | ScheduleCheck | Path]
     try:
-        for path in files:
-            if out.resolve() == path.resolve():
-                raise InputError(
-                    f"--out {out} is a trace to be shown, and the page would take its place; give "
-                    "the page another name."
-                )
+        if out.resolve() in [path.resolve() for path in files]:
+            raise InputError(
+                f"--out {out} is a trace to be shown, and the page would take its place; give "
+                "the page another name."
+            )
         if network is not None:
             require_showable(popsnet.Network(*network))
         if network is None:
             opt.refuse_given(
                 context,
-                vars(runs),
+                options,
                 f"is for runs to be done, and {what[0]} is a trace of one; leave it out, or give D "
                 "and G.",
             )
             shown = files
         elif files:
             names = [field.name for field in fields(opt.ScheduledOptions)]
-            others = [name for name in vars(runs) if name not in names]
+            others = [name for name in options if name not in names]
             opt.refuse_given(context, others, f"is for routers, and {files[0]} is a schedule.")
             goal = opt.ScheduledOptions(**opt.given(context, names))
             shown = [goal.check(*network, path) for path in files]
         else:
-            shown = runs.experiments(*network)
+            if not router:
+                runs.require_default_applies(*network)
+            names, keywords = router or [opt.DEFAULT_ROUTER], runs.keywords()
+            shown = [experiment_of(*network, router=name, **keywords) for name in names]
         page, report = page_of(*shown)
     except KeyboardInterrupt:
         raise Interruption("Interrupted: no page is written.") from None

@@ -592,14 +592,9 @@ def _parts(
 
 def _missing(wanted: range, parts: Sequence[range]) -> list[range]:
     """Return the wanted numbers that are not there; those that are there are in ascending order."""
-    missing, start = [], wanted.start
-    for some in parts:
-        if some.start >= wanted.stop:
-            break
-        if some.start > start:
-            missing.append(range(start, some.start))
-        start = max(start, some.stop)
-    return [*missing, range(start, wanted.stop)] if start < wanted.stop else missing
+    starts = [wanted.start, *(max(part.stop, wanted.start) for part in parts)]
+    stops = [*(min(part.start, wanted.stop) for part in parts), wanted.stop]
+    return [between for between in map(range, starts, stops) if between]
 
 
 def _united(some: tuple[range, ...], others: tuple[range, ...]) -> tuple[range, ...]:

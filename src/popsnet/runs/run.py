@@ -250,11 +250,10 @@ class _CountOfRuns:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, runs: Any, owner: type) -> I64:
+    def __get__(self, runs: Runs | None, owner: type) -> I64:
         if runs is None:
             raise AttributeError(self._name)
-        counts: I64 = runs.outcomes.column(self._name)
-        return counts
+        return runs.outcomes.column(self._name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -183,10 +183,12 @@ class Scheduled(Reported, Plotted):
         None if it was not solved, since the schedule has no more slots than were counted, or the
         network has more than 64 groups.
         """
-        network, capacities = self.demand.network, None
+        demand, network, capacities = self.demand, self.demand.network, None
         if self.counted_bound >= self.slots or network.g > shortest.MOST_GROUPS:
             return None
-        counts = self._reachable.moving_counts()
+        ends = demand.source, demand.destination
+        source, destination = (np.delete(end, self.unreachable) for end in ends)
+        counts = Demand(network, source, destination).moving_counts()
         if self.faults is not None:
             capacities = live_capacities(network, self.faults.parts, self.slots)
         elif self.counts is not None:
@@ -198,14 +200,6 @@ class Scheduled(Reported, Plotted):
     def unreachable(self) -> npt.NDArray[np.int32]:
         """The packets that no path leads to their destinations, in order."""
         return np.empty(0, np.int32) if self.faults is None else self.faults.unreachable
-
-    @property
-    def _reachable(self) -> Demand:
-        """The packets that have a path."""
-        demand = self.demand
-        ends = demand.source, demand.destination
-        source, destination = (np.delete(end, self.unreachable) for end in ends)
-        return Demand(demand.network, source, destination)
 
     def execute(self, observers: Sequence[Observer] = ()) -> Outcome:
         """Execute every message by the rules of the machine.

@@ -316,7 +316,8 @@ def bars(values: I64, counts: I64) -> str:
         size, x = max(round(_HEIGHT * runs / most), runs > 0), place * bar + _LEFT
         top, middle, value = _TOP + _HEIGHT - size, x + bar // 2, least + place * each
         if runs:
-            title = f"{_slots(value, each)}: {plural(runs, 'run')}"
+            others = f" to {value + each - 1:,}" * (each > 1)
+            title = f"{value:,}{others} slots: {plural(runs, 'run')}"
             drawn.append(
                 f'<rect x="{x}" y="{top}" width="{bar - 2}" height="{size}" fill="{_COLOUR}">'
                 f"<title>{title}</title></rect>"
@@ -339,10 +340,6 @@ def bars(values: I64, counts: I64) -> str:
 
 def _text(x: int, y: int, number: int, anchor: str = "middle") -> str:
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="currentColor">{number:,}</text>'
-
-
-def _slots(first: int, each: int) -> str:
-    return f"{first:,} slots" if each == 1 else f"{first:,} to {first + each - 1:,} slots"
 
 
 _HEIGHT, _WIDTH, _TOP, _LEFT = 90, 520, 16, 44

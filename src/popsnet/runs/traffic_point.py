@@ -6,7 +6,6 @@ scheduler's period, never on time or on the sizes of blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -239,8 +238,13 @@ class _Point:
 
     def _measure(self, window: Window) -> None:
         """Measure until the window is long enough, or the run has failed."""
-        length = max(self.plan.hopeless_after, window.begin)  # a long warm-up is a long memory
-        ends = list(self._looks(window.begin, length))
+        length, ends = self.plan.hopeless_after, list[int]()
+        if self.plan.slots is None:
+            length = max(length, window.begin)  # a long warm-up is a long memory
+        while length < self.plan.longest:  # each look is at a window longer by half
+            ends.append(window.begin + length)
+            length += length // 2 + 1
+        ends.append(window.begin + self.plan.longest)
         self._advance_to((window.begin + ends[0]) // 2)
         was_enough = False
         for end in ends:
@@ -254,15 +258,6 @@ class _Point:
                 return
         if self.plan.slots is None:
             self.seen.precision = self.plan.precision
-
-    def _looks(self, begin: int, length: int) -> Iterator[int]:
-        """Yield the slots after which to look: longer by half each time."""
-        if self.plan.slots is not None:
-            length = self.plan.hopeless_after
-        while length < self.plan.longest:
-            yield begin + length
-            length += length // 2 + 1
-        yield begin + self.plan.longest
 
     def _is_enough(self, window: Window) -> bool:
         if self.plan.slots is not None or window.inside > (1 - _DELIVERED_PART) * window.tagged:

@@ -595,8 +595,7 @@ def bounds_fact(bounds: Mapping[str, float]) -> Fact:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("scheduler_label", "scheduler", "text"),
-    Column("load", show=lambda row: f"{row['load']:.4g}"),
+    *delays.CURVE_COLUMNS[:2],
     Column("accepted", show=lambda row: f"{row['accepted']:.4f}"),
     *delays.delay_columns("p50", "p99", "p999", "max"),
     Column("verdict", kind="text"),

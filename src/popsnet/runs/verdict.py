@@ -189,7 +189,9 @@ def judge(window: Window, seen: RunConditions) -> Verdict:
     if reason := seen.growth or _full(window, seen):
         return Verdict("unstable", reason)
     if window.slots >= seen.least_slots and (
-        reason := _growing(window, seen) or _starved(window) or _left(window, seen)
+        reason := _growing(window, seen)
+        or _starved(window)
+        or _left(window, LARGEST_GROWTH, decimals=1) * seen.has_drained
     ):
         return Verdict("unstable", reason)
     if reason := _doubt(window, seen):
@@ -276,11 +278,13 @@ def _usual_queue(window: Window, arrivals: I64) -> F64:
     return usual
 
 
-def _left(window: Window, seen: RunConditions) -> str:
+def _left(window: Window, most: float, decimals: int) -> str:
+    """Say how many packets were not delivered after the window, if they are a larger part."""
     left = window.inside - window.lost - window.lost_later
-    if not seen.has_drained or left <= LARGEST_GROWTH * window.tagged:
+    if left <= most * window.tagged:
         return ""
-    return f"{left / window.tagged:.1%} of the packets were not delivered after the window."
+    share = f"{left / window.tagged:.{decimals}%}"
+    return f"{share} of the packets were not delivered after the window."
 
 
 def _doubt(window: Window, seen: RunConditions) -> str:
@@ -306,10 +310,7 @@ def _doubt(window: Window, seen: RunConditions) -> str:
     delay = window.delays()
     if delay is None or delay.half_width > WIDEST * delay.mean:
         return "The interval of the mean delay is wider than half of the mean."
-    left = window.inside - window.lost - window.lost_later
-    if left <= FEW_LEFT * window.tagged:
-        return ""
-    return f"{left / window.tagged:.2%} of the packets were not delivered after the window."
+    return _left(window, FEW_LEFT, decimals=2)
 
 
 def _imprecise(window: Window, precision: float) -> str:
