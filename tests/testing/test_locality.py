@@ -161,9 +161,15 @@ def coins_of_nobody(network: Network, destination: Ints, coins: Coins, memory: M
     yield slot_of(listeners=[3], listened=drawn)
 
 
-def test_coins_that_belong_to_nobody_are_refused() -> None:
+def word_of_nobody(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Cheats in the same way, with one word."""
+    yield slot_of(listeners=[3], listened=[coins.word("all", 0, network.n) % network.g])
+
+
+@each("cheat", [coins_of_nobody, word_of_nobody])
+def test_coins_that_belong_to_nobody_are_refused(cheat: Route) -> None:
     with pytest.raises(LocalityError, match="outside 0 to 15"):
-        check_locality(coins_of_nobody, Network(4, 4), buffers=2)
+        check_locality(cheat, Network(4, 4), buffers=2)
 
 
 def overwrites(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
@@ -214,7 +220,18 @@ def says_nothing_much(network: Network, destination: Ints, coins: Coins, memory:
     yield slot_of(senders=[0], groups=[0], kind=Kind.CONTROL, contents=np.array([np.nan]))
 
 
-@pytest.mark.parametrize("honest", [spreads_a_rumour, acts_on_silence, says_nothing_much])
+def draws_its_own(network: Network, destination: Ints, coins: Coins, memory: Memory) -> Slots:
+    """Honest: every processor asks for its own coins, alone."""
+    processors = range(network.n)
+    words = [coins.word("word", 0, processor) % network.g for processor in processors]
+    yield slot_of(listeners=processors, listened=words)
+    drawn = [coins.draw(network.g, "draw", 0, processor) for processor in processors]
+    yield slot_of(listeners=processors, listened=drawn)
+
+
+@pytest.mark.parametrize(
+    "honest", [spreads_a_rumour, acts_on_silence, says_nothing_much, draws_its_own]
+)
 def test_what_was_heard_may_be_used(honest: Route) -> None:
     check_locality(honest, Network(4, 4), buffers=2)
 

@@ -85,8 +85,7 @@ class Link:
             object.__setattr__(self, key, read := dimension.read(key, value))
             if dimension is LOSS and read < 0:
                 raise wrong(key, f"{read:g} dB")("it is a loss and must be at least 0.")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "bases", bases or {})
+        vars(self).update(name=name, bases=bases or {})
 
     @property
     def available(self) -> float:

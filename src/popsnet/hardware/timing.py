@@ -86,8 +86,7 @@ class Timing:
         for (key, dimension), value in zip(_FIELDS.items(), values, strict=True):
             is_left_out = value is None and key == "rate"
             object.__setattr__(self, key, None if is_left_out else dimension.read(key, value))
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "bases", bases or {})
+        vars(self).update(name=name, bases=bases or {})
         self._require_ranges()
 
     def _require_ranges(self) -> None:

@@ -154,7 +154,8 @@ class Machine:
         only = slot.kind if isinstance(slot.kind, Kind) else None
         if slot.fanout is not None or only is None or not self._obeys(arrays, only):
             self._check_senders(number, slot)
-            self._check_listeners(number, slot)
+            groups, rule = slot.listened, Rule.ONE_LISTENED
+            self._check_ends(number, slot.listeners, groups, slot.listeners, rule, "it listens")
         for values, processors, what in (
             (slot.send_wavelengths, slot.senders, "it sends on wavelength"),
             (slot.listen_wavelengths, slot.listeners, "it listens to wavelength"),
@@ -208,14 +209,11 @@ class Machine:
     def _check_senders(self, number: int, slot: Slot) -> None:
         is_packet: Bools = slot.kinds == Kind.PACKET
         owners = None if slot.fanout is None else slot.owners
-        n, g = self.network.n, self.network.g
-        senders, groups, packets = slot.senders, slot.groups, slot.packet_numbers
-        _require_range(number, senders, senders, n, Rule.PROCESSOR_EXISTS, "it sends")
-        require_distinct(number, senders, n, Rule.ONE_MESSAGE, "it sends twice")
+        senders, packets = slot.senders, slot.packet_numbers
         by = senders if owners is None else senders[owners]
-        _require_range(number, groups, by, g, Rule.GROUP_EXISTS, "it sends to group")
+        self._check_ends(number, senders, slot.groups, by, Rule.ONE_MESSAGE, "it sends")
         if owners is not None:
-            _require_sets(number, slot, owners, g)
+            _require_sets(number, slot, owners, self.network.g)
         what = "it sends packet"
         count = len(self.memory._destination)
         _require_range(number, packets, senders, count, Rule.PACKET_EXISTS, what, low=NO_PACKET)
@@ -233,12 +231,14 @@ class Machine:
         detail = f"it sends packet {packets[first]}, which it does not hold"
         raise RuleViolation(number, int(senders[first]), Rule.SENDS_WHAT_IT_HOLDS, detail)
 
-    def _check_listeners(self, number: int, slot: Slot) -> None:
+    def _check_ends(
+        self, number: int, processors: Ints, groups: Ints, by: Ints, once: Rule, does: str
+    ) -> None:
+        """Check processors that send or listen, and the groups, each with the one it is of."""
         n, g = self.network.n, self.network.g
-        listeners, listened = slot.listeners, slot.listened
-        _require_range(number, listeners, listeners, n, Rule.PROCESSOR_EXISTS, "it listens")
-        require_distinct(number, listeners, n, Rule.ONE_LISTENED, "it listens twice")
-        _require_range(number, listened, listeners, g, Rule.GROUP_EXISTS, "it listens to group")
+        _require_range(number, processors, processors, n, Rule.PROCESSOR_EXISTS, does)
+        require_distinct(number, processors, n, once, f"{does} twice")
+        _require_range(number, groups, by, g, Rule.GROUP_EXISTS, f"{does} to group")
 
 
 def machine_bytes(buffers: int) -> int:

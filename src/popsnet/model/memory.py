@@ -331,6 +331,10 @@ class Memory:
         self._changes = []
         return sorted((+holds).elements()), sorted((-holds).elements())
 
+    def _exist(self, processors: Ints, packets: Ints) -> Bools:
+        is_processor: Bools = (processors >= 0) & (processors < self._n)
+        return is_processor & (packets >= 0) & (packets < self._packets)
+
     def _hear_now(self, processors: Ints, packets: Ints) -> Bools:
         heard: Bools = self._heard[processors] == (self._slot << 32 | packets.astype(np.int64))
         return heard
@@ -342,8 +346,7 @@ class Memory:
 
     def _may_drop(self, processors: Ints, packets: Ints) -> Bools:
         taken: Bools = self._arrived[packets] & (self._destination[packets] == processors)
-        able: Bools = self.holds(processors, packets) & ~taken
-        return able
+        return self.holds(processors, packets) & ~taken
 
     def _may_deliver(self, processors: Ints, packets: Ints) -> Bools:
         held = self.holds(processors, packets)
@@ -467,10 +470,6 @@ class FaultTolerance(Memory):
             able[exist] &= True if acts is None else acts
         self.skipped += int((~able).sum())
         return processors[able], packets[able]
-
-    def _exist(self, processors: Ints, packets: Ints) -> Bools:
-        is_processor: Bools = (processors >= 0) & (processors < self._n)
-        return is_processor & (packets >= 0) & (packets < self._packets)
 
 
 class VisitMarks:

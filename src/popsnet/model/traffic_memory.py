@@ -126,8 +126,7 @@ class TrafficMemory(Memory):
 
     def room(self, processors: Ints | int) -> Bools:
         """Return whether each processor has room for one more packet of others."""
-        has_room: Bools = self.held_relayed[processors] < self._most
-        return has_room
+        return self.held_relayed[processors] < self._most
 
     def store(self, processors: Ints, packets: Ints) -> None:
         """Store packets that were heard in the last slot.
@@ -154,14 +153,11 @@ class TrafficMemory(Memory):
 
     def _refuse_unheard(self, processors: I32, packets: I32) -> None:
         """Blame the first processor that stores a packet that it has not just heard."""
-        taken: set[int] = set()
-        for k, (processor, packet) in enumerate(_listed(processors, packets)):
-            exists = 0 <= processor < self._n and 0 <= packet < self._packets
-            heard = exists and self._heard[processor] == self._slot << 32 | packet
-            if not heard or processor in taken:
-                what = "stores packet {packet}, which it has not just heard"
-                self._refuse(k, processors, packets, Rule.KEEPS_WHAT_IT_HEARD, what)
-            taken.add(processor)
+        heard = self._exist(processors, packets)
+        heard[heard] = self._hear_now(processors[heard], packets[heard])
+        wrong = first_true(~(heard & first_of_each(processors)))
+        what = "stores packet {packet}, which it has not just heard"
+        self._refuse(wrong, processors, packets, Rule.KEEPS_WHAT_IT_HEARD, what)
 
     def drop(self, processors: Ints, packets: Ints) -> None:
         """Free the buffers of packets that are held.
@@ -215,9 +211,7 @@ class TrafficMemory(Memory):
         """Return the destination, the packet and the hops of the deliveries of the slot, sorted."""
         if not self._deliveries:
             return np.empty((3, 0), dtype=np.int32)
-        rows = np.array(self._deliveries[0])
-        if len(self._deliveries) > 1:
-            rows = np.concatenate([np.array(columns) for columns in self._deliveries], axis=1)
+        rows = np.concatenate(self._deliveries, axis=1)
         return rows[:, (rows[0].astype(np.int64) << 32 | rows[1]).argsort()]
 
     def taken(self, packets: Ints) -> Bools:
@@ -293,8 +287,7 @@ class TrafficMemory(Memory):
 
     def _pairs(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
         """Return what processors act on as loops take it, if they may act now."""
-        if not self._may_act:
-            self._require_phase(packets)
+        self._require_phase(packets)
         return pairs(processors, packets)
 
     def _require_phase(self, packets: Sequence[int] | Ints) -> None:

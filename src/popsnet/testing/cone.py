@@ -54,9 +54,7 @@ class PrivateCoins(Coins):
 
     def __init__(self, seed: int, n: int, changed: Sequence[int] = ()) -> None:
         super().__init__(seed ^ 0x5DEECE66D if changed else seed)
-        object.__setattr__(self, "_n", n)
-        object.__setattr__(self, "_changed", np.asarray(changed, dtype=np.int64))
-        object.__setattr__(self, "_original", Coins(seed))
+        vars(self).update(_n=n, _changed=np.asarray(changed, np.int64), _original=Coins(seed))
 
     def words(self, purpose: str, step: int, processors: Ints) -> U64:
         """Return the words of processors, each of its own seed."""
@@ -73,9 +71,9 @@ class PrivateCoins(Coins):
         """Return the same word in both runs: that of the unchanged seed."""
         return self._original.configured(purpose)
 
-    def draw(self, bound: int, purpose: str, step: int, processor: int) -> int:
-        """Return a number from 0 to bound - 1 for one processor."""
-        return int(self.draws(bound, purpose, step, np.array([processor]))[0])
+    def word(self, purpose: str, step: int, processor: int) -> int:
+        """Return the word of one processor, of its own seed."""
+        return int(self.words(purpose, step, np.array([processor]))[0])
 
 
 class Moment(NamedTuple):

@@ -132,10 +132,10 @@ class ToOne(Pattern):
         return Targets(targets.look_up, (self.destinations,))
 
     def flows(self) -> F64:
-        """Return 1 to the one processor."""
+        """Return the packets of each source, which all go to the one processor."""
         n = self.network.n
         rates = np.zeros((n, n))
-        rates[np.arange(n), self.destinations] = 1
+        rates[np.arange(n), self.destinations] = self.sources()
         return rates
 
     def rates(self) -> Rates:
@@ -213,7 +213,7 @@ class Hotspot(Pattern):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Incast(Pattern):
+class Incast(ToOne):
     """A few processors send to processor 0, and all others are silent.
 
     The senders are 1 + ⌊k·(n - 1)/senders⌋ for k = 0, …, senders - 1, spread evenly.
@@ -228,16 +228,6 @@ class Incast(Pattern):
         """Return n/senders for each sender."""
         rates = np.zeros(self.network.n)
         rates[self._places()] = self.network.n / self.senders
-        return rates
-
-    def targets(self) -> Targets:
-        """Return processor 0."""
-        return Targets(targets.look_up, (np.zeros(self.network.n, np.int32),))
-
-    def flows(self) -> F64:
-        """Return the rates to processor 0."""
-        rates = np.zeros((self.network.n, self.network.n))
-        rates[:, 0] = self.sources()
         return rates
 
     def rates(self) -> Rates:
@@ -435,7 +425,8 @@ def _hotspot(network: Network, text: str, values: str, seed: int) -> Pattern:
 
 def _incast(network: Network, text: str, values: str, seed: int) -> Pattern:
     senders = _number(text, values, network.n - 1, "the number of senders")
-    return Incast(network, f"incast:{senders}", senders=senders)
+    to_first = np.zeros(network.n, np.int32)
+    return Incast(network, f"incast:{senders}", destinations=to_first, senders=senders)
 
 
 def _gravity(network: Network, text: str, values: str, seed: int) -> Pattern:

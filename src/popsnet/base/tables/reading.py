@@ -152,8 +152,7 @@ def table_of(path: Path, data: bytes, has_labels: bool = True) -> FileTable:
     >>> table_of(Path("matrix.csv"), b"0 3\n1 0\n").values.tolist()
     [[0, 3], [1, 0]]
     """
-    read = _READERS.get(path.suffix.lower())
-    return (_read_text if read is None else read)(path, data, has_labels)
+    return _READERS.get(path.suffix.lower(), _read_text)(path, data, has_labels)
 
 
 def _read_text(path: Path, data: bytes, has_labels: bool) -> FileTable:

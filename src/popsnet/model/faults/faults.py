@@ -95,7 +95,7 @@ class Faults:
 
     def __post_init__(self) -> None:
         dead = {kind: _parts(kind, getattr(self, kind)) for kind in PARTS}
-        vars(self).update(dead, couplers=_names(dead["couplers"]), _dead=dead)
+        vars(self).update(dead, couplers=tuple(map(_name, dead["couplers"])), _dead=dead)
         if not isinstance(self.random, Mapping):
             raise wrong("random", f"{self.random!r:.40}")(
                 "give a mapping from kinds of parts to numbers, such as {'couplers': 4}."
@@ -184,7 +184,7 @@ class Faults:
 
     def _listing(self, dead: Mapping[str, Any], **changes: Any) -> Faults:
         """Return these faults with other listed parts, given as :meth:`dead` returns them."""
-        named = {"couplers": _names(dead["couplers"])} if "couplers" in dead else {}
+        named = {"couplers": tuple(map(_name, dead["couplers"]))} if "couplers" in dead else {}
         return replace(self, **{**dead, **named, **changes})
 
     def __str__(self) -> str:
@@ -406,10 +406,6 @@ def _name(part: Sequence[int]) -> str:
     """Return a part, or a number of them, as a text, with the slot from which on it is dead."""
     *ends, slot = part
     return "-".join(map(str, reversed(ends))) + ("" if slot == 1 else f"@{slot}")
-
-
-def _names(parts: Iterable[Sequence[int]]) -> tuple[str, ...]:
-    return tuple(map(_name, parts))
 
 
 def _coupler(value: Any) -> tuple[int, ...]:

@@ -172,5 +172,4 @@ class LiveParts(WorkingParts):
 
 def _product(first: Bools, second: Bools) -> Bools:
     """Return whether there is a middle for each pair of a row and a column."""
-    has_middle: Bools = first.astype(np.float32) @ second.astype(np.float32) > 0.5
-    return has_middle
+    return first.astype(np.float32) @ second.astype(np.float32) > 0.5
