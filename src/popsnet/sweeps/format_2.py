@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -13,8 +14,7 @@ import msgspec
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
-from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables
-from popsnet.sweeps.rows import TABLES as TODAY
+from popsnet.sweeps.rows import SHARD, WINDOW, Row, Tables, create_tables
 from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, tally_of
 
 VERSION = 2
@@ -143,18 +143,15 @@ def arrivals_of(row: Row) -> Row:
 def tables_of(database: sqlite3.Connection, names: Collection[str]) -> Tables:
     """Return what is in some of the tables of format 2 as tables of today, kept in memory."""
     old, today = Tables(database), sqlite3.connect(":memory:")
-    for statement in TODAY.values():
-        today.execute(statement)
 
     def rows(table: str) -> Iterator[Row]:
         query = f"SELECT * FROM {table} ORDER BY point"  # noqa: S608 - names of ours
         return old.each(query) if table in names else iter(())
 
     try:
-        described = *map(point_of, rows("points")), *map(arrivals_of, rows("traffic"))
-        today.executemany(INSERT["experiments"], described)
-        today.executemany(INSERT["results"], _shards(old, names))
-        today.executemany(INSERT["results"], map(window_of, rows("traffic")))
+        described = chain(map(point_of, rows("points")), map(arrivals_of, rows("traffic")))
+        results = chain(_shards(old, names), map(window_of, rows("traffic")))
+        create_tables(today, described, results)
     except BaseException:
         today.close()
         raise

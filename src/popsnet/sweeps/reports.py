@@ -104,8 +104,7 @@ def traffic_curves_report(
         )
     rows = traffic_records(points)
     older = store.left_out(only, WINDOW)
-    counts = {"runs_not_counted": 0, "older_left_out": older}
-    facts = tuple(starmap(Fact, ({"x": "load", "measure": "delay"} | counts).items()))
+    facts = {"x": "load", "measure": "delay", "runs_not_counted": 0, "older_left_out": older}
     columns = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}
     for point, row in zip(points, rows, strict=True):
@@ -113,7 +112,7 @@ def traffic_curves_report(
         named += [f"{column.title} {column.cell(row)}" for column in columns]
         lines.setdefault(", ".join(named), []).append(point.result)
     parts = *traffic_parts((), rows), *older_notes(older)
-    return Report("", facts, parts), dict(sorted(lines.items()))
+    return Report("", tuple(starmap(Fact, facts.items())), parts), dict(sorted(lines.items()))
 
 
 DETAILS = (
