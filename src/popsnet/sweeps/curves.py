@@ -99,9 +99,7 @@ class Curves(Reported):
 
         columns = (
             Column("line", kind="text"),
-            Column("d", kind="integer"),
-            Column("g", kind="integer"),
-            Column("runs", kind="integer"),
+            *(Column(key, kind="integer") for key in ("d", "g", "runs")),
             Column("mean", self.measure.replace("_", " "), show=mean),
             Column("low", "95 % interval", show=interval),
         )

@@ -55,10 +55,8 @@ TABLES: dict[str, str] = {
 ADDED = ("runs", "digests", "traffic")
 """Tables that stores of older versions do not have."""
 
-OF_SHARDS = ("shards", "runs", "provenance", "digests")
-"""The tables with a row for each shard."""
-
-WIDTHS = {"shards": 11, "runs": 3, "provenance": 12, "digests": 3}
+OF_SHARDS = {"shards": 11, "runs": 3, "provenance": 12, "digests": 3}
+"""The tables with a row for each shard, and how many columns they have."""
 
 CHANGED = "rows of format 2 that contradict each other"
 """The hash of a result that was not as popsnet wrote it."""
@@ -115,10 +113,7 @@ def window_of(row: Row) -> Result:
     """Return a point of traffic as today's format has it."""
     point, _, result, provenance, digest = row
     values = point, WINDOW.name, 0, 1, result, provenance
-    is_same = False
-    with suppress(*UNREADABLE):
-        is_same = hash_of(row[:4]) == digest
-    return Result._make((*values, hash_of(values) if is_same else CHANGED))
+    return Result._make((*values, hash_of(values) if hash_of(row[:4]) == digest else CHANGED))
 
 
 def point_of(row: Row) -> Row:
@@ -167,7 +162,7 @@ def _shards(old: Tables, names: Collection[str]) -> Iterator[Result]:
     for row in old.each(f"SELECT k.*, {columns} FROM ({keys}) AS k {joins} ORDER BY 1, 2"):  # noqa: S608
         key, place, parts = row[:2], 2, {}
         for table in tables:
-            part = row[place : place + WIDTHS[table]]
+            part = row[place : place + OF_SHARDS[table]]
             parts[table] = () if part[0] is None else part
-            place += WIDTHS[table]
+            place += OF_SHARDS[table]
         yield shard_of(key, *(parts.get(table, ()) for table in OF_SHARDS))

@@ -311,13 +311,10 @@ class _ThreadSession(threading.local):
 
     def on(self, experiment: Experiment, engine: str) -> Session:
         if self.experiment != experiment or self.asked != engine:
-            from popsnet.engines import choose_engine
+            from popsnet.engines.choice import find_engine
 
             self.close()
-            if engine == ANYWHERE:
-                self.engine = _engine(experiment)
-            else:
-                self.engine = choose_engine(engine, experiment, fitting=False)  # checked before
+            self.engine = _engine(experiment) if engine == ANYWHERE else find_engine(engine)
             self.session = self.engine.open(experiment, threads=1)
             self.experiment, self.asked = experiment, engine
         return self.session

@@ -306,9 +306,9 @@ class Store(Plotted):
 
     def _undescribed(self) -> Iterator[str]:
         """Yield which experiments have results and are not described, which no list would show."""
-        nameless = dict(self._tables.kinds()).keys() - dict(self._tables.experiments()).keys()
+        named: dict[str, str] = dict(self._tables.experiments())
         missing = "has results, and its row in the table experiments is missing"
-        for digest in sorted(nameless, key=str):
+        for digest in sorted({name for name, _ in self._tables.kinds()} - named.keys(), key=str):
             yield f"Experiment {digest} {missing}."
 
     def _require_sound(self, experiment: Experiment) -> None:
