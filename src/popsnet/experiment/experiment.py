@@ -48,7 +48,6 @@ _FILES = ("router_file", "permutation_file")
 
 _WAYS = {"demand": "packets", "matrix": "matrix"}
 """The parameter that gives a demand, by the beginning of its name."""
-_NAMES = {way: name for name, way in _WAYS.items()}
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -950,7 +949,7 @@ def _demand_of_file(network: Network, way: str, path: Path) -> ResolvedDemand:
 def named_after(way: str, path: Path, demand: Demand) -> ResolvedDemand:
     """Return a demand with the name of the file that it was read from."""
     digest = blake2b(path.read_bytes(), digest_size=16).hexdigest()
-    name = f"{_NAMES[way]}{path.suffix.lower()}:{digest}"
+    name = f"{'demand' if way == 'packets' else way}{path.suffix.lower()}:{digest}"
     return ResolvedDemand(name, str(path.resolve()), _constant(demand))
 
 

@@ -26,12 +26,11 @@ def share_of_mean(precision: object) -> float:
     >>> share_of_mean("2%"), share_of_mean(0.02)
     (0.02, 0.02)
     """
-    is_number = isinstance(precision, int | float) and not isinstance(precision, bool)
-    match = re.fullmatch(r"(\d{1,18}\.?\d{0,18}|\.\d{1,18})\s*(%?)", str(precision).strip())
-    if is_number:
-        share = float(precision)  # type: ignore[arg-type]
-    else:
-        share = float(Fraction(match[1]) / (100 if match[2] else 1)) if match else 0.0
+    number, share = r"(\d{1,18}\.?\d{0,18}|\.\d{1,18})\s*(%?)", 0.0
+    if isinstance(precision, int | float) and not isinstance(precision, bool):
+        share = float(precision)
+    elif match := re.fullmatch(number, str(precision).strip()):
+        share = float(Fraction(match[1]) / (100 if match[2] else 1))
     if not 0 < share < 1:
         raise wrong("precision", precision)(
             "it must be between 0 and 1, such as 2% or 0.02: half the width of the 95 % interval, "

@@ -276,12 +276,10 @@ class TrafficExperiment(Experiment):
         """
         if whole_number("run", run, 0) == 0:
             return self
-        changes: dict[str, Any] = {}
-        if not self.given.get("packets"):
-            changes = {"arrival_seed": self.arrival_seed, "overload": True}
-        for name in ("seed", "fault_seed", *changes.keys() & {"arrival_seed"}):
-            changes[name] = Coins(getattr(self, name)).for_run(run).seed
-        return self.replaced(**changes)
+        is_drawn = not self.given.get("packets")
+        names = "seed", "fault_seed", *["arrival_seed"] * is_drawn
+        seeds = {name: Coins(getattr(self, name)).for_run(run).seed for name in names}
+        return self.replaced(overload=is_drawn, **seeds)
 
     def with_scheduler(self, scheduler: Scheduler) -> Self:
         """Return the same experiment with its scheduler, which has come from elsewhere.

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import inf
 from typing import Any
 
 from popsnet.base.errors import InputError, require_one_of
@@ -100,9 +99,7 @@ class Curves(Reported):
 
         columns = (
             Column("line", kind="text"),
-            Column("d", kind="integer"),
-            Column("g", kind="integer"),
-            Column("runs", kind="integer"),
+            *(Column(key, kind="integer") for key in ("d", "g", "runs")),
             Column("mean", self.measure.replace("_", " "), show=mean),
             Column("low", "95 % interval", show=interval),
         )
@@ -231,11 +228,9 @@ def number_text(value: Fraction) -> str:
 def _point(experiment: Experiment, gathered: CountedRuns, x: str, measure: str) -> CurvePoint:
     tally = gathered.tally
     summary = summarize_counts(tally.histograms[measure])
-    low, high = -inf, inf
-    if summary.sd is not None:
-        low, high = confidence_interval(Estimate(summary.mean, summary.sd, tally.runs))
-    interval, counts = (low, high), (tally.runs, tally.capped)
-    size = _size(experiment, x)
+    assert summary.sd is not None  # a shard has ten runs
+    interval = confidence_interval(Estimate(summary.mean, summary.sd, tally.runs))
+    size, counts = _size(experiment, x), (tally.runs, tally.capped)
     return CurvePoint(experiment, size, summary.mean, *interval, *counts, gathered.version)
 
 

@@ -112,20 +112,17 @@ def fetch(database: sqlite3.Connection, query: str, *values: object) -> list[tup
         return rows_read.fetchall()
 
 
-def is_blank(database: sqlite3.Connection) -> bool:
-    """Return whether a database has no tables and belongs to no program."""
+def make_store(database: sqlite3.Connection) -> None:
+    """Make a database a store if it has no tables and belongs to no program."""
     tables = fetch(database, "SELECT 1 FROM sqlite_master LIMIT 1")
-    return not tables and fetch(database, "PRAGMA application_id") == [(0,)]
+    if not tables and fetch(database, "PRAGMA application_id") == [(0,)]:
+        rows.create_tables(database)
+        database.execute(f"PRAGMA application_id = {rows.APPLICATION}")
+        database.execute(f"PRAGMA user_version = {rows.VERSION}")
 
 
-def create_tables(database: sqlite3.Connection) -> None:
-    """Make an empty database a store."""
-    for statement in rows.TABLES.values():
-        database.execute(statement)
-    database.execute(f"PRAGMA application_id = {rows.APPLICATION}")
-    database.execute(f"PRAGMA user_version = {rows.VERSION}")
-
-
+TABLES = {**format_2.TABLES, **rows.TABLES}
+"""The tables of all formats."""
 _FORMATS = {rows.VERSION: rows.TABLES, format_2.VERSION: format_2.TABLES}
 """The tables of each format that is read."""
 
@@ -183,8 +180,7 @@ def _names(database: sqlite3.Connection, path: Path, tables: Mapping[str, str]) 
 def sound_tables(database: sqlite3.Connection) -> set[str]:
     """Return the tables that are as popsnet creates them, in either format."""
     schema = fetch(database, "SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    known = {**format_2.TABLES, **rows.TABLES}
-    return {name for name, text in schema if _same(text, known.get(name, ""))}
+    return {name for name, text in schema if _same(text, TABLES.get(name, ""))}
 
 
 def _same(text: object, statement: str) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
@@ -39,9 +38,7 @@ def uniform(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     listed = list(rows)
     longest = max(listed, key=len, default={})
     keys = [*longest, *dict.fromkeys(key for row in listed for key in row if key not in longest)]
-    if any(len(row) < len(keys) for row in listed):
-        return [{key: row.get(key, _ABSENT.get(key)) for key in keys} for row in listed]
-    return listed
+    return [{key: row.get(key, _ABSENT.get(key)) for key in keys} for row in listed]
 
 
 _KEYS = {"results": "experiments", "points of traffic": "traffic"}
@@ -98,7 +95,7 @@ def _records_parquet(rows: Sequence[dict[str, Any]], file: TextIO) -> None:
 
 def _records(tables: Sequence[RunTable]) -> Iterator[dict[str, Any]]:
     """Yield all runs with the same columns, which the first run of each experiment shows."""
-    first = uniform(record for table in tables for record in itertools.islice(table.records(), 1))
+    first = uniform(record for table in tables for record in islice(table.records(), 1))
     keys = list(first[0])
     for table in tables:
         for record in table.records():
@@ -108,10 +105,8 @@ def _records(tables: Sequence[RunTable]) -> Iterator[dict[str, Any]]:
 def _runs_json(tables: Sequence[RunTable], file: TextIO) -> None:
     """Write a line per run, inside one JSON object."""
     records = map(json.dumps, _records(tables))
-    file.write('{"outcomes": [\n')
-    file.write(next(records))
-    for record in records:
-        file.write(f",\n{record}")
+    file.write(f'{{"outcomes": [\n{next(records)}')
+    file.writelines(f",\n{record}" for record in records)
     file.write("\n]}\n")
 
 

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -13,8 +14,7 @@ import msgspec
 from popsnet.engines.outcome import HISTOGRAMS, TOTALS
 from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, hash_of
-from popsnet.sweeps.rows import INSERT, SHARD, WINDOW, Row, Tables
-from popsnet.sweeps.rows import TABLES as TODAY
+from popsnet.sweeps.rows import SHARD, WINDOW, Row, Tables, create_tables
 from popsnet.sweeps.shard import RUN_COLUMNS, SHARD_RUNS, body_of, tally_of
 
 VERSION = 2
@@ -55,10 +55,8 @@ TABLES: dict[str, str] = {
 ADDED = ("runs", "digests", "traffic")
 """Tables that stores of older versions do not have."""
 
-OF_SHARDS = ("shards", "runs", "provenance", "digests")
-"""The tables with a row for each shard."""
-
-WIDTHS = {"shards": 11, "runs": 3, "provenance": 12, "digests": 3}
+OF_SHARDS = {"shards": 11, "runs": 3, "provenance": 12, "digests": 3}
+"""The tables with a row for each shard, and how many columns they have."""
 
 CHANGED = "rows of format 2 that contradict each other"
 """The hash of a result that was not as popsnet wrote it."""
@@ -115,10 +113,7 @@ def window_of(row: Row) -> Result:
     """Return a point of traffic as today's format has it."""
     point, _, result, provenance, digest = row
     values = point, WINDOW.name, 0, 1, result, provenance
-    is_same = False
-    with suppress(*UNREADABLE):
-        is_same = hash_of(row[:4]) == digest
-    return Result._make((*values, hash_of(values) if is_same else CHANGED))
+    return Result._make((*values, hash_of(values) if hash_of(row[:4]) == digest else CHANGED))
 
 
 def point_of(row: Row) -> Row:
@@ -143,18 +138,15 @@ def arrivals_of(row: Row) -> Row:
 def tables_of(database: sqlite3.Connection, names: Collection[str]) -> Tables:
     """Return what is in some of the tables of format 2 as tables of today, kept in memory."""
     old, today = Tables(database), sqlite3.connect(":memory:")
-    for statement in TODAY.values():
-        today.execute(statement)
 
     def rows(table: str) -> Iterator[Row]:
         query = f"SELECT * FROM {table} ORDER BY point"  # noqa: S608 - names of ours
         return old.each(query) if table in names else iter(())
 
     try:
-        described = *map(point_of, rows("points")), *map(arrivals_of, rows("traffic"))
-        today.executemany(INSERT["experiments"], described)
-        today.executemany(INSERT["results"], _shards(old, names))
-        today.executemany(INSERT["results"], map(window_of, rows("traffic")))
+        described = chain(map(point_of, rows("points")), map(arrivals_of, rows("traffic")))
+        results = chain(_shards(old, names), map(window_of, rows("traffic")))
+        create_tables(today, described, results)
     except BaseException:
         today.close()
         raise
@@ -170,7 +162,7 @@ def _shards(old: Tables, names: Collection[str]) -> Iterator[Result]:
     for row in old.each(f"SELECT k.*, {columns} FROM ({keys}) AS k {joins} ORDER BY 1, 2"):  # noqa: S608
         key, place, parts = row[:2], 2, {}
         for table in tables:
-            part = row[place : place + WIDTHS[table]]
+            part = row[place : place + OF_SHARDS[table]]
             parts[table] = () if part[0] is None else part
-            place += WIDTHS[table]
+            place += OF_SHARDS[table]
         yield shard_of(key, *(parts.get(table, ()) for table in OF_SHARDS))

@@ -107,14 +107,13 @@ class Goals:
 
     @classmethod
     def of_traffic(
-        cls, points: Iterable[TrafficExperiment], part: str | Sequence[int] | None = None
+        cls, points: Sequence[TrafficExperiment], part: str | Sequence[int] | None = None
     ) -> Goals:
         """Check and resolve the parameters of :func:`popsnet.sweeps.collect_traffic`."""
-        listed = list(points)
-        for point in listed:
+        for point in points:
             if not has_results(WINDOW, point):
                 raise InputError(f"{point!r:.60} is not a TrafficExperiment.")
-        return cls._made([(point, 1) for point in listed], None, part)
+        return cls._made([(point, 1) for point in points], None, part)
 
     @classmethod
     def _made(

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import msgspec
@@ -141,6 +142,8 @@ class ResultKind(ABC):
     given: ClassVar[frozenset[str]]
     """What may be known of an experiment besides its identity."""
     batch_type: ClassVar[type[ResultBatch]]
+    then_by: ClassVar[tuple[str, ...]]
+    """What sorts experiments on the same network."""
 
     # What is done.
 
@@ -191,9 +194,9 @@ class ResultKind(ABC):
     def needed(self, experiment: Any) -> int:
         """Estimate the bytes that the work needs."""
 
-    @abstractmethod
     def suits(self, experiment: Any, engine: str) -> bool:
-        """Whether an engine that needs resources can do the work."""
+        """Whether an engine that needs resources can do the work; by default, none can."""
+        return False
 
     def batch(self, experiment: Any) -> int:
         """Return how many results are made at once."""
@@ -221,9 +224,9 @@ class ResultKind(ABC):
         """Whether a row says more than another one of the same result."""
         return False
 
-    @abstractmethod
     def order(self, experiment: Any) -> tuple[Any, ...]:
         """Return what sorts experiments, small networks first."""
+        return attrgetter("network.n", "g", *self.then_by, "digest")(experiment)
 
     def where_begins(self, row: Result) -> str:
         """Return the name of a result at the beginning of a sentence."""

@@ -104,8 +104,7 @@ def traffic_curves_report(
         )
     rows = traffic_records(points)
     older = store.left_out(only, WINDOW)
-    counts = {"runs_not_counted": 0, "older_left_out": older}
-    facts = tuple(starmap(Fact, ({"x": "load", "measure": "delay"} | counts).items()))
+    facts = {"x": "load", "measure": "delay", "runs_not_counted": 0, "older_left_out": older}
     columns = _differing(rows)
     lines: dict[str, list[TrafficResult]] = {}
     for point, row in zip(points, rows, strict=True):
@@ -113,7 +112,7 @@ def traffic_curves_report(
         named += [f"{column.title} {column.cell(row)}" for column in columns]
         lines.setdefault(", ".join(named), []).append(point.result)
     parts = *traffic_parts((), rows), *older_notes(older)
-    return Report("", facts, parts), dict(sorted(lines.items()))
+    return Report("", tuple(starmap(Fact, facts.items())), parts), dict(sorted(lines.items()))
 
 
 DETAILS = (
@@ -122,8 +121,6 @@ DETAILS = (
     *("buffer", "window_slots_wanted", "precision", "max_slots", "max_steps"),
 )
 """What else tells experiments apart. A table or a label of a line has it where it differs."""
-_LAST_DETAILS = DETAILS[:3:-1]
-"""Those that a table that is too wide is without: limits, then seeds."""
 _SHOWN: Mapping[str, tuple[ColumnKind, Callable[[Row], str] | None]] = {
     "faults": ("text", lambda row: escape_controls(row["faults"], lines=False) or "none"),
     "version": ("text", lambda row: short_version(row["version"])),
@@ -457,7 +454,7 @@ _NUMBERS = (
 _LESS_IMPORTANT = (
     *("slots_delivered_mean", "steps_mean", "slots_max", "slots_sd", "slots_se"),
     *("delay_p95", "delay_p90", "delay_p50", "delay_p999", "delay_max", "accepted"),
-    *_LAST_DETAILS,
+    *DETAILS[:3:-1],  # limits, then seeds
 )
 """Columns that are left out, in this order, where the lines would be too long."""
 

@@ -20,14 +20,13 @@ from popsnet.base.report import Report, Reported, Table, facts_of, plural
 from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps import format_2
 from popsnet.sweeps import rows as stored
-from popsnet.sweeps.database import connect, sound_tables
+from popsnet.sweeps.database import TABLES, connect, sound_tables
 from popsnet.sweeps.kind import Result, UnreadableError
 from popsnet.sweeps.rows import KINDS, SHARD, WINDOW, Row, experiment_of
 from popsnet.sweeps.store import Store
 from popsnet.sweeps.sweep import Sweep
 
-_TABLES = {**format_2.TABLES, **stored.TABLES}
-_WIDTHS = {**dict.fromkeys(_TABLES, 1), **dict.fromkeys(format_2.OF_SHARDS, 2), "results": 3}
+_WIDTHS = {**dict.fromkeys(TABLES, 1), **dict.fromkeys(format_2.OF_SHARDS, 2), "results": 3}
 """How many of the first columns are the key of a table."""
 
 _NAMELESS = "the description of the experiment cannot be read"
@@ -205,7 +204,7 @@ def _read(path: Path, folder: Path, progress: Progress) -> tuple[_Rows, tuple[st
         if (source := path.with_name(f"{path.name}{end}")).is_file():
             shutil.copyfile(source, f"{copy}{end}")
     _lengthen(copy)
-    rows: _Rows = {table: {} for table in _TABLES}
+    rows: _Rows = {table: {} for table in TABLES}
     try:
         with closing(connect(copy, create=False)) as database:
             database.text_factory = partial(str, encoding="utf-8", errors="replace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from hashlib import blake2b
@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from popsnet.experiment.experiment import NOTHING, Experiment
+from popsnet.experiment.experiment import Experiment
 from popsnet.sweeps.kind import UNREADABLE, Result, ResultKind, UnreadableError, hash_of
 from popsnet.sweeps.shard import ShardKind
 from popsnet.sweeps.window import WindowKind
@@ -65,7 +65,7 @@ def has_results(kind: ResultKind, value: object) -> bool:
     return getattr(value, "spelling", None) is kind.experiment.spelling
 
 
-def experiment_of(digest: str, identity: str, given: Mapping[str, Any] = NOTHING) -> Experiment:
+def experiment_of(digest: str, identity: str) -> Experiment:
     """Return the experiment of a row of the table ``experiments``.
 
     Raises
@@ -82,7 +82,7 @@ def experiment_of(digest: str, identity: str, given: Mapping[str, Any] = NOTHING
         if values.pop(tag) != kind.spelling.format:
             raise ValueError
         msgspec.convert(values, _identity_type(tag, frozenset(kind.spelling.keys(values))))
-        experiment = kind.recorded(values, given)
+        experiment = kind.recorded(values)
         expected, _ = experiment.digest, experiment.network
     except UNREADABLE:
         raise UnreadableError(f"Experiment {digest} has values that cannot be read.") from None
@@ -103,6 +103,16 @@ def _identity_type(tag: str, keys: frozenset[str]) -> Any:
 
 
 Row = tuple[Any, ...]
+
+
+def create_tables(
+    database: sqlite3.Connection, experiments: Iterable[Row] = (), results: Iterable[Row] = ()
+) -> None:
+    """Create the tables, with some rows."""
+    for statement in TABLES.values():
+        database.execute(statement)
+    database.executemany(INSERT["experiments"], experiments)
+    database.executemany(INSERT["results"], results)
 
 
 def row_flaws(row: Result) -> Iterator[str]:

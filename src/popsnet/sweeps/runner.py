@@ -297,15 +297,14 @@ def pursue(
 ) -> None:
     """Do what the goals are missing, until a deadline; every finished shard or point is kept."""
     done, total = goals.done(store, *KINDS.values())
-    left = {experiment: None for experiment, goal in goals.goals.items() if goal.missing(store)}
-    if left:
+    if not goals.is_reached(store):
         store.convert()
     runs = f"parts of {SHARD_RUNS} runs" if goals.precision is None else "experiments"
     units = {SHARD: runs, WINDOW: "points"}
     unit = " and ".join(units[kind] for kind in units if goals.of_kind(kind)) or runs
     fixed = not any(goals.is_counted_whole(kind_of(experiment)) for experiment in goals.goals)
     with workers as crew, patient_progress("runs", total, progress, unit) as update:
-        queue, pending = Queue(), dict.fromkeys(goals.goals, 0)
+        queue, pending = Queue(), dict[Experiment, int]()
 
         def add(experiment: Experiment) -> None:
             """Queue the next stage of an experiment, if it is not precise enough."""
@@ -320,7 +319,7 @@ def pursue(
             words = crew.words(queue, fixed)
             update(done, f"{done:,} of {total:,} {unit}{', ' * bool(words)}{words}")
 
-        for experiment in left:
+        for experiment in goals.goals:
             add(experiment)
         try:
             for finished in crew.do(queue, deadline, report):

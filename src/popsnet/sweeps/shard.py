@@ -311,13 +311,10 @@ class _ThreadSession(threading.local):
 
     def on(self, experiment: Experiment, engine: str) -> Session:
         if self.experiment != experiment or self.asked != engine:
-            from popsnet.engines import choose_engine
+            from popsnet.engines.choice import find_engine
 
             self.close()
-            if engine == ANYWHERE:
-                self.engine = _engine(experiment)
-            else:
-                self.engine = choose_engine(engine, experiment, fitting=False)  # checked before
+            self.engine = _engine(experiment) if engine == ANYWHERE else find_engine(engine)
             self.session = self.engine.open(experiment, threads=1)
             self.experiment, self.asked = experiment, engine
         return self.session
@@ -357,6 +354,7 @@ class ShardKind(ResultKind):
     files = "router_file", "permutation_file"
     given = frozenset({*files, "label"})
     batch_type = Shards
+    then_by = "program", "variant", "workload"
     _expected: ClassVar[dict[tuple[str, str, int, int], float]] = {}
     """Slots by router, version, d and g, so that every expectation is computed once."""
 
@@ -452,11 +450,6 @@ class ShardKind(ResultKind):
     def adds_to(self, new: Result, row: Result) -> bool:
         """Whether a shard has single runs, and another row of it has not."""
         return bool(columns_of(new)) and not columns_of(row)
-
-    def order(self, experiment: Experiment) -> tuple[Any, ...]:
-        """Return what sorts experiments, small networks first."""
-        names = experiment.program, experiment.variant, experiment.workload
-        return experiment.network.n, experiment.g, *names, experiment.digest
 
 
 def _compute_slots(experiment: Experiment) -> float:

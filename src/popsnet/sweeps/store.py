@@ -112,7 +112,8 @@ class Store(Plotted):
             self._database = sqlite.connect(self.path, create)
             try:
                 if create:
-                    self._create()
+                    with self._transaction():
+                        sqlite.make_store(self._database)
                 sqlite.require_store(self._database, self.path)
             except BaseException:
                 self._database.close()
@@ -305,10 +306,9 @@ class Store(Plotted):
 
     def _undescribed(self) -> Iterator[str]:
         """Yield which experiments have results and are not described, which no list would show."""
-        described = {digest for digest, _ in self._tables.experiments()}
-        digests = {digest for digest, _ in self._tables.kinds()}
+        named: dict[str, str] = dict(self._tables.experiments())
         missing = "has results, and its row in the table experiments is missing"
-        for digest in sorted(digests - described, key=str):
+        for digest in sorted({name for name, _ in self._tables.kinds()} - named.keys(), key=str):
             yield f"Experiment {digest} {missing}."
 
     def _require_sound(self, experiment: Experiment) -> None:
@@ -598,11 +598,6 @@ class Store(Plotted):
         with self.errors_named():
             return self._tables.count(kind)
 
-    def _create(self) -> None:
-        with self._transaction():
-            if sqlite.is_blank(self._database):
-                sqlite.create_tables(self._database)
-
     @contextmanager
     def inserting(self) -> Iterator[Callable[..., None]]:
         """Return a function that inserts rows of ``experiments`` and ``results``.
@@ -640,10 +635,7 @@ class Store(Plotted):
                 for flaw in self.flaws():
                     raise UnreadableError(flaw)
                 self._keep_old()
-                for statement in stored.TABLES.values():
-                    self._database.execute(statement)
-                self._database.executemany(stored.INSERT["experiments"], old.experiments())
-                self._database.executemany(stored.INSERT["results"], old.results())
+                stored.create_tables(self._database, old.experiments(), old.results())
                 for name in reversed(format_2.TABLES):
                     self._database.execute(f"DROP TABLE IF EXISTS {name}")
                 self._database.execute(f"PRAGMA user_version = {stored.VERSION}")

@@ -9,13 +9,11 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import replace as replace_fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from msgspec import Meta
-from msgspec.structs import replace
+from msgspec import Meta, structs
 
 from popsnet.base.errors import InputError, PermutationError, did_you_mean, require_one_of, wrong
 from popsnet.base.report import plural
@@ -174,7 +172,7 @@ class Sweep:
     def __add__(self, other: Sweep) -> Sweep:
         several = "everything", "numbers", "names", "skipped"
         added = {name: getattr(self, name) + getattr(other, name) for name in several}
-        return replace_fields(self, **added)
+        return replace(self, **added)
 
 
 def _table(kind: str, where: str, table: Mapping[str, Any], folder: Path) -> Sweep:
@@ -211,7 +209,7 @@ class _ExperimentsTable(NetworksTable, frozen=True):
             key: tuple(path(folder, name) for name in getattr(read, key))
             for key, path in cls.files.items()
         }
-        return replace(read, **paths)
+        return structs.replace(read, **paths)
 
     def made(self) -> Iterator[Experiment | str]:
         """Yield the experiments, or why there is none."""
@@ -248,8 +246,9 @@ class _ExperimentsTable(NetworksTable, frozen=True):
                 )
         return [faults.with_loss(loss) for faults in broken for loss in self.loss] or broken
 
-    def crossed(self, **values: Iterable[Any]) -> list[dict[str, Any]]:
-        """Return every combination of some values, by name."""
+    def crossed(self, *keys: str, **others: Iterable[Any]) -> list[dict[str, Any]]:
+        """Return every combination of the values of some keys, and of others, by name."""
+        values = {key: getattr(self, key) for key in keys} | others
         return [
             dict(zip(values, combination, strict=True))
             for combination in itertools.product(*values.values())
@@ -311,7 +310,7 @@ class TrafficTable(_ExperimentsTable, frozen=True):
         for pattern in read.patterns:
             tables.require_file("patterns", pattern)
         files = {key: tables.file_of(folder, key, getattr(read, key)) for key in _ARRIVAL_FILES}
-        return replace(read, **files)
+        return structs.replace(read, **files)
 
     def _require_arrivals(self) -> None:
         """Refuse two ways to say what arrives, and a load that cannot be one."""
@@ -339,9 +338,7 @@ class TrafficTable(_ExperimentsTable, frozen=True):
         with _of_key("schedulers"):
             schedulers = list(map(find_scheduler_variant, self.schedulers))
         arrivals = self._arrivals()
-        seeds = self.crossed(
-            fault_seed=self.fault_seed, seed=self.seed, arrival_seed=self.arrival_seed
-        )
+        seeds = self.crossed("fault_seed", "seed", "arrival_seed")
         broken = self._broken()
         for network, (scheduler, variant) in itertools.product(self.networks(), schedulers):
             if error := _refusal(scheduler.require_wavelengths, network):
@@ -370,12 +367,10 @@ class TrafficTable(_ExperimentsTable, frozen=True):
     def _arrivals(self) -> list[dict[str, Any]]:
         """Return what arrives, and the room for it."""
         if self.packets:
-            return self.crossed(buffer=self.buffer, packets=[self.packets])
+            return self.crossed("buffer", packets=[self.packets])
         where: dict[str, Iterable[str]] = {"pattern": self.patterns or ("uniform",)}
         where = {"matrix": [self.matrix]} if self.matrix else where
-        return self.crossed(
-            buffer=self.buffer, **where, burst=self.burst or (None,), load=self.loads
-        )
+        return self.crossed("buffer", **where, burst=self.burst or (None,), load=self.loads)
 
     def _point(self, network: Network, parameters: dict[str, Any]) -> TrafficExperiment | str:
         """Return a point, or why it does not apply."""
@@ -446,9 +441,7 @@ class _Grid(_ExperimentsTable, frozen=True):
             for router, variant in routers
             for name in (several if variant is None else (variant,))
         ]
-        seeds = self.crossed(
-            fault_seed=self.fault_seed, seed=self.seed, permutation_seed=self.permutation_seed
-        )
+        seeds = self.crossed("fault_seed", "seed", "permutation_seed")
         broken = self.broken()
         for network in self.networks():
             workloads = list(self._workloads(network))

@@ -95,9 +95,7 @@ def require_known(
         if key not in known:
             if key == "order":
                 raise InputError(f"{where}: order is of the whole file; write it above all tables.")
-            for new in filter(
-                None, (new_spelling("key", key, kind) for kind in ("grid", "traffic"))
-            ):
+            if new := new_spelling("key", key, "grid") or new_spelling("key", key, "traffic"):
                 raise InputError(f"{where}: there is no key {key!r} here; it is now {new!r}.")
             close = closest(key, [*known, *others])
             meant = f"did you mean {close!r}?" if close else f"give {', '.join(known)}."

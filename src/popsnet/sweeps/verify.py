@@ -199,14 +199,12 @@ def _work(store: Store, chosen: Iterable[Key], allowed: set[Path]) -> tuple[list
     return work, list(unknown)
 
 
-_REGISTERS: dict[str, Any] = {"router": Router, "scheduler": Scheduler}
-
-
 def _require_allowed(experiment: Experiment, file: str, allowed: set[Path]) -> None:
     """Refuse a program that is in a file, unless the caller has named this file."""
     use = next(iter(experiment.spelling.files))
     if not file:
-        _REGISTERS[use].get(experiment.program)
+        registers: dict[str, Any] = {"router": Router, "scheduler": Scheduler}
+        registers[use].get(experiment.program)
     elif Path(file).resolve() not in allowed:
         raise InputError(
             f"its {use} is the program {file}, which is run only if you name it (--router {file}, "

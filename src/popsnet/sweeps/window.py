@@ -60,6 +60,7 @@ class WindowKind(ResultKind):
     experiment = TrafficExperiment
     given = GIVEN
     batch_type = Point
+    then_by = "workload", "program", "variant", "load"
 
     def run(
         self, experiment: TrafficExperiment, numbers: range, engine: str, watch: Callable[..., None]
@@ -84,10 +85,6 @@ class WindowKind(ResultKind):
         n = experiment.network.n
         inside = min(MOST_INSIDE, int(n * experiment.load * _frame(experiment)))
         return 400 * n + 32 * inside
-
-    def suits(self, experiment: TrafficExperiment, engine: str) -> bool:
-        """Whether an engine that needs resources can do the work: none can."""
-        return False
 
     def where(self, row: Result) -> str:
         """Return the name of a point."""
@@ -120,11 +117,6 @@ class WindowKind(ResultKind):
             if mine != theirs:
                 return f"{what} {mine} {here}, {theirs} {other_place}"
         return f"other measures {here} than {other_place}"
-
-    def order(self, experiment: TrafficExperiment) -> tuple[Any, ...]:
-        """Return what sorts points: small networks first, and small loads."""
-        names = experiment.workload, experiment.program, experiment.variant
-        return experiment.network.n, experiment.g, *names, experiment.load, experiment.digest
 
 
 def without_engine(result: TrafficResult) -> TrafficResult:
