@@ -158,8 +158,7 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
     return settled(figure)
 
 
-_LEGENDS: WeakKeyDictionary[Legend, tuple[Sequence[Artist], int, dict[str, Any]]]
-_LEGENDS = WeakKeyDictionary()
+_LEGENDS = WeakKeyDictionary[Legend, tuple[Sequence[Artist], int, dict[str, Any]]]()
 """The handles, columns and options of legends, to make them again in another size."""
 
 
