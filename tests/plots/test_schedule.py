@@ -50,7 +50,7 @@ def test_use_is_counted(
 ) -> None:
     monkeypatch.setattr(plotted, "_MOST_FIELDS", fields)
     schedule = make_schedule(random_demand(d, g, packets))
-    use, slots = _use(schedule), schedule.slots
+    (in_slots, of_couplers), slots = _use(schedule), schedule.slots
     columns, places = min(slots, fields), min(g, fields)
     by_slot, by_coupler = np.zeros(columns), np.zeros((places, places))
     room = np.zeros((places, places))
@@ -62,8 +62,8 @@ def test_use_is_counted(
             by_slot[slot * columns // slots] += 1 / g**2
             by_coupler[sender // d * places // g, listener // d * places // g] += 1
     by_slot /= np.bincount(np.arange(slots) * columns // max(slots, 1), minlength=columns)
-    assert use.by_slot.sum(axis=1) == pytest.approx(by_slot)
-    assert use.by_coupler == pytest.approx(by_coupler / room)
+    assert in_slots.sum(axis=1) == pytest.approx(by_slot)
+    assert of_couplers == pytest.approx(by_coupler / room)
 
 
 def test_large_figures_show_what_couplers_carry() -> None:
@@ -71,7 +71,7 @@ def test_large_figures_show_what_couplers_carry() -> None:
     demand = Demand(Network(1, 10), np.array([0, 1, 4, 3]), np.array([9, 2, 8, 6]))
     relay, first, final = np.array([[5, -1, -1, -1], [0, 0, 1, 1], [2, 0, 1, 1]], dtype=np.int32)
     schedule = Schedule.of_paths(demand, Paths(relay, first, final, 3))
-    shares = _use(schedule).by_slot * 100
+    shares = _use(schedule)[0] * 100
     assert shares[:, plotted._TO_RELAY] == pytest.approx([1, 0, 0])
     assert shares[:, plotted._STRAIGHT] == pytest.approx([1, 2, 0])
     assert shares[:, plotted._FROM_RELAY] == pytest.approx([0, 0, 1])
@@ -115,5 +115,5 @@ def test_every_wavelength_of_a_coupler_has_a_line() -> None:
         for sender, listener, packet, wave in rows:
             sent[slot + 1, f"{group(sender)}→{group(listener)} λ{wave}"] = packet
     assert shown == sent
-    use = _use(made)
-    assert use.by_coupler.sum() * made.slots == pytest.approx(4 * use.by_slot.sum())
+    by_slot, by_coupler = _use(made)
+    assert by_coupler.sum() * made.slots == pytest.approx(4 * by_slot.sum())

@@ -238,6 +238,25 @@ def column(figure: Figure) -> Figure:
     return FigureLayout(width="3.5in", title=TITLE, labels=labels).apply(figure)
 
 
+@pytest.mark.parametrize(("width", "font_size"), [(1.0, 40.0), (2.0, 20.0)])
+def test_a_label_is_broken_until_it_fits_or_its_lines_are_short(
+    width: float, font_size: float
+) -> None:
+    """There is an end of it, also where the lines are the shortest and are still too long."""
+    figure = test_plots.losses()
+    label = "d = 2g, as in the second chapter"
+    (text,) = (text.get_text() for text in figure.legends[0].get_texts())
+    layout = FigureLayout(width=width, height=1.0, font_size=font_size, labels={text: label})
+    with pytest.raises(popsnet.InputError) as refused:
+        layout.apply(figure)
+    size = f"{width:.1f} × 1.0 inches"
+    text = f"A figure of {size} is too small for its text; give a larger one."
+    assert str(refused.value) == text
+    (shown,) = (text.get_text() for text in figure.legends[0].get_texts())
+    assert shown.split() == label.split()
+    assert max(map(len, shown.splitlines())) <= 8
+
+
 def test_a_text_that_is_cut_is_found() -> None:
     figure = Figure(figsize=(2, 2))
     figure.text(0.9, 0.5, "too long for its place")

@@ -599,10 +599,15 @@ class Inbox:
         >>> inbox.at(inbox.receivers == 5).packets
         array([5])
         """
-        columns: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        for name, column in columns.items():
-            columns[name] = None if column is None else column[rows]
-        return Inbox(**columns)
+        return Inbox(
+            receivers=self.receivers[rows],
+            groups=self.groups[rows],
+            kinds=self.kinds[rows],
+            packets=self.packets[rows],
+            destinations=self.destinations[rows],
+            contents=None if self.contents is None else self.contents[rows],
+            wavelengths=None if self.wavelengths is None else self.wavelengths[rows],
+        )
 
 
 Slots: TypeAlias = Generator[Slot, Inbox, None]

@@ -11,8 +11,8 @@ from popsnet.base.errors import wrong
 from popsnet.experiment.experiment import Experiment, whole_number
 from popsnet.model.network import Network
 from popsnet.paper.published import LARGEST, RUNS, SMALLEST, PrintedRow, printed_rows
-from popsnet.programs.router import Router, all_routers
-from popsnet.studies.comparisons.recommendation import forecast
+from popsnet.programs.router import Router
+from popsnet.studies.comparisons.recommendation import forecast, shipped_routers
 from popsnet.sweeps.shard import MOST_RUNS, SHARD_RUNS
 
 _MANY = 1000
@@ -163,13 +163,8 @@ def _relay(network: Network, runs: int | None, full: bool) -> Wanted:
     return experiment, runs or enough
 
 
-def _routers() -> list[Router]:
-    """Return the routers that ship with popsnet, without those loaded from files."""
-    return [router for router in all_routers() if not router.file]
-
-
 def _rivals(network: Network, runs: int) -> Iterator[Wanted]:
-    for router in _routers():
+    for router in shipped_routers():
         rival = router.online and router.randomness == "none" and router.name not in _NO_RIVALS
         if rival and _can_be_executed(router, network):
             yield from _variants(router, network, runs)
@@ -184,11 +179,10 @@ def _can_be_executed(router: Router, network: Network) -> bool:
 
 
 def _others(max_n: int, runs: int) -> Iterator[Wanted]:
-    for ratio in _OTHER_RATIOS:
-        for g in _OTHER_GROUPS:
-            network = Network(ratio * g, g)
-            if network.n <= min(max_n, _MOST_MESSAGES):
-                for router in (kind for kind in _routers() if _can_be_executed(kind, network)):
+    for network in (Network(ratio * g, g) for ratio in _OTHER_RATIOS for g in _OTHER_GROUPS):
+        if network.n <= min(max_n, _MOST_MESSAGES):
+            for router in shipped_routers():
+                if _can_be_executed(router, network):
                     enough = SHARD_RUNS if router.randomness == "none" else runs
                     yield from _variants(router, network, enough)
 

@@ -51,11 +51,6 @@ class PrintedRow:
         return Estimate(self.mean_steps, max(self.sd_steps, least_sd(RUNS)), RUNS, _ROUNDING)
 
     @property
-    def slots_from_steps(self) -> Estimate:
-        """The mean of slots that the table of steps implies."""
-        return self.steps.times(SLOTS_A_STEP)
-
-    @property
     def slots_in_print(self) -> Estimate:
         """The printed mean of slots. No sd is printed: five times that of the steps is assumed."""
         return Estimate(self.slots, SLOTS_A_STEP * self.steps.sd, RUNS, _ROUNDING)

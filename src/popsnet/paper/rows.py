@@ -27,6 +27,7 @@ from popsnet.paper.verdicts import (
     PrintedNumber,
     VerdictRows,
     compare_with_print,
+    doubted_rows,
     judge,
     maximum_p,
     sd_of,
@@ -333,7 +334,7 @@ def _judged(pair: Pair, comparison: MeanComparison, verdict: str, relay: Relay) 
     return {
         "runs": pair.tally.runs, "capped": pair.tally.capped,
         "standard_errors": comparison.standard_errors, "p": comparison.p, "verdict": verdict,
-        "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.tables_differ,
+        "heavy_tail": heavy_tailed(pair.network), "tables_differ": pair.network in doubted_rows(),
         "time_division": relay is not None and relay[0].variant == DIRECT,
     }  # fmt: skip
 

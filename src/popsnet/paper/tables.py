@@ -119,15 +119,13 @@ def _mean(heading: str) -> Column:
     return formatted("mean", heading, "{:,.2f}", error="sd", capped="capped")
 
 
-N = Column("n", kind="integer")
+NETWORK = Column("n", kind="integer"), Column("d", show=lambda row: shape(row.d, row.g))
 RUNS_DONE = Column("runs", kind="integer")
 DISTANCE = formatted("standard_errors", "diff in s.e.", "{:+.1f}")
-SHAPE = Column("d", show=lambda row: shape(row.d, row.g))
 _VERDICT = Column("verdict", "", "text", _verdict)
 
 _STEPS = (
-    N,
-    SHAPE,
+    *NETWORK,
     formatted("published_mean", "paper", "{:.2f}", error="published_sd"),
     Column("published_max", "paper max", "integer"),
     _mean("ours"),
@@ -139,8 +137,7 @@ _STEPS = (
 )
 
 _SLOTS = (
-    N,
-    SHAPE,
+    *NETWORK,
     Column("published_slots", "paper"),
     formatted("mean", "ours", "{:,.2f}", capped="capped"),
     DISTANCE,
@@ -152,8 +149,7 @@ _SLOTS = (
 )
 
 _ROUTERS = (
-    N,
-    SHAPE,
+    *NETWORK,
     Column("router", kind="text"),
     Column("variant", "", "text", lambda row: f"{row.variant}{'‡' * row.idealized}"),
     _mean("slots"),
@@ -164,8 +160,7 @@ _ROUTERS = (
 )
 
 _RELAY = (
-    N,
-    SHAPE,
+    *NETWORK,
     formatted("planned", "plan", "{:.1f}"),
     Column("delivered_mean", "delivered"),
     _mean("known"),

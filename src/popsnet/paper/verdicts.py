@@ -130,17 +130,13 @@ class Pair:
         fewest = RUNS if statistic == SD else 0
         return self.tally.runs >= (FEWEST_FOR_A_TAIL if heavy_tailed(self.network) else fewest)
 
-    @property
-    def tables_differ(self) -> bool:
-        """Whether the paper's two tables differ by more than chance."""
-        return self.network in doubted_rows()
-
 
 @cache
 def doubted_rows() -> frozenset[Network]:
     """Return the networks where the paper's two tables differ by more than chance."""
     rows = printed_rows()
-    p_values = [inference.compare_means(row.slots_from_steps, row.slots_in_print).p for row in rows]
+    pairs = ((row.steps.times(SLOTS_A_STEP), row.slots_in_print) for row in rows)
+    p_values = [inference.compare_means(*pair).p for pair in pairs]
     rejected = inference.holm(p_values, DOUBT_LEVEL)
     return frozenset(row.network for row, no in zip(rows, rejected, strict=True) if no)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _RANDOMIZED = 6
 """The index of the randomized algorithm's look."""
 
-_FORMULAS = ((6, 2), (1.5, 1.5), (6, 1.5, 1.5, 1.5))
-"""The dashes of formulas, used in turn over all panels."""
+_FORMULAS = ((6, 2), (1.5, 1.5))
+"""The dashes of formulas, by their look: those of two panels with one legend differ."""
 
 _SIZES = ("most", "mean", "least")
 
@@ -57,7 +57,7 @@ def draw_congestion(found: CongestionStudy) -> Figure:
         means.append(Series(name, sizes, y, errors, look=look))
         if built := {point.g: point.worst for point in of if point.worst is not None}:
             worst.append(Series(name, tuple(built), tuple(built.values()), look=look))
-    means.append(_formula("log g / log log g", sizes, [point.curve for point in of]))
+    means.append(_formula("log g / log log g", sizes, [point.curve for point in of], look=1))
     bound = [point.guaranteed for point in of]
     worst.append(_formula("the bound for every path system", sizes, bound))
     figure, (left, right) = style.row_of_axes(2, 3.3)
@@ -66,7 +66,7 @@ def draw_congestion(found: CongestionStudy) -> Figure:
     largest = max((max(line.x) for line in worst[:-1]), default=max(sizes))
     until = f", up to g = {largest:g}" if largest < max(sizes) else ""
     _plot_over_g(left, f"the permutation that was built{until}", worst)
-    _plot_over_g(right, "random permutations, mean", means, formulas=1)
+    _plot_over_g(right, "random permutations, mean", means)
     right.set_ylim(bottom=0)
     left.set_ylabel("congestion")
     return style.with_legend(figure)
@@ -244,19 +244,15 @@ def draw_separation(
     return style.with_legend(figure)
 
 
-def _formula(label: str, x: Sequence[float], y: Sequence[float]) -> Series:
-    return Series(label, tuple(x), tuple(y), kind=CurveKind.THEORY)
+def _formula(label: str, x: Sequence[float], y: Sequence[float], look: int = 0) -> Series:
+    return Series(label, tuple(x), tuple(y), kind=CurveKind.THEORY, look=look)
 
 
-def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
-    """Draw the lines; ``formulas`` is the number of formulas drawn before, in other panels."""
+def _plot(axes: Axes, lines: Sequence[Series]) -> None:
     for line in lines:
         if line.kind is CurveKind.THEORY:
-            dashes = _FORMULAS[formulas % len(_FORMULAS)]
-            axes.plot(
-                line.x, line.y, color=style.GREY, linewidth=0.9, dashes=dashes, label=line.label
-            )
-            formulas += 1
+            grey: dict[str, Any] = {"color": style.GREY, "linewidth": 0.9}
+            axes.plot(line.x, line.y, dashes=_FORMULAS[line.look], label=line.label, **grey)
             continue
         looks = style.LOOKS[line.look].marked(3.5, linewidth=1.1, capsize=2)
         axes.errorbar(line.x, line.y, line.error, label=line.label, **looks)
@@ -264,8 +260,8 @@ def _plot(axes: Axes, lines: Sequence[Series], formulas: int = 0) -> None:
             style.mark_above(axes, cut, r"$\geq$", 6.5, label="lower bound: the search ended there")
 
 
-def _plot_over_g(axes: Axes, title: str, lines: Sequence[Series], formulas: int = 0) -> None:
+def _plot_over_g(axes: Axes, title: str, lines: Sequence[Series]) -> None:
     axes.set_title(title)
-    _plot(axes, lines, formulas)
+    _plot(axes, lines)
     sizes = sorted({g for line in lines for g in line.x})
     style.log2_axis(axes, "number of groups g = d", FixedLocator(sizes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -157,16 +157,13 @@ def _label_couplers(axes: Axes, network: Network) -> None:
 # Many couplers: how many of them are in use, and how often each
 
 
-class _Use(NamedTuple):
-    """How couplers are used."""
+def _use(schedule: Schedule) -> tuple[F64, F64]:
+    """Return how couplers are used.
 
-    by_slot: F64
-    """The share of couplers in use, by slot (or several of them) and kind of message."""
-    by_coupler: F64
-    """The share of slots in which couplers are in use, by sending and receiving groups."""
-
-
-def _use(schedule: Schedule) -> _Use:
+    The first array has the share of couplers in use, by slot (or several of them) and kind of
+    message, and the second the share of slots in which couplers are in use, by sending and
+    receiving groups.
+    """
     network, slots = schedule.network, schedule.slots
     columns, places = min(slots, _MOST_FIELDS), min(network.g, _MOST_FIELDS)
     by_slot, by_coupler = np.zeros((columns, 3)), np.zeros(places * places)
@@ -179,15 +176,15 @@ def _use(schedule: Schedule) -> _Use:
     by_slot /= _shared(slots, columns)[:, np.newaxis] * _lines(network)
     groups = _shared(network.g, places)
     shares = by_coupler.reshape(places, places) / (np.outer(groups, groups) * max(slots, 1))
-    return _Use(by_slot, shares / network.wavelengths)
+    return by_slot, shares / network.wavelengths
 
 
 def _draw_use(schedule: Schedule) -> Figure:
-    use = _use(schedule)
+    by_slot, by_coupler = _use(schedule)
     figure, (left, right) = style.row_of_axes(2, 3.2, width_ratios=(1.5, 1))
-    _draw_slots(left, schedule, use)
-    _draw_couplers(right, schedule, use)
-    kinds = [kind for kind in _KINDS if use.by_slot[:, kind[0]].any()]
+    _draw_slots(left, schedule, by_slot)
+    _draw_couplers(right, schedule, by_coupler)
+    kinds = [kind for kind in _KINDS if by_slot[:, kind[0]].any()]
     handles: list[Patch | Line2D] = [Patch(color=colour, label=name) for _, name, colour in kinds]
     if _most_in_use(schedule.network) < 1:
         waves = schedule.network.wavelengths
@@ -203,12 +200,12 @@ def _most_in_use(network: Network) -> float:
     return network.n / _lines(network)
 
 
-def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
-    columns, network = len(use.by_slot), schedule.network
+def _draw_slots(axes: Axes, schedule: Schedule, by_slot: F64) -> None:
+    columns, network = len(by_slot), schedule.network
     edges = 0.5 + np.concatenate(([0], np.cumsum(_shared(schedule.slots, columns))))
     below = np.zeros(columns)
     for kind, _, colour in _KINDS if columns else ():
-        above = below + use.by_slot[:, kind]
+        above = below + by_slot[:, kind]
         axes.stairs(above, edges, baseline=below, fill=True, color=colour, linewidth=0)
         below = above
     most = _most_in_use(network)
@@ -221,11 +218,11 @@ def _draw_slots(axes: Axes, schedule: Schedule, use: _Use) -> None:
     axes.set(ylabel=f"{what} in use", ylim=(0, min(1, 1.15 * most)))
 
 
-def _draw_couplers(axes: Axes, schedule: Schedule, use: _Use) -> None:
+def _draw_couplers(axes: Axes, schedule: Schedule, by_coupler: F64) -> None:
     g = schedule.network.g
     colours = LinearSegmentedColormap.from_list("use", ["white", "#7fb8d8", style.BLUE, "#00263d"])
     looks: dict[str, Any] = {"cmap": colours, "vmin": 0, "vmax": 1, "interpolation": "nearest"}
-    image = axes.imshow(use.by_coupler, extent=(-0.5, g - 0.5, g - 0.5, -0.5), **looks)
+    image = axes.imshow(by_coupler, extent=(-0.5, g - 0.5, g - 0.5, -0.5), **looks)
     axes.grid(False)
     axes.spines[["top", "right"]].set_visible(True)
     for axis in (axes.xaxis, axes.yaxis):

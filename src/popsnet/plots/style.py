@@ -158,8 +158,7 @@ def with_legend(figure: Figure, columns: int = 3) -> Figure:
     return settled(figure)
 
 
-_LEGENDS: WeakKeyDictionary[Legend, tuple[Sequence[Artist], int, dict[str, Any]]]
-_LEGENDS = WeakKeyDictionary()
+_LEGENDS = WeakKeyDictionary[Legend, tuple[Sequence[Artist], int, dict[str, Any]]]()
 """The handles, columns and options of legends, to make them again in another size."""
 
 
@@ -180,7 +179,7 @@ def legend_below(
     while True:
         legend = figure.legend(ncols=columns, labels=texts, **options)
         part = figure.bbox.width / legend.get_window_extent().width
-        longest = max(map(len, texts), default=0)
+        longest = max((len(line) for text in texts for line in text.splitlines()), default=0)
         if part >= 1 or (columns == 1 and longest <= _SHORTEST):
             _LEGENDS[legend] = parts
             return

@@ -238,13 +238,15 @@ class _ExperimentsTable(NetworksTable, frozen=True):
         """Return the faults, each with every loss."""
         with _of_key("faults"):
             broken = list(map(Faults.parse, self.faults))
+        if not self.loss:
+            return broken
         for faults in broken:
-            if faults.loss and self.loss:
+            if faults.loss:
                 raise InputError(
                     f"loss: {str(faults)!r} of faults has a loss already; give it in one of the "
                     "two."
                 )
-        return [faults.with_loss(loss) for faults in broken for loss in self.loss] or broken
+        return [faults.with_loss(loss) for faults in broken for loss in self.loss]
 
     def crossed(self, *keys: str, **others: Iterable[Any]) -> list[dict[str, Any]]:
         """Return every combination of the values of some keys, and of others, by name."""

@@ -20,10 +20,8 @@ from popsnet.base.stats.inference import Fit, akaike_weights, fewest_values, fit
 from popsnet.paper.rows import shape
 from popsnet.paper.theory.predictions import FluidRow
 
-LOG_LOG = "log log g"
-
 LAWS: dict[str, Callable[[float], float] | None] = {
-    LOG_LOG: lambda g: log2(log2(g)),
+    "log log g": lambda g: log2(log2(g)),
     "√log g": lambda g: sqrt(log2(g)),
     "log g": log2,
     "√g": sqrt,

@@ -102,8 +102,7 @@ _EXACT = (
 
 _FLUID = (
     _ROUTER,
-    tables.N,
-    tables.SHAPE,
+    *tables.NETWORK,
     formatted("slots", "measured", "{:,.2f}", error="error", capped="capped"),
     tables.RUNS_DONE,
     Column("exact"),

@@ -357,9 +357,8 @@ class Reach:
 def growth_of(network: Network, slots: tuple[Slot, ...]) -> tuple[list[ReachGrowth], Reach]:
     """Return the sizes of the sets after 0, 1, … slots, and the sets after the last slot."""
     reach, growth = Reach(network), list[ReachGrowth]()
-    for number, slot in enumerate((None, *slots)):
-        if slot is not None:
-            reach.after(slot)
+    for number, slot in enumerate((Slot(), *slots)):
+        reach.after(slot)
         sizes = reach.sizes()
         growth.append(ReachGrowth(number, int(sizes.min()), float(sizes.mean()), int(sizes.max())))
     return growth, reach

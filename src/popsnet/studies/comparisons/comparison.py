@@ -20,7 +20,7 @@ from popsnet.hardware import Propagation, Timing
 from popsnet.hardware.shown import time_column, with_router_times
 from popsnet.model.faults.faults import faults_of
 from popsnet.model.network import Network, network_of
-from popsnet.programs.router import Relation, Route, Router, Variant, all_routers, find_variant
+from popsnet.programs.router import Relation, Route, Router, Variant, find_variant
 from popsnet.programs.schedules.demand import Demand
 from popsnet.programs.schedules.slots_needed import lower_bound
 from popsnet.runs import summary
@@ -28,7 +28,7 @@ from popsnet.runs.demands import with_demand
 from popsnet.runs.route import SharedParameters, experiment_of, require_known, route
 from popsnet.runs.run import Runs
 from popsnet.runs.times import run_times
-from popsnet.studies.comparisons.recommendation import Forecast, forecast
+from popsnet.studies.comparisons.recommendation import Forecast, forecast, shipped_routers
 from popsnet.trace import Event
 
 Candidate: TypeAlias = str | Path | Router | Route
@@ -477,7 +477,7 @@ def candidates(
 
 def _default(network: Network, demand: bool, surviving: bool) -> Iterator[_Pair]:
     """Yield the routers that ship and apply; on a demand, every way in which they serve it."""
-    shipped = [router for router in all_routers() if not router.file]
+    shipped = shipped_routers()
 
     def usable(way: Variant | Relation) -> bool:
         return way.wavelengths or network.wavelengths == 1

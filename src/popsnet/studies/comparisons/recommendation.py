@@ -52,11 +52,15 @@ def forecast(router: Router, network: Network) -> Forecast | None:
     return Forecast(router, router.choose_variant(None, network), slots, *expected.basis(network))
 
 
+def shipped_routers() -> list[Router]:
+    """Return the routers that ship with popsnet, without those loaded from files."""
+    return [router for router in all_routers() if not router.file]
+
+
 def forecasts(network: Network, routers: Iterable[Router] | None = None) -> list[Forecast]:
     """Return the forecasts of these routers, or of all that ship, the fastest first."""
-    if routers is None:
-        routers = (router for router in all_routers() if not router.file)
-    expected = filter(None, (forecast(router, network) for router in routers))
+    several = shipped_routers() if routers is None else routers
+    expected = filter(None, (forecast(router, network) for router in several))
     return sorted(expected, key=lambda row: (row.slots, not row.exact, row.router.name))
 
 

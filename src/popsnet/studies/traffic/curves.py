@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -199,17 +198,16 @@ def run_loads(
             if results[number][-1].verdict == "unstable":
                 return
 
-    result = "curves", partial(_curves, lines, results)
+    def so_far() -> LoadCurves:
+        left: dict[bool, list[TrafficExperiment]] = {True: [], False: []}
+        for line, done in zip(lines, results, strict=True):
+            is_unstable = bool(done) and done[-1].verdict == "unstable"
+            left[is_unstable] += line[len(done) :]
+        finished = tuple(result for line in results for result in line)
+        return LoadCurves(finished, tuple(left[True]), tuple(left[False]))
+
+    result = "curves", so_far
     return run_together(work, len(lines), len(experiments), result, engine, workers, progress)
-
-
-def _curves(lines: list[list[TrafficExperiment]], results: list[list[TrafficResult]]) -> LoadCurves:
-    left: dict[bool, list[TrafficExperiment]] = {True: [], False: []}
-    for line, done in zip(lines, results, strict=True):
-        is_unstable = bool(done) and done[-1].verdict == "unstable"
-        left[is_unstable] += line[len(done) :]
-    finished = tuple(result for line in results for result in line)
-    return LoadCurves(finished, tuple(left[True]), tuple(left[False]))
 
 
 @dataclass(frozen=True, repr=False)

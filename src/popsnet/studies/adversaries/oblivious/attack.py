@@ -6,7 +6,7 @@ Build permutations with high congestion: the proof's greedy choice, and the best
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from popsnet.programs.router import Router
 from popsnet.studies.adversaries.execution import complete, uniform_permutations, verdict
 from popsnet.studies.adversaries.oblivious import crossing
 from popsnet.studies.adversaries.oblivious.observed_paths import observe
-from popsnet.studies.adversaries.oblivious.paths import PathSystem, find_paths, recorded
+from popsnet.studies.adversaries.oblivious.paths import PathSystem, find_paths
 from popsnet.theory.bounds import guaranteed_congestion
 
 EXACT_N = 1024
@@ -371,7 +371,7 @@ def attack_paths(
             f"{network} has n = {network.n:,} processors, and all pairs of them are examined; give "
             f"a network of 2 to {MOST_N:,}."
         )
-    paths = recorded(paths, network)
+    paths = replace(paths, known=np.zeros((network.n, network.n), dtype=np.uint16))
     least = guaranteed_congestion(network)
     with patient_progress("paths", network.n, progress, "destinations") as report:
         popular = popularity(paths, network, least, report)

@@ -9,7 +9,7 @@ first, is left open.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isqrt
 from operator import index
 from typing import TypeAlias
@@ -53,7 +53,11 @@ class PathSystem:
     ways: Ways
     """Rows have one length and end at the destination; a packet waits at a repeated processor."""
     known: U16 | None = field(default=None, repr=False, compare=False)
-    """16 bits of the path for each destination and source, if paths are recorded; 0 if unknown."""
+    """16 bits of the path for each destination and source, if paths are recorded; 0 if unknown.
+
+    So what an adversary proves, counts and executes is about one path system, though it asks for
+    paths many times. A changed path is missed with probability 1/65,535.
+    """
 
     def between(self, network: Network, sources: Ints, destinations: Ints) -> Ints:
         """Return the paths of m pairs as an array of m rows, each with its source in front.
@@ -128,15 +132,6 @@ class PathSystem:
 def stops(way: Ints | Sequence[int]) -> str:
     """Format a path without its source."""
     return " → ".join(map(str, way[1:]))
-
-
-def recorded(paths: PathSystem, network: Network) -> PathSystem:
-    """Return the same paths with a check that a pair asked for again has the same path.
-
-    So what an adversary proves, counts and executes is about one path system, though it asks for
-    paths many times. This takes 2n² bytes, and misses a changed path with probability 1/65,535.
-    """
-    return replace(paths, known=np.zeros((network.n, network.n), dtype=np.uint16))
 
 
 def _fingerprints(ways: Ints) -> U16:

@@ -11,7 +11,7 @@ destination group hears has arrived, and disappears from the A-buffer as well.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import cycle
 from typing import TypeAlias
@@ -76,15 +76,8 @@ class TwoHop:
         return groups
 
 
-def recorded(algorithm: TwoHop) -> TwoHop:
-    """Return the same algorithm with a check that it repeats its choices, on one network."""
-    return replace(algorithm, known={})
-
-
 def _require_same(name: str, slot: int, first: Ints, again: Ints) -> None:
     """Raise an error that names a witness if two answers for one slot differ."""
-    if again is first:
-        return
     differs = first != again
     if differs.any():
         i = int(np.argmax(differs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ from popsnet.base.report import Fact, Report, Reported, facts_of
 from popsnet.model.network import I32, Network, about, on_network, require_one_wavelength
 from popsnet.studies.adversaries.execution import complete, verdict
 from popsnet.studies.adversaries.two_hop import execution
-from popsnet.studies.adversaries.two_hop.algorithm import TwoHop, find_two_hop, recorded
+from popsnet.studies.adversaries.two_hop.algorithm import TwoHop, find_two_hop
 from popsnet.studies.adversaries.two_hop.keeping import Marking, Round, mark, round_of
 from popsnet.theory.bounds import guaranteed_rounds
 
@@ -157,7 +157,8 @@ def attack_two_hop(
     if most_rounds < 1:
         raise wrong("most_rounds", most_rounds)("a delay takes at least 1 round.")
     # recorded, so that what is executed is what was planned for
-    algorithm = recorded(find_two_hop(algorithm) if isinstance(algorithm, str) else algorithm)
+    chosen = find_two_hop(algorithm) if isinstance(algorithm, str) else algorithm
+    algorithm = replace(chosen, known={})
     tables: list[Round] = []
 
     def marking_of(rounds: int) -> Marking | None:
