@@ -16,8 +16,8 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 42819
-MOST_MODULES = 347
+MOST_LINES = 41_500
+MOST_MODULES = 346
 
 MOST_CASES = 4_500
 
@@ -27,7 +27,7 @@ LIMITS = {
     "of them kernels": 5,
     "most parameters": 21,
     "most parameters of a kernel": 15,
-    "fmt: skip": 206,
+    "fmt: skip": 189,
     "class names defined twice": 1,
     "memories": 2,
     "registers": 1,

@@ -216,13 +216,13 @@ mean 'couplers'?
 def lazy_names(
     package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package with a stub.
+    """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package or module with a stub.
 
     A name that is not there is refused as Python does, which then suggests one that is.
     """
     import lazy_loader  # type: ignore[import-untyped]
 
-    load, directory, names = lazy_loader.attach_stub(package, file)
+    load, directory, names = lazy_loader.attach_stub(sys.modules[package].__package__, file)
 
     def get(name: str) -> Any:
         if name in names:

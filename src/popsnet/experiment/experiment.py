@@ -16,7 +16,7 @@ from inspect import signature
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeAlias, get_type_hints
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -451,19 +451,6 @@ class Experiment:
     def digest(self) -> str:
         """The ID of the experiment in a store: a hash of its identity."""
         return blake2b(self.record.encode(), digest_size=16).hexdigest()
-
-    @classmethod
-    def identity_types(cls) -> dict[str, Any]:
-        """Return the types of the values that every identity has, by name.
-
-        Examples
-        --------
-        >>> import popsnet
-        >>> popsnet.Experiment.identity_types()["max_steps"]
-        <class 'int'>
-        """
-        hints, spelling = get_type_hints(cls), cls.spelling
-        return {key: hints[spelling.names[key]] for key in spelling.keys({})}
 
     def labelled(self, label: str) -> Self:
         """Return the same experiment with a name for readers, which affects nothing.

@@ -281,33 +281,6 @@ class TrafficExperiment(Experiment):
         seeds = {name: Coins(getattr(self, name)).for_run(run).seed for name in names}
         return self.replaced(overload=is_drawn, **seeds)
 
-    def with_scheduler(self, scheduler: Scheduler) -> Self:
-        """Return the same experiment with its scheduler, which has come from elsewhere.
-
-        Parameters
-        ----------
-        scheduler : Scheduler
-            The scheduler.
-
-        Returns
-        -------
-        TrafficExperiment
-            An equal experiment.
-
-        Raises
-        ------
-        InputError
-            If it is not the scheduler that the experiment was made with.
-
-        Examples
-        --------
-        >>> from popsnet.traffic import TrafficExperiment, find_scheduler
-        >>> experiment = TrafficExperiment(4, 4, scheduler="tdm", load=0.1)
-        >>> experiment.with_scheduler(find_scheduler("tdm")) == experiment
-        True
-        """
-        return self.reopened({**self.unnamed, "scheduler": scheduler})
-
     @property
     def scheduler(self) -> str:
         """The name of the scheduler."""
