@@ -140,7 +140,7 @@ class TrafficMemory(Memory):
         stored = self._buffers.find(*both)
         if not loops.take_heard(self._heard, self._slot, self._packets, *both):
             self._refuse_unheard(*both)
-        again = first_true(stored)
+        again = int(stored.argmax()) if stored.any() else -1
         if again >= 0 and self.room(processors[again]):
             what = "stores packet {packet}, which it has stored before"
             self._refuse(again, *both, Rule.KEEPS_WHAT_IT_HEARD, what)
@@ -237,7 +237,8 @@ class TrafficMemory(Memory):
         """Return what all processors hold."""
         own = np.flatnonzero(self._facts[OWN, : self._packets]).astype(np.int32)
         processors, packets = self._buffers.content()
-        return np.append(self._facts[SOURCE, own], processors), np.append(own, packets)
+        held = np.concatenate([self._facts[SOURCE, own], processors])
+        return held, np.concatenate([own, packets])
 
     def _may_store(self, processors: Ints, packets: Ints) -> Bools:
         stored = self._buffers.find(*plain_each(processors, packets))
@@ -287,7 +288,8 @@ class TrafficMemory(Memory):
 
     def _pairs(self, processors: Ints, packets: Ints) -> tuple[I32, I32]:
         """Return what processors act on as loops take it, if they may act now."""
-        self._require_phase(packets)
+        if not self._may_act:
+            self._require_phase(packets)
         return pairs(processors, packets)
 
     def _require_phase(self, packets: Sequence[int] | Ints) -> None:
