@@ -102,7 +102,7 @@ def test_an_interrupt_is_not_called_unstable(cli: Cli, monkeypatch: pytest.Monke
 
 def test_a_long_point_says_where_it_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("popsnet.base.progress._SECONDS_BETWEEN_LINES", 0.0)
-    options = ("--scheduler", "tdm", "--saturation", "--slots", 600, "--engine", "slots")
+    options = ("--scheduler", "tdm", "--loads", "0.1,0.2", "--slots", 600, "--engine", "slots")
     lines = cli("traffic", 2, 2, *options).err.splitlines()
     assert lines[0].startswith("traffic: 0 points done; tdm, load ")
     assert any(line.startswith("traffic: 1 point done; tdm, load ") for line in lines)

@@ -26,7 +26,7 @@ FAULTS = (
 
 def _texts(network: Network) -> Iterator[str]:
     half, few = -(-network.couplers // 2), -(-network.n // 8)
-    for text in FAULTS:
+    for text in sampled(FAULTS, 3):
         yield text.format(half=half, few=few)
 
 
@@ -70,7 +70,7 @@ def test_every_router_ends_with_a_report(router: str, variant: str, tmp_path: Pa
                 continue  # it does not apply to the network
             _account(popsnet.route(experiment, progress=False)[0], tmp_path / "run.jsonl")
             tried += 1
-    assert tried >= 5
+    assert tried >= 3
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,7 @@ def test_what_was_attacked_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sizes == [8, 16, 16, 8, 8]
 
 
+@pytest.mark.long
 def test_an_interrupted_attack_says_how_to_go_on(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from popsnet.engines import Instance
 from popsnet.programs.router import find_router
 from popsnet.studies.adversaries.oblivious import observed_paths
 from tests.conftest import Cli
+from tests.each import sampled
 
 ENDS = "    yield Slot()\n    sys.exit(0)\n"
 ENDS_AT_ONCE = "    sys.exit(0)\n"
@@ -172,7 +173,7 @@ def test_an_error_outside_a_router_is_raised_as_it_is(
         cli("route", 2, 2)
 
 
-@pytest.mark.parametrize("permutation", ["identity", "reversal", "random"])
+@pytest.mark.parametrize("permutation", sampled(["random", "identity", "reversal"], 1))
 @pytest.mark.parametrize("shape", [(64, 2), (16, 1), (1, 16), (12, 4), (8, 8)])
 def test_no_router_that_ships_is_silent_for_long(
     monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], permutation: str

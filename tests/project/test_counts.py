@@ -16,7 +16,7 @@ from tests.project import measures
 
 SOURCE = measures.SOURCE
 
-MOST_LINES = 41_501
+MOST_LINES = 41_500
 MOST_MODULES = 346
 
 MOST_CASES = 4_500

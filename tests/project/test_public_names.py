@@ -16,7 +16,7 @@ import pytest
 
 import popsnet
 from popsnet import Sweep, compare, recommend, route
-from tests.each import each
+from tests.each import each, rarely
 
 
 def test_what_is_shown_is_short() -> None:
@@ -103,7 +103,11 @@ def test_every_public_function_and_class_has_an_example() -> None:
         assert any(excepted(name, [exception]) for name in without), f"{exception} has examples"
 
 
-@pytest.mark.parametrize("name", sorted(with_examples()))
+LONG = {"popsnet.paper.reproduce"}
+"""Examples that take seconds."""
+
+
+@pytest.mark.parametrize("name", [*sorted({*with_examples()} - LONG), *rarely(LONG)])
 def test_the_examples_in_docstrings_are_true(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,7 +61,7 @@ def test_most_experiments_are_compiled() -> None:
 @pytest.mark.parametrize("experiment", COMPILED, ids=str)
 def test_engines_agree(experiment: Experiment) -> None:
     slots, fused = (
-        distribution(experiment, runs=300, engine=engine, exact=False)
+        distribution(experiment, runs=100, engine=engine, exact=False)
         for engine in ("slots", "fused")
     )
     for measure in MEASURES:

@@ -236,9 +236,8 @@ class TrafficMemory(Memory):
     def content(self) -> tuple[I32, I32]:
         """Return what all processors hold."""
         own = np.flatnonzero(self._facts[OWN, : self._packets]).astype(np.int32)
-        processors, packets = self._buffers.content()
-        held = np.concatenate([self._facts[SOURCE, own], processors])
-        return held, np.concatenate([own, packets])
+        held = np.concatenate([(self._facts[SOURCE, own], own), self._buffers.content()], axis=1)
+        return held[0], held[1]
 
     def _may_store(self, processors: Ints, packets: Ints) -> Bools:
         stored = self._buffers.find(*plain_each(processors, packets))

@@ -116,7 +116,7 @@ def _after_a_slot(state: tuple[int, ...], g: int, d: int, w: int) -> set[tuple[i
     return found
 
 
-@pytest.mark.parametrize("seed", [*range(2), *rarely(range(2, 12))])
+@pytest.mark.parametrize("seed", [1, *rarely([0, *range(2, 12)])])
 def test_bounds_and_schedules_beside_an_exhaustive_search(seed: int) -> None:
     rng = np.random.default_rng(seed)
     d, w = int(rng.integers(2, 5)), int(rng.integers(1, 4))

@@ -82,7 +82,7 @@ def execute(scheduler: Scheduler, one: Case, known: bool) -> tuple[Block, Log, L
     return block, log, later
 
 
-@pytest.mark.parametrize("seeds", [range(7), *rarely([range(7, 21)])], ids=len)
+@pytest.mark.parametrize("seeds", [range(3), *rarely([range(3, 21)])], ids=len)
 @pytest.mark.parametrize("scheduler", SCHEDULERS, ids=str)
 def test_a_packet_is_classified_by_what_is_dead_when_it_arrives(
     scheduler: Scheduler, seeds: range
@@ -108,7 +108,7 @@ BEGINNINGS = (
 )
 
 
-@pytest.mark.parametrize("cases", [BEGINNINGS[:2], *rarely([BEGINNINGS[2:]])], ids=["few", "more"])
+@pytest.mark.parametrize("cases", [BEGINNINGS[:1], *rarely([BEGINNINGS[1:]])], ids=["few", "more"])
 @pytest.mark.parametrize("scheduler", SCHEDULERS, ids=str)
 def test_known_faults_lose_nothing_whenever_they_begin(
     scheduler: Scheduler, cases: tuple[tuple[tuple[int, int], str], ...]

@@ -93,7 +93,7 @@ FEW += [(SHAPES[0], "processors", True), (TUNED[0], "couplers", True), (TUNED[0]
 @pytest.mark.parametrize(
     "cases", [FEW, *rarely([[case for case in CASES if case not in FEW]])], ids=len
 )
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 4))
 def test_every_scheduler_ends_with_a_report(
     name: str, cases: list[tuple[tuple[int, ...], str, bool]]
 ) -> None:
