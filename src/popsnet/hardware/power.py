@@ -103,9 +103,7 @@ class Link:
     @property
     def largest_split(self) -> int:
         """The largest number of parts for which the budget closes, 0 if it never does."""
-        if not self.closes(1):
-            return 0
-        low, high = 1, _MOST + 1
+        low, high = 0, _MOST + 1
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.closes(middle) else (low, middle)

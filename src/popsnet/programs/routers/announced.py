@@ -103,7 +103,7 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
     A processor that missed an announcement, because of a fault, cannot compute the rounds. It
     knows that it did, because every processor announces its list, and sends nothing.
     """
-    period = direct_slots(network)
+    period, processors = direct_slots(network), network.processors
     lists = _Lists.of(network, memory.start, destination, deliver_local(destination, memory))
     turns = network.d if network.d > 1 else 0  # a processor knows its own list
     everyone = np.ones(network.n, dtype=np.bool_)
@@ -120,8 +120,8 @@ def in_groups(network: Network, destination: Ints, coins: Coins, memory: Memory)
         now = now[informed[source[now]]]
         senders, packets = source[now].astype(np.int32), lists.packets[now]
         inbox = yield Slot.send_packets(
-            senders, network.group(destination[packets]), listening_in(network, t), packets=packets,
-            phase=_PHASE, step=t // period, conflict_free=True,
+            senders, network.group(destination[packets]), listening_in(network, processors, t),
+            packets=packets, phase=_PHASE, step=t // period, conflict_free=True,
         )  # fmt: skip
         memory.drop(senders, packets)
         mine = inbox.destinations == inbox.receivers

@@ -20,11 +20,11 @@ def direct_slots(network: Network) -> int:
     return max(network.d, network.g)
 
 
-def listening_in(network: Network, slot: int) -> tuple[Ints, Ints]:
+def listening_in(network: Network, processors: Ints, slot: int) -> tuple[Ints, Ints]:
     """Return the processors that listen in a slot, and the group that has its turn with each."""
-    awaited = (slot - network.index(network.processors)) % direct_slots(network)
+    awaited = (slot - network.index(processors)) % direct_slots(network)
     listens = awaited < network.g
-    return network.processors[listens], awaited[listens]
+    return processors[listens], awaited[listens]
 
 
 _CLAIMS = Claims(
@@ -67,10 +67,8 @@ def direct(network: Network, destination: Ints, coins: Coins, memory: Memory) ->
     turn = (network.group(processors) + network.index(destination)) % period
     for t in range(period):
         senders = processors[turn == t]
-        groups, listening = network.group(destination[senders]), listening_in(network, t)
-        inbox = yield Slot.send_packets(
-            senders, groups, listening, phase=_PHASE, conflict_free=True
-        )
+        to, listening = network.group(destination[senders]), listening_in(network, processors, t)
+        inbox = yield Slot.send_packets(senders, to, listening, phase=_PHASE, conflict_free=True)
         memory.drop(senders, senders)
         mine = inbox.destinations == inbox.receivers
         memory.deliver(inbox.receivers[mine], inbox.packets[mine])

@@ -159,8 +159,8 @@ def mei_rizzi(network: Network, destination: Ints, coins: Coins, memory: Memory)
         )
         heard = yield Slot.forward(arrived, groups, own_residue, **options)
         memory.drop(arrived.receivers, arrived.packets)
-        mine = heard.at(heard.destinations == heard.receivers)
-        memory.deliver(mine.receivers, mine.packets)
+        mine = heard.destinations == heard.receivers
+        memory.deliver(heard.receivers[mine], heard.packets[mine])
         steps.step += 1
 
 
@@ -175,6 +175,7 @@ class _Steps:
 
     def __post_init__(self) -> None:
         self.pending: Ints = self.network.processors
+        self._waits = np.ones(self.network.n, dtype=np.bool_)
 
     def two_hops(self, listening: Listening) -> Exchange[tuple[Ints, Ints, Inbox, Inbox]]:
         """Execute slots 1 and 2, in which each pending source takes part by its own coin.
@@ -217,7 +218,8 @@ class _Steps:
 
     def done(self, sources: Ints) -> None:
         """Let sources wait no more."""
-        self.pending = self.pending[~np.isin(self.pending, sources)]
+        self._waits[sources] = False
+        self.pending = self.pending[self._waits[self.pending]]
 
 
 def deferred(
@@ -297,9 +299,9 @@ def idealized(network: Network, destination: Ints, coins: Coins, memory: Memory)
     probability (section 3.2). In group x the processor with index a < g listens to group a, so
     every coupler has one listener. Slots 3 to 5 are empty here: they are assumed, not executed.
     """
-    steps = _Steps(network, coins, memory)
+    steps, listening = _Steps(network, coins, memory), one_per_coupler(network)
     while steps.pending.size:
-        *_, arrived = yield from steps.two_hops(one_per_coupler(network))
+        *_, arrived = yield from steps.two_hops(listening)
         memory.assume_delivered(arrived.packets)
         steps.done(arrived.packets)
         for phase in PHASES[2:]:

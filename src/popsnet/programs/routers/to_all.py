@@ -82,17 +82,19 @@ def global_or(network: Network, objectors: Ints, *, phase: str, step: int) -> Ex
     """
     d, g, n, processors = network.d, network.g, network.n, network.processors
     group, index = network.group(processors), network.index(processors)
-    objects = np.isin(processors, objectors)
+    objects, misses = np.zeros((2, n), dtype=np.bool_)
+    objects[objectors] = True
     speakers = processors[objects | (index == 0)]
-    contents, misses = objects[speakers].astype(np.uint8), np.zeros(n, dtype=np.bool_)
+    contents = objects[speakers].astype(np.uint8)
     for turn in range(-(-g // d)):
         listeners, listened = one_per_coupler(network, turn * d)
         part = f"{phase}: groups object" + (f", part {turn + 1}" if turn else "")
         inbox = yield Slot.broadcast(
             speakers, g, (listeners, listened), contents=contents, bits=1, phase=part, step=step
         )
-        content = inbox.receivers[inbox.contents == 0]
-        misses[listeners] |= ~np.isin(listeners, content)
+        content = np.zeros(n, dtype=np.bool_)
+        content[inbox.receivers] = inbox.contents == 0
+        misses[listeners] |= ~content[listeners]
     repeaters = processors[misses | (index == 0)]
     contents, phase = misses[repeaters].astype(np.uint8), f"{phase}: within groups"
     inbox = yield Slot.send_control(

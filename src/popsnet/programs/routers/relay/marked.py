@@ -136,7 +136,8 @@ class _MarkedSlots:
         """Return what relays accept, and whether each sender waits."""
         state, network = self._state, self._network
         processors = network.processors
-        sends = np.isin(processors, state.pending)
+        sends = np.zeros(network.n, dtype=np.bool_)
+        sends[state.pending] = True
         senders = processors[sends | state.undelivered]
         is_source, waits = sends[senders], state.undelivered[senders]
         marks = self._own.groups[senders]

@@ -234,7 +234,9 @@ class RelayState:
     def acknowledge(self, sources: Ints) -> None:
         """Let pending sources that know of the delivery drop their packets."""
         self.memory.drop(sources, sources)
-        self.pending = self.pending[~np.isin(self.pending, sources)]
+        left = np.ones(self.network.n, dtype=np.bool_)
+        left[sources] = False
+        self.pending = self.pending[left[self.pending]]
 
 
 class Echo(NamedTuple):
