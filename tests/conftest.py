@@ -26,17 +26,19 @@ settings.load_profile("quick")
 
 SLOW = (
     "base/stats", "base/test_compiled", "base/test_compiling", "base/test_files",
-    "base/test_system", "cli/test_cli", "cli/test_exit_codes", "cli/test_help",
-    "cli/test_options", "engines/fused", "engines/parity", "engines/test_counts",
+    "base/test_system", "cli/test_adversary", "cli/test_cli", "cli/test_exit_codes",
+    "cli/test_figures", "cli/test_help", "cli/test_options",
+    "engines/fused", "engines/parity", "engines/test_counts",
     "engines/test_every_engine", "engines/test_exactness", "engines/test_faults",
-    "engines/test_plugins", "experiment", "fuzz", "hardware/test_propagation",
+    "engines/test_plugins", "experiment", "fuzz", "golden", "hardware/test_propagation",
     "model/faults/test_live_parts", "model/test_traffic_memory", "paper", "plots",
     "programs/routers/relay", "programs/routers/test_detection", "programs/schedules",
     "programs/test_relations", "programs/test_scheduler", "project/test_bench",
     "project/test_docs", "project/test_public_names", "project/test_site", "project/test_wheel",
     "runs/test_distribution", "runs/test_kept", "runs/traffic", "soak", "studies/adversaries",
     "studies/comparisons", "studies/traffic", "sweeps/crash", "sweeps/test_cluster",
-    "sweeps/test_damage", "sweeps/test_resources", "testing", "theory", "trace/viewer/browser",
+    "sweeps/test_damage", "sweeps/test_resources", "sweeps/test_traffic", "testing", "theory",
+    "trace/viewer/browser", "trace/viewer/test_types",
     "workloads/permutations/test_keyed", "workloads/test_",
 )  # fmt: skip
 """Folders and modules that sample, draw, or start other programs; ``make quick`` has the rest."""
